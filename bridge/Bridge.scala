@@ -1,0 +1,82 @@
+package org.apache.spark.sql.parquetry
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.{compact, parse}
+
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * What Python answers. Questions and answers are JSON texts of one protocol version, so that they can be
+ * recorded and replayed; the only object that crosses is the DataFrame of a write.
+ */
+trait Planner {
+  def ask(question: String): String
+  def write(question: String, data: Object): String
+}
+
+/** An error of Parquetry's, told to Spark's users as an analysis error with our code as its condition. */
+class ParquetryException(val code: String, text: String)
+  extends AnalysisException(
+    s"[PARQUETRY_$code] $text", None, None, None, Some(s"PARQUETRY_$code"), Map.empty, Array.empty)
+
+/**
+ * The one door between Spark and the planner. It lives below `org.apache.spark.sql` because analysis errors
+ * and `Dataset.ofRows` are visible from there only.
+ */
+object Bridge {
+  /** Compared with the Python package's version when a session is attached; written by the build. */
+  val version: String = BridgeVersion.version
+
+  private val protocol = 1
+  @volatile private var planner: Planner = _
+
+  def install(planner: Planner): Unit = this.planner = planner
+
+  def installed: Boolean = planner != null
+
+  private def asked: Planner = {
+    if (planner == null) {
+      throw new ParquetryException("NOT_ATTACHED",
+        "No planner is attached to this session: call parquetry.attach(spark) in Python once, " +
+          "before the first statement on a Parquetry catalog.")
+    }
+    planner
+  }
+
+  private def question(catalog: CatalogRef, op: String, fields: Seq[JField]): String =
+    compact(JObject(List[JField](
+      "protocol" -> JInt(protocol),
+      "op" -> JString(op),
+      "catalog" -> JString(catalog.name),
+      "options" -> Json.strings(catalog.options.asScala.toMap)) ++ fields))
+
+  private def unwrap(answer: String): JValue = parse(answer) \ "error" match {
+    case JNothing => parse(answer) \ "ok"
+    case error => throw raised(Json.text(error \ "code"), Json.text(error \ "message"), Json.list(error \ "name"))
+  }
+
+  /** Spark's own exceptions where Spark looks for them (IF EXISTS and the like), ours everywhere else. */
+  private def raised(code: String, message: String, name: Seq[String]): Throwable = code match {
+    case "TABLE_NOT_FOUND" if name.nonEmpty => new NoSuchTableException(name)
+    case "TABLE_EXISTS" if name.nonEmpty => new TableAlreadyExistsException(name)
+    case "NAMESPACE_NOT_FOUND" if name.nonEmpty => new NoSuchNamespaceException(name)
+    case "NAMESPACE_EXISTS" if name.nonEmpty => new NamespaceAlreadyExistsException(name.toArray)
+    case "NAMESPACE_NOT_EMPTY" if name.nonEmpty => new NonEmptyNamespaceException(name.toArray)
+    case _ => new ParquetryException(code, message)
+  }
+
+  def ask(catalog: CatalogRef, op: String, fields: JField*): JValue =
+    unwrap(asked.ask(question(catalog, op, fields)))
+
+  def write(catalog: CatalogRef, data: Object, fields: JField*): JValue =
+    unwrap(asked.write(question(catalog, "write", fields), data))
+}
+
+/** A catalog as the planner knows it: its name in the session and the options it was configured with. */
+case class CatalogRef(name: String, options: CaseInsensitiveStringMap) {
+  def ask(op: String, fields: JField*): JValue = Bridge.ask(this, op, fields: _*)
+}

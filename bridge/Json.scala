@@ -1,0 +1,86 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.{compact, parse, render}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.connector.expressions.{Cast, Expression, GeneralScalarExpression, Literal, NamedReference}
+import org.apache.spark.sql.connector.util.V2ExpressionSQLBuilder
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Spark's values, schemas and predicates as JSON, and back. Values travel as text; NULL as null. */
+object Json {
+  def strings(map: Map[String, String]): JObject = JObject(map.toList.map { case (k, v) => k -> JString(v) })
+  def strings(values: Iterable[String]): JArray = JArray(values.map(JString(_)).toList)
+
+  def text(value: JValue): String = value match {
+    case JString(s) => s
+    case _ => null
+  }
+  def long(value: JValue): Long = value match {
+    case JInt(n) => n.toLong
+    case JLong(n) => n
+    case other => throw new IllegalArgumentException(s"not a whole number in the planner's answer: $other")
+  }
+  def flag(value: JValue): Boolean = value == JBool(true)
+  def list(value: JValue): Seq[String] = value match {
+    case JArray(items) => items.map(text)
+    case _ => Nil
+  }
+  def map(value: JValue): Map[String, String] = value match {
+    case JObject(fields) => fields.collect { case (k, JString(v)) => k -> v }.toMap
+    case _ => Map.empty
+  }
+  def struct(value: JValue): StructType = DataType.fromJson(compact(render(value))).asInstanceOf[StructType]
+  def ofType(dataType: DataType): JValue = parse(dataType.json)
+
+  /** A Catalyst value as text: dates are days, timestamps microseconds, binary hexadecimal. */
+  def ofValue(value: Any, dataType: DataType): JValue = (value, dataType) match {
+    case (null, _) => JNull
+    case (bytes: Array[Byte], _) => JString(bytes.map(b => f"$b%02x").mkString)
+    case (other, _) => JString(other.toString)
+  }
+
+  def toValue(value: JValue, dataType: DataType): Any = value match {
+    case JString(s) => dataType match {
+      case BooleanType => s.toBoolean
+      case ByteType => s.toByte
+      case ShortType => s.toShort
+      case IntegerType | DateType => s.toInt
+      case LongType | TimestampType | TimestampNTZType => s.toLong
+      case FloatType => s.toFloat
+      case DoubleType => s.toDouble
+      case d: DecimalType => Decimal(new java.math.BigDecimal(s), d.precision, d.scale)
+      case BinaryType => s.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
+      case _ => UTF8String.fromString(s)
+    }
+    case _ => null
+  }
+
+  def ofRow(row: InternalRow, schema: StructType): JArray = JArray(schema.fields.zipWithIndex.map {
+    case (f, i) => if (row.isNullAt(i)) JNull else ofValue(row.get(i, f.dataType), f.dataType)
+  }.toList)
+
+  def toRow(values: JValue, schema: StructType): InternalRow = values match {
+    case JArray(items) => new GenericInternalRow(
+      items.zip(schema.fields).map { case (v, f) => toValue(v, f.dataType) }.toArray[Any])
+    case other => throw new IllegalArgumentException(s"not a row in the planner's answer: $other")
+  }
+
+  /** A V2 expression as a tree; forms without a name of their own keep their SQL text. */
+  def ofExpression(expression: Expression): JValue = expression match {
+    case l: Literal[_] => JObject("lit" -> ofValue(l.value, l.dataType), "type" -> JString(l.dataType.sql.toLowerCase))
+    case r: NamedReference => JObject("col" -> strings(r.fieldNames))
+    case c: Cast => JObject("fn" -> JString("CAST"), "args" -> JArray(List(ofExpression(c.expression))),
+      "type" -> JString(c.dataType.sql.toLowerCase), "sql" -> JString(sql(c)))
+    case g: GeneralScalarExpression => JObject("fn" -> JString(g.name),
+      "args" -> JArray(g.children.map(ofExpression).toList), "sql" -> JString(sql(g)))
+    case other => JObject("fn" -> JString(other.getClass.getSimpleName), "args" -> JArray(Nil),
+      "sql" -> JString(sql(other)))
+  }
+
+  private def sql(expression: Expression): String =
+    try new V2ExpressionSQLBuilder().build(expression) catch { case _: IllegalArgumentException => expression.toString }
+}

@@ -1,0 +1,140 @@
+package org.apache.spark.sql.parquetry
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.analysis.{NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.TableChange._
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** A catalog whose every answer is the planner's. `spark.sql.catalog.<name>` names this class. */
+class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with ProcedureCatalog {
+  private var ref: CatalogRef = _
+
+  override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = ref = CatalogRef(name, options)
+  override def name(): String = ref.name
+  override def defaultNamespace(): Array[String] = Array("default")
+
+  private def at(ident: Identifier): Seq[JField] =
+    Seq("namespace" -> Json.strings(ident.namespace()), "name" -> JString(ident.name()))
+  private def at(namespace: Array[String]): JField = "namespace" -> Json.strings(namespace)
+
+  // Tables
+
+  override def listTables(namespace: Array[String]): Array[Identifier] =
+    Json.list(ref.ask("list_tables", at(namespace))).map(Identifier.of(namespace, _)).toArray
+
+  private def load(ident: Identifier, more: JField*): Table =
+    // a name of more parts is a metadata table or none of ours; SELECT * FROM parquet.`path` gets here as well
+    if (ident.namespace().length != 1) throw new NoSuchTableException(ident)
+    else new ParquetryTable(ref, ref.ask("load_table", at(ident) ++ more: _*))
+
+  override def loadTable(ident: Identifier): Table = load(ident)
+  override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> JString(version))
+  override def loadTable(ident: Identifier, timestamp: Long): Table = load(ident, "as_of" -> JInt(timestamp))
+
+  private def definition(info: TableInfo): Seq[JField] = Seq(
+    "schema" -> Json.ofType(StructType(info.columns().map(described))),
+    "partitioning" -> JArray(info.partitions().toList.map(transform)),
+    "properties" -> Json.strings(info.properties().asScala.toMap))
+
+  private def described(c: Column): StructField = {
+    if (c.defaultValue() != null || c.generationExpression() != null || c.identityColumnSpec() != null) {
+      throw new ParquetryException("UNSUPPORTED",
+        s"Column ${c.name()}: default, generated and identity values are not supported; leave the clause out.")
+    }
+    val metadata = new MetadataBuilder()
+    if (c.comment() != null) metadata.putString("comment", c.comment())
+    StructField(c.name(), c.dataType(), c.nullable(), metadata.build())
+  }
+
+  private def transform(t: Transform): JValue = JObject(
+    "name" -> JString(t.name()),
+    "columns" -> JArray(t.references().map(r => Json.strings(r.fieldNames())).toList),
+    "text" -> JString(t.describe()))
+
+  override def createTable(ident: Identifier, info: TableInfo): Table =
+    new ParquetryTable(ref, ref.ask("create_table", at(ident) ++ definition(info): _*))
+
+  private def stage(ident: Identifier, info: TableInfo, mode: String): StagedTable =
+    new StagedParquetryTable(ref, ref.ask("stage_table", at(ident) ++ definition(info) :+ ("mode" -> JString(mode)): _*))
+
+  override def stageCreate(ident: Identifier, info: TableInfo): StagedTable = stage(ident, info, "create")
+  override def stageReplace(ident: Identifier, info: TableInfo): StagedTable = stage(ident, info, "replace")
+  override def stageCreateOrReplace(ident: Identifier, info: TableInfo): StagedTable =
+    stage(ident, info, "create_or_replace")
+
+  override def alterTable(ident: Identifier, changes: TableChange*): Table =
+    new ParquetryTable(ref, ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(change))): _*))
+
+  private def change(c: TableChange): JValue = {
+    def of(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
+    def column(c: ColumnChange): JField = "column" -> Json.strings(c.fieldNames())
+    def place(p: ColumnPosition): JField = "position" -> (p match {
+      case null => JNull
+      case after: After => JString(after.column())
+      case _ => JString("")
+    })
+    c match {
+      case s: SetProperty => of("set_property", "key" -> JString(s.property()), "value" -> JString(s.value()))
+      case r: RemoveProperty => of("remove_property", "key" -> JString(r.property()))
+      case a: AddColumn =>
+        if (a.defaultValue() != null) {
+          throw new ParquetryException("UNSUPPORTED",
+            s"Column ${a.fieldNames().mkString(".")}: default values are not supported; leave DEFAULT out.")
+        }
+        of("add_column", column(a), "type" -> Json.ofType(a.dataType()), "nullable" -> JBool(a.isNullable()),
+          "comment" -> Option(a.comment()).map(JString(_)).getOrElse(JNull), place(a.position()))
+      case r: RenameColumn => of("rename_column", column(r), "to" -> JString(r.newName()))
+      case u: UpdateColumnType => of("update_type", column(u), "type" -> Json.ofType(u.newDataType()))
+      case u: UpdateColumnNullability => of("update_nullability", column(u), "nullable" -> JBool(u.nullable()))
+      case u: UpdateColumnComment => of("update_comment", column(u), "comment" -> JString(u.newComment()))
+      case u: UpdateColumnPosition => of("update_position", column(u), place(u.position()))
+      case d: DeleteColumn => of("drop_column", column(d), "if_exists" -> JBool(d.ifExists()))
+      case other => of("other", "text" -> JString(other.getClass.getSimpleName))
+    }
+  }
+
+  override def dropTable(ident: Identifier): Boolean = drop(ident, purge = false)
+  override def purgeTable(ident: Identifier): Boolean = drop(ident, purge = true)
+  private def drop(ident: Identifier, purge: Boolean): Boolean =
+    Json.flag(ref.ask("drop_table", at(ident) :+ ("purge" -> JBool(purge)): _*))
+
+  override def renameTable(from: Identifier, to: Identifier): Unit =
+    ref.ask("rename_table", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*)
+
+  // Namespaces
+
+  override def listNamespaces(): Array[Array[String]] = Json.list(ref.ask("list_namespaces")).map(Array(_)).toArray
+  override def listNamespaces(namespace: Array[String]): Array[Array[String]] = {
+    if (namespace.isEmpty) return listNamespaces()
+    if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace)
+    Array.empty
+  }
+  override def loadNamespaceMetadata(namespace: Array[String]): util.Map[String, String] =
+    Json.map(ref.ask("load_namespace", at(namespace))).asJava
+  override def createNamespace(namespace: Array[String], metadata: util.Map[String, String]): Unit =
+    ref.ask("create_namespace", at(namespace), "properties" -> Json.strings(metadata.asScala.toMap))
+  override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit =
+    ref.ask("alter_namespace", at(namespace), "changes" -> JArray(changes.toList.map {
+      case s: NamespaceChange.SetProperty => JObject("key" -> JString(s.property()), "value" -> JString(s.value()))
+      case r: NamespaceChange.RemoveProperty => JObject("key" -> JString(r.property()), "value" -> JNull)
+      case other => throw new ParquetryException("UNSUPPORTED", s"${other.getClass.getSimpleName} on a namespace.")
+    }))
+  override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
+    Json.flag(ref.ask("drop_namespace", at(namespace), "cascade" -> JBool(cascade)))
+
+  // Procedures
+
+  override def listProcedures(namespace: Array[String]): Array[Identifier] =
+    Json.list(ref.ask("list_procedures")).map(Identifier.of(Array("system"), _)).toArray
+  override def loadProcedure(ident: Identifier): UnboundProcedure =
+    new ParquetryProcedure(ref, ref.ask("load_procedure", at(ident): _*))
+}

@@ -1,0 +1,53 @@
+package org.apache.spark.sql.parquetry
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.procedures._
+import org.apache.spark.sql.connector.read.{LocalScan, Scan}
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
+
+/** `CALL catalog.system.name(…)`: parameters, columns and rows are the planner's. */
+class ParquetryProcedure(ref: CatalogRef, answer: JValue) extends UnboundProcedure with BoundProcedure {
+  private val inputs = (answer \ "parameters").children
+
+  override def name(): String = Json.text(answer \ "name")
+  override def description(): String = Json.text(answer \ "description")
+  override def isDeterministic: Boolean = false
+  override def bind(inputType: StructType): BoundProcedure = this
+
+  override val parameters: Array[ProcedureParameter] = inputs.map { p =>
+    val parameter = ProcedureParameter.in(Json.text(p \ "name"), DataType.fromDDL(Json.text(p \ "type")))
+      .comment(Json.text(p \ "comment"))
+    Option(Json.text(p \ "default")).foreach(sql => parameter.defaultValue(sql))
+    parameter.build()
+  }.toArray
+
+  override def call(input: InternalRow): util.Iterator[Scan] = {
+    val schema = StructType(parameters.map(p => StructField(p.name(), p.dataType())))
+    val result = ref.ask("call", "name" -> JString(name()), "arguments" -> JObject(
+      schema.fieldNames.toList.zip(arguments(input, schema))))
+    Iterator[Scan](new RowsScan(Json.struct(result \ "schema"), result \ "rows", name())).asJava
+  }
+
+  private def arguments(input: InternalRow, schema: StructType): List[JValue] =
+    schema.fields.zipWithIndex.toList.map { case (f, i) =>
+      if (input.isNullAt(i)) JNull
+      else f.dataType match {
+        case org.apache.spark.sql.types.ArrayType(element, _) =>
+          JArray(input.getArray(i).toSeq[Any](element).map(Json.ofValue(_, element)).toList)
+        case t => Json.ofValue(input.get(i, t), t)
+      }
+    }
+}
+
+/** Rows that the planner gave, and no file was read for. */
+class RowsScan(schema: StructType, answer: JValue, text: String) extends LocalScan {
+  override def readSchema(): StructType = schema
+  override def description(): String = text
+  override val rows: Array[InternalRow] = answer.children.map(Json.toRow(_, schema)).toArray
+}

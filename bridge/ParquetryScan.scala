@@ -1,0 +1,174 @@
+package org.apache.spark.sql.parquetry
+
+import java.io.FileNotFoundException
+import java.util.OptionalLong
+
+import scala.util.control.NonFatal
+
+import org.json4s._
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkException
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+/** The files that the planner chose, read by Spark's own readers. */
+class ParquetryScan(
+    val table: ParquetryTable,
+    val predicates: Array[Predicate],
+    val required: StructType,
+    options: CaseInsensitiveStringMap)
+  extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeV2Filtering with Reported {
+
+  private val session = SparkSession.active
+  private val (partitionSchema, dataSchema) = {
+    val (p, d) = required.fields.partition(f => table.partitionColumns.contains(f.name))
+    (StructType(p), StructType(d))
+  }
+  private var runtime = Array.empty[Predicate]
+  private var plan: JValue = planned()
+
+  private def planned(): JValue = table.ref.ask("plan_scan", table.identity ++ Seq[JField](
+    "predicates" -> JArray(predicates.map(Json.ofExpression).toList),
+    "runtime" -> JArray(runtime.map(Json.ofExpression).toList),
+    "columns" -> Json.strings(required.fieldNames)): _*)
+
+  override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
+  override def description(): String = Json.text(plan \ "description")
+  override def report: JValue = plan \ "report"
+  override def toBatch: Batch = this
+
+  override def estimateStatistics(): Statistics = new Statistics {
+    private def count(name: String) = plan \ "statistics" \ name match {
+      case JNothing | JNull => OptionalLong.empty()
+      case n => OptionalLong.of(Json.long(n))
+    }
+    override def sizeInBytes(): OptionalLong = count("bytes")
+    override def numRows(): OptionalLong = count("rows")
+  }
+
+  // Values that arrive while the query runs. Spark does not apply them again: a superset is always right.
+
+  override def filterAttributes(): Array[NamedReference] =
+    partitionSchema.fieldNames.map(n => Expressions.column(s"`${n.replace("`", "``")}`"))
+  override def filter(values: Array[Predicate]): Unit = {
+    runtime = values
+    plan = planned()
+  }
+
+  // Reading
+
+  override def planInputPartitions(): Array[InputPartition] = {
+    val values = (plan \ "partitions").children.map(Json.toRow(_, partitionSchema)).toArray
+    val files = (plan \ "files").children.map {
+      case JArray(List(JString(path), size, modified, partition)) =>
+        (SparkPath.fromPathString(path), Json.long(size), Json.long(modified), values(Json.long(partition).toInt))
+      case other => throw new IllegalArgumentException(s"not a file in the planner's answer: $other")
+    }
+    val openCost = session.sessionState.conf.filesOpenCostInBytes
+    val most = FilePartition.maxSplitBytes(session, files.map(_._2 + openCost).sum)
+    val pieces = files.flatMap { case (path, size, modified, row) =>
+      (0L until size by most).map(start => PartitionedFile(
+        row, path, start, math.min(most, size - start), Array.empty[String], modified, size, Map.empty))
+    }
+    FilePartition.getFilePartitions(session, pieces.sortBy(-_.length), most).toArray
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = {
+    val index = new InMemoryFileIndex(session, Nil, Map.empty, Some(StructType(Nil)))
+    val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
+      case (p, l) if !table.partitionColumns.contains(l.name) => p
+    })
+    val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
+    val filters = RowGroupFilters(predicates, table)
+    val hadoop = session.sessionState.newHadoopConf()
+    val factory = table.format match {
+      case "orc" => OrcScan(session, hadoop, index, whole, read, partitionSchema, options, None, filters, Nil, Nil)
+        .createReaderFactory()
+      case _ => ParquetScan(session, hadoop, index, whole, read, partitionSchema, filters, options, None, Nil, Nil, Array.empty)
+        .createReaderFactory()
+    }
+    new NamingReaderFactory(factory, table.name())
+  }
+
+  // What Spark's UI shows
+
+  private def steps: Seq[(String, JValue)] = (plan \ "metrics") match {
+    case JObject(fields) => fields
+    case _ => Nil
+  }
+  override def supportedCustomMetrics(): Array[CustomMetric] =
+    Array(new PartitionsKept, new PartitionsTotal, new FilesKept, new FilesTotal, new BytesKept, new BytesTotal)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = steps.map { case (metric, n) =>
+    new CustomTaskMetric {
+      override def name(): String = metric
+      override def value(): Long = Json.long(n)
+    }
+  }.toArray
+
+  // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
+  private def key = (table.id(), table.version(), predicates.toSet, required, table.ref)
+  override def equals(other: Any): Boolean = other match {
+    case s: ParquetryScan => s.key == key
+    case _ => false
+  }
+  override def hashCode(): Int = key.hashCode()
+}
+
+abstract class Counter(metric: String, text: String) extends CustomSumMetric {
+  override def name(): String = metric
+  override def description(): String = text
+}
+class PartitionsKept extends Counter("partitionsKept", "partitions read")
+class PartitionsTotal extends Counter("partitionsTotal", "partitions of the table")
+class FilesKept extends Counter("filesKept", "files read")
+class FilesTotal extends Counter("filesTotal", "files of the partitions read")
+class BytesKept extends Counter("bytesKept", "bytes of the columns read")
+class BytesTotal extends Counter("bytesTotal", "bytes of the files read")
+
+/** Spark's reader factory; a file that is gone or broken is named, with the table and the remedy. */
+class NamingReaderFactory(inner: PartitionReaderFactory, table: String) extends PartitionReaderFactory {
+  override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    named(partition)(new NamingReader(inner.createReader(partition), partition))
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
+    named(partition)(new NamingReader(inner.createColumnarReader(partition), partition))
+
+  private class NamingReader[T](reader: PartitionReader[T], partition: InputPartition) extends PartitionReader[T] {
+    override def next(): Boolean = named(partition)(reader.next())
+    override def get(): T = reader.get()
+    override def close(): Unit = reader.close()
+    override def currentMetricsValues(): Array[CustomTaskMetric] = reader.currentMetricsValues()
+  }
+
+  private def named[R](partition: InputPartition)(body: => R): R = try body catch {
+    case e: Throwable if NonFatal(e) && causes(e).exists(_.isInstanceOf[FileNotFoundException]) => throw new SparkException(
+      s"[PARQUETRY_FILE_MISSING] A data file of table $table has vanished: ${reason(e)}. Put it back, or make the " +
+        s"table forget it with CALL <catalog>.system.sync(table => '$table'). Files asked for: ${files(partition)}", e)
+    case e: Throwable if NonFatal(e) && broken(e) => throw new SparkException(
+      s"[PARQUETRY_FILE_CORRUPT] A data file of table $table cannot be read: ${reason(e)}. Restore it from a copy, or " +
+        s"remove it and CALL <catalog>.system.sync(table => '$table'). Files asked for: ${files(partition)}", e)
+  }
+  private def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(16)
+  private def broken(e: Throwable): Boolean = causes(e).exists { c =>
+    val text = String.valueOf(c.getMessage)
+    c.isInstanceOf[org.apache.orc.FileFormatException] || c.isInstanceOf[java.io.EOFException] ||
+      text.contains("is not a Parquet file") || text.contains("CANNOT_READ_FILE_FOOTER") || text.contains("Malformed ORC file")
+  }
+  private def reason(e: Throwable): String = causes(e).toSeq.last.getMessage
+  private def files(partition: InputPartition): String = partition match {
+    case f: FilePartition => f.files.take(3).map(_.urlEncodedPath).mkString(", ") + (if (f.files.length > 3) ", …" else "")
+    case other => other.toString
+  }
+}

@@ -1,0 +1,164 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.expressions.{Expression, GeneralScalarExpression, Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.aggregate._
+import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Collects what a query asks of one table; the planner says what each part is good for. */
+class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveStringMap)
+  extends ScanBuilder with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns
+  with SupportsPushDownAggregates {
+
+  private var predicates = Array.empty[Predicate]
+  private var residual = Array.empty[Predicate]
+  private var required = table.logical
+  private var aggregate: Option[JValue] = None
+
+  private def ask(op: String, fields: JField*): JValue =
+    table.ref.ask(op, table.identity ++ Seq[JField](
+      "predicates" -> JArray(predicates.map(Json.ofExpression).toList)) ++ fields: _*)
+
+  /** Hands back the predicates that Spark has to evaluate on every row. */
+  override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
+    predicates = offered
+    val exact = (ask("push_predicates") \ "exact").children.map(Json.flag)
+    residual = offered.zip(exact).collect { case (p, false) => p }
+    residual
+  }
+  override def pushedPredicates(): Array[Predicate] = predicates
+
+  override def supportCompletePushDown(aggregation: Aggregation): Boolean = {
+    if (aggregate.isEmpty) aggregate = answered(aggregation)
+    aggregate.isDefined
+  }
+  override def pushAggregation(aggregation: Aggregation): Boolean = supportCompletePushDown(aggregation)
+
+  private def answered(aggregation: Aggregation): Option[JValue] = {
+    def column(e: Expression): Option[String] = e match {
+      case r: NamedReference if r.fieldNames.length == 1 => Some(r.fieldNames.head)
+      case _ => None
+    }
+    def asked(function: String, e: Expression): Option[JValue] =
+      column(e).map(c => JObject("function" -> JString(function), "column" -> JString(c)))
+    val functions = aggregation.aggregateExpressions().map {
+      case _: CountStar => Some(JObject("function" -> JString("count"), "column" -> JNull))
+      case c: Count if !c.isDistinct => c.column() match {
+        case l: Literal[_] if l.value != null => Some(JObject("function" -> JString("count"), "column" -> JNull))
+        case e => asked("count", e)
+      }
+      case m: Min => asked("min", m.column())
+      case m: Max => asked("max", m.column())
+      case _ => None
+    }
+    val groups = aggregation.groupByExpressions().map(column)
+    if (functions.exists(_.isEmpty) || groups.exists(_.isEmpty) || residual.nonEmpty) return None
+    ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten)) match {
+      case answer: JObject => Some(answer)
+      case _ => None
+    }
+  }
+
+  override def pruneColumns(schema: StructType): Unit = required = schema
+
+  override def build(): Scan = aggregate match {
+    case Some(answer) => new MetadataScan(table, answer)
+    case None => new ParquetryScan(table, predicates, required, options)
+  }
+}
+
+/** `count(*)`, `min` and `max` that the metastore answered alone. */
+class MetadataScan(table: ParquetryTable, answer: JValue)
+  extends RowsScan(Json.struct(answer \ "schema"), answer \ "rows", Json.text(answer \ "description")) with Reported {
+  override def report: JValue = answer \ "report"
+}
+
+/** A scan that can say what it left out, and why. */
+trait Reported { def report: JValue }
+
+/** Which predicates the file readers may use on row groups, under the names that the files use. */
+object RowGroupFilters {
+  import org.apache.spark.sql.connector.expressions.Expressions
+  import org.apache.spark.sql.internal.connector.PredicateUtils
+  import org.apache.spark.sql.sources.Filter
+  import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
+
+  def apply(predicates: Array[Predicate], table: ParquetryTable): Array[Filter] =
+    predicates.filter(sound(_, table)).flatMap(p => PredicateUtils.toV1(condition(p, table)))
+
+  /**
+   * Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal and
+   * NaN the greatest. So on floats only `=`, `<`, `<=` and IN with literals that are neither may be used, and
+   * nothing under a NOT. (Spark 4.3.0 loses rows on `f = 0.0`.)
+   */
+  private def sound(p: Expression, table: ParquetryTable): Boolean = p match {
+    case g: GeneralScalarExpression if g.name == "AND" || g.name == "OR" => g.children.forall(sound(_, table))
+    case g: GeneralScalarExpression if g.children.exists(touchesFloat(_, table)) =>
+      Set("=", "<", "<=", "IN", "IS_NULL", "IS_NOT_NULL").contains(g.name) &&
+        g.children.head.isInstanceOf[NamedReference] && // the other way round, `<` means `>`
+        g.children.tail.forall {
+          case l: Literal[_] => l.value match {
+            case d: Double => d != 0.0 && !d.isNaN
+            case f: Float => f != 0.0f && !f.isNaN
+            case null => true
+            case _ => false
+          }
+          case _ => false
+        }
+    case _ => true
+  }
+
+  private def touchesFloat(e: Expression, table: ParquetryTable): Boolean = e match {
+    case l: Literal[_] => isFloat(l.dataType)
+    case r: NamedReference => table.logical.findNestedField(r.fieldNames.toSeq).forall { case (_, f) => isFloat(f.dataType) }
+    case other => other.children.exists(touchesFloat(_, table))
+  }
+  private def isFloat(t: DataType): Boolean = t == DoubleType || t == FloatType
+
+  private def renamed(e: Expression, table: ParquetryTable): Expression = e match {
+    case r: NamedReference => Expressions.column(
+      Schemas.physicalPath(table.logical, table.physical, r.fieldNames.toSeq).map(quoted).mkString("."))
+    case a: And => new And(condition(a.left, table), condition(a.right, table))
+    case o: Or => new Or(condition(o.left, table), condition(o.right, table))
+    case n: Not => new Not(condition(n.child, table))
+    case p: Predicate => new Predicate(p.name, p.children.map(renamed(_, table)))
+    case g: GeneralScalarExpression => new GeneralScalarExpression(g.name, g.children.map(renamed(_, table)))
+    case other => other
+  }
+  private def condition(p: Predicate, table: ParquetryTable): Predicate = renamed(p, table).asInstanceOf[Predicate]
+  private def quoted(part: String): String = s"`${part.replace("`", "``")}`"
+}
+
+/** Logical and physical schemas have the same shape; these walk both at once. */
+object Schemas {
+  import org.apache.spark.sql.types._
+
+  private def fields(logical: StructType, physical: StructType): Map[String, (StructField, StructField)] =
+    logical.fields.zip(physical.fields).map { case (l, p) => l.name -> (l, p) }.toMap
+
+  /** The physical form of a pruned logical type. */
+  def physical(pruned: DataType, logical: DataType, phys: DataType): DataType = (pruned, logical, phys) match {
+    case (w: StructType, l: StructType, p: StructType) =>
+      val by = fields(l, p)
+      StructType(w.fields.map { f =>
+        val (lf, pf) = by(f.name)
+        f.copy(name = pf.name, dataType = physical(f.dataType, lf.dataType, pf.dataType))
+      })
+    case (w: ArrayType, l: ArrayType, p: ArrayType) =>
+      w.copy(elementType = physical(w.elementType, l.elementType, p.elementType))
+    case (w: MapType, l: MapType, p: MapType) => w.copy(
+      keyType = physical(w.keyType, l.keyType, p.keyType), valueType = physical(w.valueType, l.valueType, p.valueType))
+    case (w, _, _) => w
+  }
+
+  def physicalPath(logical: DataType, phys: DataType, path: Seq[String]): Seq[String] = (logical, phys, path) match {
+    case (l: StructType, p: StructType, head +: rest) =>
+      val i = l.fieldNames.indexWhere(_.equalsIgnoreCase(head))
+      if (i < 0) path else p.fields(i).name +: physicalPath(l.fields(i).dataType, p.fields(i).dataType, rest)
+    case _ => path
+  }
+}

@@ -1,0 +1,92 @@
+package org.apache.spark.sql.parquetry
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** One version of a table, as the planner described it. Every question about it names that version. */
+class ParquetryTable(val ref: CatalogRef, answer: JValue)
+  extends Table with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsAtomicPartitionManagement {
+
+  val logical: StructType = Json.struct(answer \ "schema")
+  /** The same schema, field by field, under the names that the files use. */
+  val physical: StructType = Json.struct(answer \ "physical_schema")
+  val partitionColumns: Seq[String] = Json.list(answer \ "partition_by")
+  val format: String = Json.text(answer \ "format")
+  val identity: Seq[JField] = Seq("table" -> (answer \ "table"))
+
+  override def name(): String = Json.text(answer \ "name")
+  override def id(): String = Json.text(answer \ "table" \ "id")
+  override def version(): String = Json.long(answer \ "table" \ "version").toString
+  override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(logical, false)
+  override def partitioning(): Array[Transform] = partitionColumns.map(Expressions.identity).toArray
+  override def properties(): util.Map[String, String] = Json.map(answer \ "properties").asJava
+  override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
+
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(
+    TableCapability.BATCH_READ,
+    TableCapability.BATCH_WRITE, // claimed for OVERWRITE_DYNAMIC's sake: a rule turns that into a V1 write
+    TableCapability.V1_BATCH_WRITE,
+    TableCapability.TRUNCATE,
+    TableCapability.OVERWRITE_BY_FILTER,
+    TableCapability.OVERWRITE_DYNAMIC)
+
+  protected def ask(op: String, fields: JField*): JValue = ref.ask(op, identity ++ fields: _*)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(this, options)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ParquetryWriteBuilder(this, info)
+
+  // Deleting
+
+  private def where(predicates: Array[Predicate]): JField =
+    "predicates" -> JArray(predicates.map(Json.ofExpression).toList)
+  override def canDeleteWhere(predicates: Array[Predicate]): Boolean = Json.flag(ask("can_delete", where(predicates)))
+  override def deleteWhere(predicates: Array[Predicate]): Unit = ask("delete", where(predicates))
+  override def truncateTable(): Boolean = Json.flag(ask("truncate", where(Array.empty)))
+
+  // Partitions
+
+  private def rows(idents: Array[InternalRow]): JField =
+    "partitions" -> JArray(idents.map(Json.ofRow(_, partitionSchema())).toList)
+  override def createPartitions(idents: Array[InternalRow], properties: Array[util.Map[String, String]]): Unit =
+    ask("add_partitions", rows(idents),
+      "properties" -> JArray(properties.map(p => Json.strings(p.asScala.toMap)).toList))
+  override def dropPartitions(idents: Array[InternalRow]): Boolean =
+    Json.flag(ask("drop_partitions", rows(idents), "purge" -> JBool(false)))
+  override def purgePartitions(idents: Array[InternalRow]): Boolean =
+    Json.flag(ask("drop_partitions", rows(idents), "purge" -> JBool(true)))
+  override def truncatePartitions(idents: Array[InternalRow]): Boolean =
+    Json.flag(ask("truncate_partitions", rows(idents)))
+  override def truncatePartition(ident: InternalRow): Boolean = truncatePartitions(Array(ident))
+  override def renamePartition(from: InternalRow, to: InternalRow): Boolean =
+    Json.flag(ask("rename_partition", rows(Array(from, to))))
+  override def replacePartitionMetadata(ident: InternalRow, properties: util.Map[String, String]): Unit =
+    ask("alter_partition", rows(Array(ident)), "properties" -> Json.strings(properties.asScala.toMap))
+  override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] =
+    Json.map(ask("load_partition", rows(Array(ident)))).asJava
+  override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
+    val spec = StructType(names.map(n => StructField(n, partitionSchema()(n).dataType)))
+    ask("list_partitions", "names" -> Json.strings(names), "values" -> Json.ofRow(ident, spec))
+      .children.map(Json.toRow(_, partitionSchema())).toArray
+  }
+}
+
+/** A table that nobody sees until Spark says that the query filling it went well. */
+class StagedParquetryTable(ref: CatalogRef, answer: JValue) extends ParquetryTable(ref, answer) with StagedTable {
+  private val mode: JField = "mode" -> (answer \ "mode")
+  override def commitStagedChanges(): Unit = ask("publish_table", mode)
+  override def abortStagedChanges(): Unit = ask("discard_table", mode)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = Array.empty
+}

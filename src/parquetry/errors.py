@@ -1,0 +1,175 @@
+"""Every error Parquetry raises, under one root.
+
+A message names the object, the value and the remedy. `code` is stable, so that it can be looked for across
+the bridge and in the command line's output. Nothing here knows who raises it.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ParquetryError(Exception):
+    """The root of all errors raised on purpose.
+
+    Attributes:
+        code: a stable name in upper snake case.
+        message: what is wrong, with which value, and what to do about it.
+    """
+
+    code: ClassVar[str] = "PARQUETRY_ERROR"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ConfigurationError(ParquetryError):
+    """A setting is missing, unknown or has a value that cannot be used."""
+
+    code = "CONFIGURATION"
+
+
+class WarehouseError(ParquetryError):
+    """The warehouse folder cannot be used."""
+
+    code = "WAREHOUSE"
+
+
+class BridgeError(ParquetryError):
+    """The bridge is missing, of another version, or could not be built."""
+
+    code = "BRIDGE"
+
+
+class NamespaceNotFoundError(ParquetryError):
+    """No such database."""
+
+    code = "NAMESPACE_NOT_FOUND"
+
+
+class NamespaceExistsError(ParquetryError):
+    """The database is already there."""
+
+    code = "NAMESPACE_EXISTS"
+
+
+class NamespaceNotEmptyError(ParquetryError):
+    """The database still holds tables."""
+
+    code = "NAMESPACE_NOT_EMPTY"
+
+
+class TableNotFoundError(ParquetryError):
+    """No such table."""
+
+    code = "TABLE_NOT_FOUND"
+
+
+class TableExistsError(ParquetryError):
+    """The table is already there."""
+
+    code = "TABLE_EXISTS"
+
+
+class ColumnNotFoundError(ParquetryError):
+    """No such column."""
+
+    code = "COLUMN_NOT_FOUND"
+
+
+class ColumnExistsError(ParquetryError):
+    """The column is already there."""
+
+    code = "COLUMN_EXISTS"
+
+
+class PartitionNotFoundError(ParquetryError):
+    """No such partition."""
+
+    code = "PARTITION_NOT_FOUND"
+
+
+class PartitionExistsError(ParquetryError):
+    """The partition is already there."""
+
+    code = "PARTITION_EXISTS"
+
+
+class PropertyError(ParquetryError):
+    """A table property is unknown, reserved or has a value that cannot be used."""
+
+    code = "PROPERTY"
+
+
+class ValueTypeError(ParquetryError):
+    """A value does not fit its type."""
+
+    code = "VALUE_TYPE"
+
+
+class UnsupportedError(ParquetryError):
+    """The operation is understood, and not offered."""
+
+    code = "UNSUPPORTED"
+
+
+class FilterError(ParquetryError):
+    """A filter's text cannot be used; the message marks the place.
+
+    Attributes:
+        text: the filter as given.
+        position: offset of the offending place in `text`, in characters.
+    """
+
+    code = "FILTER"
+
+    def __init__(self, message: str, text: str, position: int) -> None:
+        start = text.rfind("\n", 0, position) + 1
+        end = text.find("\n", position)
+        line = text[start : end if end >= 0 else len(text)]
+        super().__init__(f"{message}\n  {line}\n  {' ' * (position - start)}^")
+        self.text = text
+        self.position = position
+
+
+class StoreError(ParquetryError):
+    """The key-value store failed or cannot be reached."""
+
+    code = "STORE"
+
+
+class MetastoreVersionError(ParquetryError):
+    """The metastore was written by a later version, or is not a metastore."""
+
+    code = "METASTORE_VERSION"
+
+
+class CommitConflictError(ParquetryError):
+    """Another commit changed what this one was about to change; nothing was written."""
+
+    code = "COMMIT_CONFLICT"
+
+
+class CommitAbortedError(ParquetryError):
+    """This commit was given up by another writer, who took its author for dead; nothing was written."""
+
+    code = "COMMIT_ABORTED"
+
+
+class CommitUnknownError(ParquetryError):
+    """The store could not be asked whether the commit took place."""
+
+    code = "COMMIT_UNKNOWN"
+
+
+class FileCorruptError(ParquetryError):
+    """A data file cannot be read as what it claims to be."""
+
+    code = "FILE_CORRUPT"
+
+
+class FileMissingError(ParquetryError):
+    """A data file or directory has vanished."""
+
+    code = "FILE_MISSING"

@@ -1,0 +1,1 @@
+"""Parquetry on Spark: the only package that imports pyspark."""

@@ -1,0 +1,141 @@
+"""A catalog of a session, opened: its metastore, and the versions of tables that queries are using."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+from parquetry.config import check_catalog_options
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
+from parquetry.metastore.catalog import Metastore, StagedTable
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.spark.protocol import TableRef
+from parquetry.spark.schema import logical_schema, physical_schema
+from parquetry.store.opening import open_store
+
+_KEPT = 256
+
+
+class Staged(NamedTuple):
+    """A table that Spark fills before it gets its name."""
+
+    table: StagedTable
+    database: str
+    name: str
+
+
+class Lake:
+    """An opened catalog.
+
+    Attributes:
+        name: of the catalog in the session.
+        metastore: what it keeps.
+        staged: tables that Spark is filling before they get their names, by id.
+    """
+
+    def __init__(self, name: str, metastore: Metastore) -> None:
+        self.name = name
+        self.metastore = metastore
+        self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
+        self._lock = threading.Lock()
+        self.staged: dict[str, Staged] = {}
+
+    @classmethod
+    def open(cls, name: str, options: dict[str, str]) -> Lake:
+        """Open a catalog as the session's settings describe it; an absent warehouse is made.
+
+        Raises:
+            ConfigurationError: an option is missing or unknown.
+            WarehouseError: the warehouse cannot be used.
+            MetastoreVersionError: it was written by a later version.
+        """
+        check_catalog_options(name, options)
+        warehouse = options["warehouse"]
+        return cls(name, Metastore(open_store(options.get("store"), warehouse, create=True), warehouse))
+
+    def database(self, namespace: list[str]) -> str:
+        """Return the database that a namespace names.
+
+        Raises:
+            NamespaceNotFoundError: databases do not nest.
+        """
+        if len(namespace) != 1:
+            raise NamespaceNotFoundError(
+                f"{'.'.join([self.name, *namespace])} is not a database of catalog {self.name}: "
+                f"databases do not nest; say {self.name}.database.table."
+            )
+        return namespace[0]
+
+    def full_name(self, snapshot: TableSnapshot) -> str:
+        """Return a table's name as Spark's users write it."""
+        return f"{self.name}.{snapshot.database}.{snapshot.name}"
+
+    def hold(self, snapshot: TableSnapshot) -> TableSnapshot:
+        """Keep a version at hand for the questions that will follow about it."""
+        with self._lock:
+            self._snapshots[snapshot.id.hex(), snapshot.version] = snapshot
+            while len(self._snapshots) > _KEPT:
+                self._snapshots.popitem(last=False)
+        return snapshot
+
+    def snapshot(self, ref: TableRef) -> TableSnapshot:
+        """Return the version of a table that a question names.
+
+        Raises:
+            TableNotFoundError: it was dropped since.
+        """
+        held = self._snapshots.get((ref.id, ref.version))
+        if held is None:
+            held = self.hold(self.metastore.table(ref.database, ref.table, version=ref.version))
+            if held.id.hex() != ref.id:
+                raise TableNotFoundError(
+                    f"Table {self.name}.{ref.database}.{ref.table} was replaced since this query was planned: run it again."
+                )
+        return held
+
+    def current(self, ref: TableRef) -> TableSnapshot:
+        """Return a table as it is now.
+
+        Raises:
+            TableNotFoundError: it was dropped since.
+        """
+        return self.snapshot(ref).refresh()
+
+    def find(self, name: str) -> TableSnapshot:
+        """Return a table named as procedures are given it: `db.t` or `catalog.db.t`.
+
+        Raises:
+            TableNotFoundError: there is none.
+        """
+        parts = [part.strip().strip("`") for part in name.split(".")]
+        if len(parts) == 3 and parts[0].lower() == self.name.lower():
+            parts = parts[1:]
+        if len(parts) == 1:
+            parts = ["default", *parts]
+        if len(parts) != 2:
+            raise TableNotFoundError(f"{name!r} does not name a table of catalog {self.name}: say 'database.table'.")
+        return self.metastore.table(*parts)
+
+    def described(self, snapshot: TableSnapshot) -> dict[str, Any]:
+        """Return a table as the bridge wants it told."""
+        self.hold(snapshot)
+        metadata = snapshot.metadata
+        reserved = {"provider": metadata.format, "location": metadata.location, "owner": metadata.owner or ""}
+        if metadata.comment is not None:
+            reserved["comment"] = metadata.comment
+        reserved["external" if metadata.external else "is_managed_location"] = "true"
+        return {
+            "name": self.full_name(snapshot),
+            "table": {
+                "id": snapshot.id.hex(),
+                "version": snapshot.version,
+                "database": snapshot.database,
+                "table": snapshot.name,
+            },
+            "schema": logical_schema(metadata.columns),
+            "physical_schema": physical_schema(metadata.columns),
+            "partition_by": list(metadata.partition_by),
+            "format": metadata.format,
+            "properties": {**metadata.properties, **reserved},
+        }

@@ -1,0 +1,166 @@
+"""Partitions by name, and whole partitions by condition: ALTER TABLE … PARTITION, TRUNCATE, DELETE FROM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow.fs as pafs
+from pyspark.sql import SparkSession
+
+from parquetry.errors import PartitionNotFoundError, UnsupportedError
+from parquetry.layout.discover import discover
+from parquetry.layout.location import join_location, open_location
+from parquetry.layout.paths import stored_value
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
+from parquetry.scan.generate import plan_scan
+from parquetry.spark import protocol as p
+from parquetry.spark.footers import data_files
+from parquetry.spark.lake import Lake
+from parquetry.spark.predicates import conjuncts, replace_where, whole
+from parquetry.spark.tables import absolute
+from parquetry.spark.values import from_wire, to_wire
+from parquetry.spark.writes import delete_files
+from parquetry.types import Value
+
+
+def _values(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> list[tuple[Value, ...]]:
+    types = snapshot.metadata.partition_types
+    return [
+        tuple(stored_value(from_wire(type_, text)) for type_, text in zip(types, row, strict=True)) for row in rows
+    ]
+
+
+def add(lake: Lake, q: p.AddPartitions) -> None:
+    """Add partitions; the files of their locations come with them."""
+    snapshot = lake.current(q.table)
+    transaction = snapshot.begin("add partitions")
+    for values, properties in zip(_values(snapshot, q.partitions), q.properties, strict=True):
+        given = properties.get("location")
+        location = absolute(given) if given else snapshot.default_location(values)
+        filesystem, path = open_location(location)
+        files: list[Any] = []
+        if filesystem.get_file_info(path).type == pafs.FileType.Directory:
+            own = f"pq-{snapshot.id.hex()}-"
+            found = [f.path for part in discover(filesystem, path, (), (), own_prefix=own) for f in part.files]
+            files = data_files(SparkSession.active(), snapshot.metadata.format, location, found)
+        transaction.add(values, location if given else None, files)
+    transaction.commit()
+
+
+def drop(lake: Lake, q: p.DropPartitions) -> bool:
+    """Drop partitions; their files stay for readers of older versions, unless purged."""
+    snapshot = lake.current(q.table)
+    transaction = snapshot.begin("drop partitions")
+    gone: list[str] = []
+    for values in _values(snapshot, q.partitions):
+        partition = _existing(snapshot, values)
+        gone += [join_location(partition.location, file.path) for file in partition.files]
+        transaction.drop(values)
+    transaction.commit()
+    if q.purge and not snapshot.metadata.external:
+        delete_files(gone)
+    return True
+
+
+def truncate_partitions(lake: Lake, q: p.TruncatePartitions) -> bool:
+    """Empty partitions, which stay."""
+    snapshot = lake.current(q.table)
+    transaction = snapshot.begin("truncate partitions")
+    for values in _values(snapshot, q.partitions):
+        _existing(snapshot, values)
+        transaction.replace(values, ())
+    transaction.commit()
+    return True
+
+
+def rename(lake: Lake, q: p.RenamePartition) -> bool:
+    """Give a partition other values; its files stay where they are."""
+    snapshot = lake.current(q.table)
+    old, new = _values(snapshot, q.partitions)
+    _existing(snapshot, old)
+    transaction = snapshot.begin("rename partition")
+    transaction.rename(old, new)
+    transaction.commit()
+    return True
+
+
+def alter(lake: Lake, q: p.AlterPartition) -> None:
+    """Refuse: a partition's files are listed one by one, so a new location would point at nothing."""
+    snapshot = lake.current(q.table)
+    raise UnsupportedError(
+        f"ALTER TABLE {lake.full_name(snapshot)} PARTITION … SET LOCATION is not supported: drop the partition, and add it "
+        "again with its new LOCATION."
+    )
+
+
+def load(lake: Lake, q: p.LoadPartition) -> dict[str, str]:
+    """Return what is known of a partition."""
+    snapshot = lake.snapshot(q.table)
+    partition = _existing(snapshot, _values(snapshot, q.partitions)[0])
+    known = {"location": partition.location, "files": str(partition.file_count), "bytes": str(partition.bytes)}
+    return {**known, **({} if partition.rows is None else {"rows": str(partition.rows)}), **partition.parameters}
+
+
+def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
+    partition = snapshot.partition(values)
+    if partition is None:
+        raise PartitionNotFoundError(
+            f"table {snapshot.label} has no partition {snapshot.describe(snapshot.key_of(values))}: SHOW PARTITIONS lists them."
+        )
+    return partition
+
+
+def listed(lake: Lake, q: p.ListPartitions) -> list[list[str | None]]:
+    """Return the values of the partitions that agree with those given, in key order."""
+    snapshot = lake.current(q.table)
+    metadata = snapshot.metadata
+    parts: list[Predicate] = []
+    for name, text in zip(q.names, q.values, strict=True):
+        type_ = metadata.column(name).column_type
+        value = stored_value(from_wire(type_, text))
+        parts.append(IsNull(name) if value is None else Compare("=", name, value, type_))
+    columns = list(zip(metadata.partition_by, metadata.partition_types, strict=True))
+    plan = plan_scan(And(tuple(parts)), columns, metadata.descending) if parts else None
+    return [
+        [to_wire(type_, value) for type_, value in zip(metadata.partition_types, partition.values, strict=True)]
+        for partition in snapshot.partitions(plan)
+    ]
+
+
+def can_delete(lake: Lake, q: p.CanDelete) -> bool:
+    """Return true, or say why the condition cannot be deleted by."""
+    snapshot = lake.snapshot(q.table)
+    whole(snapshot, conjuncts(snapshot, q.predicates), "DELETE FROM")
+    return True
+
+
+def delete(lake: Lake, q: p.Delete) -> None:
+    """Drop the partitions that a condition selects."""
+    snapshot = lake.current(q.table)
+    transaction = snapshot.begin("delete")
+    replace_where(transaction, conjuncts(snapshot, q.predicates), "DELETE FROM")
+    transaction.commit()
+
+
+def truncate(lake: Lake, q: p.Truncate) -> bool:
+    """Empty a table."""
+    transaction = lake.current(q.table).begin("truncate")
+    transaction.replace_where(None)
+    transaction.commit()
+    return True
+
+
+ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
+    p.AddPartitions: add,
+    p.DropPartitions: drop,
+    p.TruncatePartitions: truncate_partitions,
+    p.RenamePartition: rename,
+    p.AlterPartition: alter,
+    p.LoadPartition: load,
+    p.ListPartitions: listed,
+    p.CanDelete: can_delete,
+    p.Delete: delete,
+    p.Truncate: truncate,
+}

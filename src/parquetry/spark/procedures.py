@@ -1,0 +1,122 @@
+"""`CALL catalog.system.name(…)`: what there is to call, its parameters, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from parquetry.errors import UnsupportedError
+from parquetry.spark import protocol as p
+from parquetry.spark import sync
+from parquetry.spark.lake import Lake
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter: its name, type in DDL, comment, and default in SQL (None: it must be given)."""
+
+    name: str
+    type: str
+    comment: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A procedure.
+
+    Attributes:
+        name: in the namespace ``system``.
+        description: one sentence.
+        parameters: in order.
+        columns: of the rows it gives, as name and Spark's JSON type.
+        run: from the catalog and the arguments (as text; None where not given) to rows of text.
+    """
+
+    name: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    columns: tuple[tuple[str, str], ...]
+    run: Callable[[Lake, dict[str, Any]], list[list[str | None]]]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Return Spark's JSON of the rows."""
+        fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in self.columns]
+        return {"type": "struct", "fields": fields}
+
+
+def _sync(lake: Lake, arguments: dict[str, Any]) -> list[list[str | None]]:
+    table = lake.find(arguments["table"])
+    dry_run = arguments["dry_run"] == "true"
+    return sync.synchronise(table, where=arguments["where"], dry_run=dry_run)
+
+
+_TABLE = Parameter("table", "string", "The table, as 'database.table'.")
+
+PROCEDURES = {
+    procedure.name: procedure
+    for procedure in (
+        Procedure(
+            "sync",
+            "Makes a table agree with the files below its location.",
+            (
+                _TABLE,
+                Parameter("where", "string", "A condition on partition columns: only these partitions.", "NULL"),
+                Parameter("dry_run", "boolean", "Whether to report only.", "false"),
+            ),
+            sync.COLUMNS,
+            _sync,
+        ),
+    )
+}
+
+
+def _procedure(name: str) -> Procedure:
+    found = PROCEDURES.get(name.lower())
+    if found is None:
+        raise UnsupportedError(f"There is no procedure system.{name}; known are {', '.join(sorted(PROCEDURES))}.")
+    return found
+
+
+def listed(_lake: Lake, _q: p.ListProcedures) -> list[str]:
+    """Return the names of the procedures."""
+    return sorted(PROCEDURES)
+
+
+def load(_lake: Lake, q: p.LoadProcedure) -> dict[str, Any]:
+    """Return a procedure's name, description and parameters."""
+    if q.namespace != ["system"]:
+        raise UnsupportedError(f"Procedures are in the namespace system: CALL {q.catalog}.system.{q.name}(…).")
+    procedure = _procedure(q.name)
+    parameters = [
+        {"name": x.name, "type": x.type, "comment": x.comment, "default": x.default} for x in procedure.parameters
+    ]
+    return {"name": procedure.name, "description": procedure.description, "parameters": parameters}
+
+
+def call(lake: Lake, q: p.Call) -> dict[str, Any]:
+    """Run a procedure."""
+    procedure = _procedure(q.name)
+    return {"schema": procedure.schema, "rows": procedure.run(lake, q.arguments)}
+
+
+def repair_schema(_lake: Lake, _q: p.RepairSchema) -> dict[str, Any]:
+    """Return the columns that MSCK REPAIR TABLE gives."""
+    return PROCEDURES["sync"].schema
+
+
+def repair(lake: Lake, q: p.Repair) -> dict[str, Any]:
+    """Run MSCK REPAIR TABLE: what is on disk is added, what is gone is dropped if asked for."""
+    rows = sync.synchronise(lake.current(q.table), add=q.add, drop=q.drop)
+    return {"schema": PROCEDURES["sync"].schema, "rows": rows}
+
+
+ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
+    p.ListProcedures: listed,
+    p.LoadProcedure: load,
+    p.Call: call,
+    p.RepairSchema: repair_schema,
+    p.Repair: repair,
+}

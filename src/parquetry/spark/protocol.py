@@ -1,0 +1,305 @@
+"""The questions the bridge asks, typed once on this side; `bridge/Bridge.scala` is the other.
+
+A question is JSON with the protocol's version, an `op`, and the catalog it is for. An answer is `{"ok": …}` or
+`{"error": {"code", "message", "name"}}`. Nothing here knows Py4J: questions can be recorded and replayed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from parquetry.errors import BridgeError
+
+PROTOCOL = 1
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
+    """What every question carries.
+
+    Attributes:
+        protocol: version of this protocol.
+        catalog: name of the catalog in the session.
+        options: the catalog's options, as configured.
+    """
+
+    protocol: int
+    catalog: str
+    options: dict[str, str]
+
+
+class TableRef(msgspec.Struct, frozen=True):
+    """One version of one table: what a question about a loaded table names."""
+
+    id: str
+    version: int
+    database: str
+    table: str
+
+
+class ListNamespaces(Question, tag="list_namespaces"):
+    """Answer: names."""
+
+
+class LoadNamespace(Question, tag="load_namespace"):
+    """Answer: properties."""
+
+    namespace: list[str]
+
+
+class CreateNamespace(Question, tag="create_namespace"):
+    """Answer: nothing."""
+
+    namespace: list[str]
+    properties: dict[str, str]
+
+
+class AlterNamespace(Question, tag="alter_namespace"):
+    """Answer: nothing. A change's value of None removes the property."""
+
+    namespace: list[str]
+    changes: list[dict[str, str | None]]
+
+
+class DropNamespace(Question, tag="drop_namespace"):
+    """Answer: whether it was there."""
+
+    namespace: list[str]
+    cascade: bool
+
+
+class ListTables(Question, tag="list_tables"):
+    """Answer: names."""
+
+    namespace: list[str]
+
+
+class LoadTable(Question, tag="load_table"):
+    """Answer: a table. `as_of` is microseconds since the epoch."""
+
+    namespace: list[str]
+    name: str
+    version: str | None = None
+    as_of: int | None = None
+
+
+class Transform(msgspec.Struct, frozen=True):
+    """One member of PARTITIONED BY."""
+
+    name: str
+    columns: list[list[str]]
+    text: str
+
+
+class CreateTable(Question, tag="create_table"):
+    """Answer: the table. `schema` is Spark's JSON of a struct."""
+
+    namespace: list[str]
+    name: str
+    schema: dict[str, Any]
+    partitioning: list[Transform]
+    properties: dict[str, str]
+
+
+class StageTable(Question, tag="stage_table"):
+    """Answer: a table that nobody sees before `PublishTable`."""
+
+    namespace: list[str]
+    name: str
+    schema: dict[str, Any]
+    partitioning: list[Transform]
+    properties: dict[str, str]
+    mode: Literal["create", "replace", "create_or_replace"]
+
+
+class PublishTable(Question, tag="publish_table"):
+    """Answer: nothing."""
+
+    table: TableRef
+    mode: Literal["create", "replace", "create_or_replace"]
+
+
+class DiscardTable(Question, tag="discard_table"):
+    """Answer: nothing."""
+
+    table: TableRef
+    mode: str
+
+
+class AlterTable(Question, tag="alter_table"):
+    """Answer: the table as it is then."""
+
+    namespace: list[str]
+    name: str
+    changes: list[dict[str, Any]]
+
+
+class DropTable(Question, tag="drop_table"):
+    """Answer: whether it was there."""
+
+    namespace: list[str]
+    name: str
+    purge: bool
+
+
+class RenameTable(Question, tag="rename_table"):
+    """Answer: nothing."""
+
+    namespace: list[str]
+    name: str
+    to: list[str]
+
+
+class Predicates(Question, tag="predicates"):
+    """A question about a table and what a statement asks of its rows (trees, see `predicate.spark_json`)."""
+
+    table: TableRef
+    predicates: list[dict[str, Any]]
+
+
+class CanDelete(Predicates, tag="can_delete"):
+    """Answer: true; an error says why not."""
+
+
+class Delete(Predicates, tag="delete"):
+    """Answer: nothing."""
+
+
+class Truncate(Predicates, tag="truncate"):
+    """Answer: true."""
+
+
+class Partitions(Question, tag="partitions"):
+    """A question about partitions: their values as text, in the order of the partition columns."""
+
+    table: TableRef
+    partitions: list[list[str | None]]
+
+
+class AddPartitions(Partitions, tag="add_partitions"):
+    """Answer: nothing. A property `location` names a folder whose files are taken in."""
+
+    properties: list[dict[str, str]]
+
+
+class DropPartitions(Partitions, tag="drop_partitions"):
+    """Answer: whether they were there."""
+
+    purge: bool
+
+
+class TruncatePartitions(Partitions, tag="truncate_partitions"):
+    """Answer: true."""
+
+
+class RenamePartition(Partitions, tag="rename_partition"):
+    """Answer: true. The partitions are the old and the new values."""
+
+
+class AlterPartition(Partitions, tag="alter_partition"):
+    """Answer: nothing."""
+
+    properties: dict[str, str]
+
+
+class LoadPartition(Partitions, tag="load_partition"):
+    """Answer: properties."""
+
+
+class ListPartitions(Question, tag="list_partitions"):
+    """Answer: values of the partitions that agree with those given."""
+
+    table: TableRef
+    names: list[str]
+    values: list[str | None]
+
+
+class PushPredicates(Predicates, tag="push_predicates"):
+    """Answer: `exact`, for each predicate whether Spark need not evaluate it again."""
+
+
+class Aggregate(Predicates, tag="aggregate"):
+    """Answer: schema, rows, description and report; null where the metastore cannot answer alone."""
+
+    functions: list[dict[str, str | None]]
+    group_by: list[str]
+
+
+class PlanScan(Predicates, tag="plan_scan"):
+    """Answer: files, partitions, statistics, metrics, description and report."""
+
+    runtime: list[dict[str, Any]]
+    columns: list[str]
+
+
+class Write(Predicates, tag="write"):
+    """Answer: nothing. The rows come beside the question, as a DataFrame."""
+
+    mode: Literal["append", "truncate", "overwrite", "dynamic"]
+    write_options: dict[str, str] = {}
+
+
+class ListProcedures(Question, tag="list_procedures"):
+    """Answer: names."""
+
+
+class LoadProcedure(Question, tag="load_procedure"):
+    """Answer: name, description and parameters."""
+
+    namespace: list[str]
+    name: str
+
+
+class Call(Question, tag="call"):
+    """Answer: schema and rows."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+class RepairSchema(Question, tag="repair_schema"):
+    """Answer: the columns that `Repair` gives."""
+
+
+class Repair(Question, tag="repair"):
+    """Answer: schema and rows."""
+
+    table: TableRef
+    add: bool
+    drop: bool
+
+
+_CLASSES = (
+    ListNamespaces, LoadNamespace, CreateNamespace, AlterNamespace, DropNamespace,
+    ListTables, LoadTable, CreateTable, StageTable, PublishTable, DiscardTable, AlterTable, DropTable, RenameTable,
+    CanDelete, Delete, Truncate,
+    AddPartitions, DropPartitions, TruncatePartitions, RenamePartition, AlterPartition, LoadPartition, ListPartitions,
+    PushPredicates, Aggregate, PlanScan, Write,
+    ListProcedures, LoadProcedure, Call, RepairSchema, Repair,
+)  # fmt: skip
+_UNION: Any = _CLASSES[0]
+for _class in _CLASSES[1:]:
+    _UNION = _UNION | _class
+_DECODER = msgspec.json.Decoder(_UNION)
+
+
+def decode(text: str) -> Question:
+    """Return the typed form of a question.
+
+    Raises:
+        BridgeError: it is of another protocol, or not a question.
+    """
+    try:
+        question: Question = _DECODER.decode(text)
+    except msgspec.ValidationError as error:
+        raise BridgeError(
+            f"The bridge asked what this Parquetry does not understand ({error}): their versions differ, "
+            "start the session again with parquetry.configure."
+        ) from None
+    if question.protocol != PROTOCOL:
+        raise BridgeError(
+            f"The bridge speaks protocol {question.protocol} and this Parquetry {PROTOCOL}: "
+            "start the session again with parquetry.configure."
+        )
+    return question

@@ -1,0 +1,129 @@
+"""SELECT: which files a scan reads, what the metastore answers alone, and what Spark is told of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, cast
+
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.nodes import columns
+from parquetry.prune.aggregate import answer_aggregate
+from parquetry.prune.report import Report, ScanReport, Step
+from parquetry.prune.select import Selection, select_files
+from parquetry.spark import protocol as p
+from parquetry.spark.lake import Lake
+from parquetry.spark.predicates import conjuncts, without_implied
+from parquetry.spark.schema import logical_schema
+from parquetry.spark.values import to_wire
+from parquetry.types import type_from_json
+
+_COUNT = type_from_json("long")
+
+
+def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[bool]]:
+    """Say which predicates Spark need not evaluate on every row: those that partitions decide."""
+    snapshot = lake.snapshot(q.table)
+    predicates = conjuncts(snapshot, q.predicates)
+    names = set(snapshot.metadata.partition_by)
+    # what another predicate implies holds wherever that one does, whoever evaluates it
+    implied = set(range(len(predicates))) - set(without_implied(predicates))
+    selection = select_files(snapshot, predicates)
+    return {"exact": [i in selection.exact or (i in implied and columns(x) <= names) for i, x in enumerate(predicates)]}
+
+
+def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
+    """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
+    snapshot = lake.snapshot(q.table)
+    predicates = conjuncts(snapshot, [*q.predicates, *q.runtime])
+    telling = [predicates[i] for i in without_implied(predicates)]
+    selection = select_files(snapshot, telling, q.columns, table=lake.full_name(snapshot))
+    # the order in which Spark wants the values: that of the columns it reads
+    places = [
+        snapshot.metadata.partition_by.index(column.name)
+        for name in q.columns
+        if (column := snapshot.metadata.column(name)).name in snapshot.metadata.partition_by
+    ]
+    types = snapshot.metadata.partition_types
+    partitions: list[list[str | None]] = []
+    numbers: dict[int, int] = {}
+    files = []
+    for chosen in selection.files:
+        number = numbers.get(id(chosen.values))
+        if number is None:
+            number = numbers[id(chosen.values)] = len(partitions)
+            partitions.append([to_wire(types[i], chosen.values[i]) for i in places])
+        files.append([chosen.path, chosen.file.bytes, chosen.file.modified or 0, number])
+    return {
+        "files": files,
+        "partitions": partitions,
+        "statistics": _statistics(selection),
+        "metrics": _metrics(selection.report),
+        "description": _description(snapshot, selection),
+        "report": _report(selection.report),
+    }
+
+
+def _statistics(selection: Selection) -> dict[str, int | None]:
+    step = selection.report.step("bytes")
+    rows = [chosen.file.rows for chosen in selection.files]
+    known = None if None in rows else sum(cast(list[int], rows))
+    return {"bytes": step.kept if step is not None else 0, "rows": known}
+
+
+def _metrics(report: ScanReport) -> dict[str, int]:
+    metrics = {}
+    for step in report.steps:
+        metrics[f"{step.name}Kept"] = step.kept
+        metrics[f"{step.name}Total"] = step.of
+    return metrics
+
+
+def _description(snapshot: TableSnapshot, selection: Selection) -> str:
+    """Return what EXPLAIN shows in the scan's line."""
+    return f"{snapshot.metadata.format} version {snapshot.version} · {Report((selection.report,))}".split("\n")[0]
+
+
+def _report(report: ScanReport) -> dict[str, Any]:
+    scans: list[dict[str, Any]] = Report((report,)).to_dict()["scans"]
+    return scans[0]
+
+
+def _answered_alone(report: ScanReport) -> ScanReport:
+    """Return the report of a scan that did not take place: its files stayed closed."""
+    files = report.step("files")
+    closed = () if files is None else (Step("files", 0, files.of, ("answered by the metastore",)), Step("bytes", 0, 0))
+    return ScanReport(report.table, (*(step for step in report.steps if step.name == "partitions"), *closed))
+
+
+def aggregate(lake: Lake, q: p.Aggregate) -> dict[str, Any] | None:
+    """Answer COUNT, MIN and MAX from the metastore alone; null where it cannot be exact."""
+    snapshot = lake.snapshot(q.table)
+    metadata = snapshot.metadata
+    selection = select_files(snapshot, conjuncts(snapshot, q.predicates), [], table=lake.full_name(snapshot))
+    wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
+    rows = answer_aggregate(metadata, selection, wanted, q.group_by)
+    if rows is None:
+        return None
+    groups = [metadata.column(name) for name in q.group_by]
+    types = [column.column_type for column in groups]
+    fields = logical_schema(groups)["fields"]
+    for i, (function, name) in enumerate(wanted):
+        column = None if function == "count" or name is None else metadata.column(name)
+        types.append(_COUNT if column is None else column.column_type)
+        type_json = "long" if column is None else column.type
+        fields.append({"name": f"{function}_{i}", "type": type_json, "nullable": True, "metadata": {}})
+    wire = [[to_wire(type_, value) for type_, value in zip(types, row, strict=True)] for row in rows]
+    report = _answered_alone(selection.report)
+    return {
+        "schema": {"type": "struct", "fields": fields},
+        "rows": wire,
+        "description": str(Report((report,))).split("\n")[0],
+        "report": _report(report),
+    }
+
+
+ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
+    p.PushPredicates: push,
+    p.PlanScan: plan,
+    p.Aggregate: aggregate,
+}

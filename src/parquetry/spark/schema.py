@@ -1,0 +1,234 @@
+"""Changes to a table's columns: pure functions from Spark's `TableChange`s to new columns.
+
+A renamed column keeps the name it has in the files (its physical name), so that old files are still read and no
+file is rewritten; the same holds for the fields of structs.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
+from parquetry.metastore.model import PHYSICAL_NAME, Column, TableMetadata
+from parquetry.types import type_from_json
+
+Field = dict[str, Any]
+"""A field of Spark's JSON of a struct: name, type, nullable, metadata."""
+
+_INTEGERS = ("byte", "short", "integer", "long")
+_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+
+
+def fields_of(columns: Iterable[Column]) -> list[Field]:
+    """Return columns as fields of Spark's JSON of a struct."""
+    return [
+        {"name": c.name, "type": copy.deepcopy(c.type), "nullable": c.nullable, "metadata": dict(c.metadata)}
+        for c in columns
+    ]
+
+
+def columns_of(fields: Iterable[Field]) -> tuple[Column, ...]:
+    """Return the fields of Spark's JSON of a struct as columns."""
+    return tuple(Column(f["name"], f["type"], f.get("nullable", True), f.get("metadata", {})) for f in fields)
+
+
+def logical_schema(columns: Iterable[Column]) -> dict[str, Any]:
+    """Return the schema that queries see: our own marks are taken out."""
+    return _struct(_walk(fields_of(columns), lambda f: {**f, "metadata": _unmarked(f["metadata"])}))
+
+
+def physical_schema(columns: Iterable[Column]) -> dict[str, Any]:
+    """Return the same schema under the names that the files use."""
+    return _struct(
+        _walk(
+            fields_of(columns),
+            lambda f: {**f, "name": f["metadata"].get(PHYSICAL_NAME, f["name"]), "metadata": _unmarked(f["metadata"])},
+        )
+    )
+
+
+def declared(fields: Iterable[Field]) -> tuple[Column, ...]:
+    """Return the columns of a table to be created: marks that came along from another table's schema are dropped."""
+    return columns_of(_walk(list(fields), lambda f: {**f, "metadata": _unmarked(f.get("metadata", {}))}))
+
+
+def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ...]:
+    """Return a table's columns after one change.
+
+    Raises:
+        ColumnNotFoundError: the column is not there.
+        ColumnExistsError: the new name is taken.
+        UnsupportedError: the change is not offered.
+    """
+    kind = change["change"]
+    if kind not in _CHANGES:
+        raise UnsupportedError(f"ALTER TABLE … {kind.replace('_', ' ').upper()} is not supported.")
+    fields = fields_of(metadata.columns)
+    path: list[str] = change["column"]
+    if kind in ("update_type", "drop_column") and path[0].lower() in {n.lower() for n in metadata.partition_by}:
+        raise UnsupportedError(f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change.")
+    _CHANGES[kind](fields, path, change, metadata.format)
+    return columns_of(fields)
+
+
+def _struct(fields: list[Field]) -> dict[str, Any]:
+    return {"type": "struct", "fields": fields}
+
+
+def _unmarked(metadata: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key != PHYSICAL_NAME}
+
+
+def _walk(fields: list[Field], visit: Callable[[Field], Field]) -> list[Field]:
+    return [{**visit(f), "type": _walk_type(f["type"], visit)} for f in fields]
+
+
+def _walk_type(type_: Any, visit: Callable[[Field], Field]) -> Any:
+    if not isinstance(type_, dict):
+        return type_
+    walked = dict(type_)
+    if type_["type"] == "struct":
+        walked["fields"] = _walk(type_["fields"], visit)
+    for part in ("elementType", "keyType", "valueType"):
+        if part in type_:
+            walked[part] = _walk_type(type_[part], visit)
+    return walked
+
+
+def _siblings(fields: list[Field], path: list[str]) -> list[Field]:
+    """Return the fields among which the last part of `path` is to be found.
+
+    Steps into arrays and maps are named `element`, `key` and `value`, as Spark names them.
+    """
+    at: Any = _struct(fields)
+    for depth, part in enumerate(path[:-1], 1):
+        step = {"element": "elementType", "key": "keyType", "value": "valueType"}.get(part.lower(), "")
+        if isinstance(at, dict) and step in at:
+            at = at[step]
+        else:
+            inside = _fields_in(at, path)
+            at = inside[_index(inside, path[:depth])]["type"]
+    return _fields_in(at, path)
+
+
+def _fields_in(type_: Any, path: list[str]) -> list[Field]:
+    if isinstance(type_, dict) and type_["type"] == "struct":
+        fields: list[Field] = type_["fields"]
+        return fields
+    raise ColumnNotFoundError(f"{'.'.join(path)} names a field of something that is not a struct.")
+
+
+def _index(fields: list[Field], path: list[str]) -> int:
+    for i, field in enumerate(fields):
+        if field["name"].lower() == path[-1].lower():
+            return i
+    known = ", ".join(f["name"] for f in fields)
+    raise ColumnNotFoundError(f"column {'.'.join(path)} is not there; known are {known}.")
+
+
+def _free(fields: list[Field], name: str, path: list[str]) -> None:
+    if any(f["name"].lower() == name.lower() for f in fields):
+        raise ColumnExistsError(f"column {'.'.join([*path[:-1], name])} is already there: choose another name.")
+
+
+def _add(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+    siblings = _siblings(fields, path)
+    _free(siblings, path[-1], path)
+    if not change["nullable"]:
+        raise UnsupportedError(f"column {'.'.join(path)} cannot be NOT NULL: the rows that are there have no value for it.")
+    metadata = {"comment": change["comment"]} if change["comment"] else {}
+    taken = {f["metadata"].get(PHYSICAL_NAME, f["name"]).lower() for f in siblings}
+    if path[-1].lower() in taken:  # another column was renamed away from this name, and its files still use it
+        metadata[PHYSICAL_NAME] = next(n for i in range(1, 10**6) if (n := f"{path[-1]}_{i}").lower() not in taken)
+    field = {"name": path[-1], "type": change["type"], "nullable": True, "metadata": metadata}
+    _place(siblings, field, change["position"], path)
+
+
+def _place(siblings: list[Field], field: Field, position: str | None, path: list[str]) -> None:
+    if position is None:
+        siblings.append(field)
+    elif position == "":
+        siblings.insert(0, field)
+    else:
+        siblings.insert(_index(siblings, [*path[:-1], position]) + 1, field)
+
+
+def _rename(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+    siblings = _siblings(fields, path)
+    field = siblings[_index(siblings, path)]
+    if change["to"].lower() != field["name"].lower():
+        _free(siblings, change["to"], path)
+    field["metadata"].setdefault(PHYSICAL_NAME, field["name"])
+    field["name"] = change["to"]
+
+
+def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], file_format: str) -> None:
+    siblings = _siblings(fields, path)
+    field = siblings[_index(siblings, path)]
+    if not _widens(field["type"], change["type"], file_format):
+        raise UnsupportedError(
+            f"column {'.'.join(path)} is {_shown(field['type'])} and cannot become {_shown(change['type'])}: {file_format} files "
+            "can be read again only as a wider number of the same kind; add a column and copy the values."
+        )
+    field["type"] = change["type"]
+
+
+def _shown(type_: Any) -> str:
+    return str(type_from_json(type_))
+
+
+def _widens(old: Any, new: Any, file_format: str) -> bool:
+    """Return whether files written with a type can be read as another (Spark's SPARK-40876, and ORC's own rules)."""
+    if old == new:
+        return True
+    if not isinstance(old, str) or not isinstance(new, str):
+        return False
+    if old in _INTEGERS and new in _INTEGERS:
+        return _INTEGERS.index(new) > _INTEGERS.index(old)
+    if (old, new) == ("float", "double"):
+        return True
+    was, to = type_from_json(old), type_from_json(new)
+    if was.name == to.name == "decimal":
+        same_scale = was.scale == to.scale and to.precision > was.precision
+        return same_scale or (
+            file_format == "parquet" and to.precision - was.precision >= to.scale - was.scale >= 0
+        )
+    if was.name == to.name == "varchar" or (was.name == "varchar" and to.name == "string"):
+        return to.name == "string" or to.length > was.length
+    if file_format != "parquet":
+        return False
+    if old in ("byte", "short", "integer") and new == "double":
+        return True
+    if old in _INTEGERS and to.name == "decimal":
+        return to.precision - to.scale >= _DIGITS[old]
+    return (old, new) == ("date", "timestamp_ntz")
+
+
+def _update_nullability(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+    siblings = _siblings(fields, path)
+    field = siblings[_index(siblings, path)]
+    if field["nullable"] and not change["nullable"]:
+        raise UnsupportedError(f"column {'.'.join(path)} cannot become NOT NULL: rows that are there may hold NULL.")
+    field["nullable"] = change["nullable"]
+
+
+def _update_comment(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+    siblings = _siblings(fields, path)
+    siblings[_index(siblings, path)]["metadata"]["comment"] = change["comment"]
+
+
+def _update_position(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+    siblings = _siblings(fields, path)
+    _place(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
+
+
+_CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], str], None]] = {
+    "add_column": _add,
+    "rename_column": _rename,
+    "update_type": _update_type,
+    "update_nullability": _update_nullability,
+    "update_comment": _update_comment,
+    "update_position": _update_position,
+}

@@ -1,0 +1,172 @@
+"""Join a Spark session: settings for a new one, the planner for one that is there."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark import SparkContext
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+from parquetry._version import __version__
+from parquetry.errors import BridgeError, ConfigurationError
+from parquetry.spark import bridge
+from parquetry.spark.planner import Planner
+
+PACKAGE = "org.apache.spark.sql.parquetry"
+CATALOG_CLASS = f"{PACKAGE}.ParquetryCatalog"
+EXTENSIONS_CLASS = f"{PACKAGE}.ParquetryExtensions"
+_ATTACHING = threading.Lock()
+
+
+def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
+    """Return the settings that make a catalog known to Spark, for `--conf` or `spark-defaults.conf`.
+
+    Args:
+        catalog: its name in SQL, such as ``lake``.
+        warehouse: folder or URI of its tables.
+        options: further options of the catalog, such as ``store``.
+
+    Raises:
+        ConfigurationError: the name cannot be a catalog's.
+        BridgeError: there is no bridge for the installed PySpark.
+    """
+    if not catalog.replace("_", "a").isalnum():
+        raise ConfigurationError(f"{catalog!r} cannot name a catalog: use letters, digits and underscores.")
+    location = os.fspath(warehouse)
+    prefix = f"spark.sql.catalog.{catalog}"
+    return {
+        "spark.jars": str(bridge.jar()),
+        "spark.sql.extensions": EXTENSIONS_CLASS,
+        prefix: CATALOG_CLASS,
+        f"{prefix}.warehouse": location if "://" in location else str(Path(location).absolute()),
+        **{f"{prefix}.{name.replace('_', '-')}": value for name, value in options.items()},
+    }
+
+
+def configure(
+    builder: SparkSession.Builder, catalog: str = "lake", warehouse: str | os.PathLike[str] = "warehouse", **options: str
+) -> SparkSession.Builder:
+    """Add a catalog to the settings of a session to be made; `getOrCreate()` then attaches the planner.
+
+    What `spark.jars` and `spark.sql.extensions` hold already is kept. May be called once for each catalog.
+
+    Args:
+        builder: ``SparkSession.builder``.
+        catalog: the catalog's name in SQL.
+        warehouse: folder or URI of its tables; made on first use.
+        options: further options of the catalog, such as ``store``.
+
+    Returns:
+        The same builder.
+
+    Raises:
+        ConfigurationError: the name cannot be a catalog's.
+        BridgeError: there is no bridge for the installed PySpark.
+    """
+    for key, value in settings(catalog, warehouse, **options).items():
+        if key in ("spark.jars", "spark.sql.extensions"):
+            held = [part for part in _held(builder, key).split(",") if part]
+            value = ",".join([*held, *([] if value in held else [value])])
+        builder.config(key, value)
+    if not getattr(builder, "_parquetry", False):
+        made = builder.getOrCreate
+
+        @functools.wraps(made)
+        def get_or_create() -> SparkSession:
+            _load_into_running_jvm(str(bridge.jar()))
+            return attach(made())
+
+        builder.getOrCreate = get_or_create  # type: ignore[method-assign]
+        builder._parquetry = True  # type: ignore[attr-defined]
+    return builder
+
+
+def attach(spark: SparkSession) -> SparkSession:
+    """Install the planner in a session whose settings name a Parquetry catalog.
+
+    Returns:
+        The same session.
+
+    Raises:
+        BridgeError: the session has no bridge, or one of another version; the message says what to set.
+    """
+    context = getattr(spark, "_sc", None)
+    if context is None:
+        raise BridgeError("Parquetry plans inside the driver, and this is a Spark Connect session: use a classic one.")
+    jvm = context._jvm
+    door = getattr(jvm, PACKAGE).Bridge
+    try:
+        version = door.version()
+    except TypeError:  # py4j holds an unknown class for a package
+        raise BridgeError(
+            "The bridge is not on this session's class path: make the session with "
+            "parquetry.configure(SparkSession.builder, …), or start Spark with the settings that "
+            "`parquetry conf` prints (a running session cannot take them any more: stop it first)."
+        ) from None
+    if version != __version__:
+        raise BridgeError(
+            f"The session's bridge is of version {version}, and Parquetry of {__version__}: "
+            f"put {bridge.jar()} into spark.jars and start the session again."
+        )
+    if EXTENSIONS_CLASS not in (context.getConf().get("spark.sql.extensions") or ""):
+        raise BridgeError(
+            f"This session was made without Parquetry's extensions: set spark.sql.extensions={EXTENSIONS_CLASS} "
+            "before it starts (parquetry.configure does), and start it again."
+        )
+    with _ATTACHING:
+        if not door.installed():
+            ensure_callback_server_started(context._gateway)
+            door.install(Planner())
+    return spark
+
+
+def _held(builder: SparkSession.Builder, key: str) -> str:
+    """Return what a setting holds already: in the builder, in a running JVM, or in Spark's defaults file."""
+    in_builder = builder._options.get(key)
+    if in_builder is not None:
+        return str(in_builder)
+    if SparkContext._jvm is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        return str(pyspark.SparkConf(_jvm=_running_jvm()).get(key, "") or "")
+    home = os.environ.get("SPARK_CONF_DIR") or str(Path(os.environ.get("SPARK_HOME", pyspark.__path__[0])) / "conf")
+    defaults = Path(home) / "spark-defaults.conf"
+    if defaults.is_file():
+        for line in defaults.read_text().splitlines():
+            name, _, value = line.strip().replace("=", " ", 1).partition(" ")
+            if name == key:
+                return value.strip()
+    return ""
+
+
+def _running_jvm() -> Any:
+    SparkContext._ensure_initialized()
+    return SparkContext._jvm
+
+
+def _load_into_running_jvm(path: str) -> None:
+    """Give the jar to a JVM that started before this builder was configured (`spark-submit`, `pyspark`).
+
+    Its class path is fixed by then; spark-submit's loader takes more, as `--jars` uses it.
+    """
+    if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return
+    jvm = _running_jvm()
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    if any(url.toString().endswith(Path(path).name) for url in _urls(loader)):
+        return
+    if hasattr(loader, "addURL"):
+        loader.addURL(jvm.java.io.File(path).toURI().toURL())
+
+
+def _urls(loader: Any) -> list[Any]:
+    try:
+        return list(loader.getURLs())
+    except Exception as error:  # py4j: the loader is none with URLs
+        if "getURLs" in str(error):
+            return []
+        raise

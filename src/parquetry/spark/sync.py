@@ -1,0 +1,146 @@
+"""Adopt what lies on disk: partitions and files that others wrote, changed or removed.
+
+The table's own files are known by their names: those a commit has listed are live, those it no longer lists are
+left over from older versions, and neither is adopted anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import Progress
+
+from parquetry.errors import FilterError
+from parquetry.layout.changes import ChangedPartition, Changes, compare
+from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
+from parquetry.layout.location import join_location, open_location
+from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.predicate.match import Match, match_values
+from parquetry.predicate.nodes import Predicate
+from parquetry.predicate.parse import parse_filter
+from parquetry.spark.footers import data_files
+from parquetry.types import Value
+
+COLUMNS = (("action", "string"), ("partition", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"), ("detail", "string"))
+"""What `synchronise` gives: name and type of each column."""
+
+
+def synchronise(
+    snapshot: TableSnapshot, *, where: str | None = None, dry_run: bool = False, add: bool = True, drop: bool = True
+) -> list[list[str | None]]:
+    """Make a table agree with the files below its location, in one commit.
+
+    Args:
+        snapshot: the table as it is.
+        where: a filter on partition columns: only these partitions.
+        dry_run: report what would be done, and do nothing.
+        add: take in what is new or changed.
+        drop: take out what is gone.
+
+    Returns:
+        A row for each partition that differs, as text in the order of `COLUMNS`.
+
+    Raises:
+        FilterError: the filter cannot be used.
+        FileCorruptError: a file that would be taken in cannot be read.
+        FileMissingError: the table's location is not there.
+        CommitConflictError: another writer changed one of these partitions meanwhile.
+    """
+    types = dict(zip(snapshot.metadata.partition_by, snapshot.metadata.partition_types, strict=True))
+    if where is not None and not types:
+        raise FilterError(f"table {snapshot.label} has no partition columns to filter by", where, 0)
+    condition = None if where is None else parse_filter(where, types)
+    unfit: list[Unfit] = []
+    with _progress() as progress:
+        changes = _changes(snapshot, condition, unfit, progress)
+        rows: list[list[str | None]] = []
+        transaction = snapshot.begin("sync")
+        if add:
+            for found in progress.track(changes.added, description="Reading new partitions"):
+                files = _read(snapshot, found, [file.path for file in found.files])
+                own_place = found.relative_path != _default_path(snapshot, found.values)
+                location = join_location(snapshot.metadata.location, found.relative_path) if own_place else None
+                transaction.append(found.values, files, location)
+                rows.append(_row(snapshot, "added", found.values, files, ""))
+            for change in progress.track(changes.changed, description="Reading changed partitions"):
+                rows.append(_change(snapshot, transaction, change))
+        for values in changes.gone:
+            known = snapshot.partition(values)
+            files = list(known.files) if known is not None else []
+            if drop:
+                transaction.drop(values)
+            kept = "" if drop else "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
+            rows.append(_row(snapshot, "gone", values, files, kept))
+    rows += [["ignored", None, None, None, None, f"{item.path}: {item.reason}"] for item in unfit]
+    if not dry_run:
+        transaction.commit()
+    return rows
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        yield progress
+
+
+def _default_path(snapshot: TableSnapshot, values: Sequence[Value]) -> str:
+    return snapshot.default_location(values).removeprefix(snapshot.metadata.location).lstrip("/")
+
+
+def _changes(snapshot: TableSnapshot, condition: Predicate | None, unfit: list[Unfit], progress: Progress) -> Changes:
+    metadata = snapshot.metadata
+    filesystem, path = open_location(metadata.location)
+    names = [column.physical for column in metadata.partition_columns]
+    task = progress.add_task("Listing", total=None)
+
+    def wanted(values: tuple[Value, ...]) -> bool:
+        row = dict(zip(metadata.partition_by, values, strict=True))
+        return condition is None or match_values(condition, row) is Match.MUST
+
+    known = {identity(part.values): part for part in snapshot.partitions() if wanted(part.values)}
+    zone = SparkSession.active().conf.get("spark.sql.session.timeZone")
+    found = discover(
+        filesystem, path, names, metadata.partition_types, zone, unfit=unfit,
+        progress=lambda done, total: progress.update(task, completed=done, total=total),
+    )  # fmt: skip
+    live = [_without_dead(snapshot, part, known.get(identity(part.values))) for part in found if wanted(part.values)]
+    # a folder that holds only what older versions left is no new partition
+    present = [part for part in live if part.files or not part.managed or identity(part.values) in known]
+    return compare(present, known.values(), metadata.location)
+
+
+def _without_dead(snapshot: TableSnapshot, found: FoundPartition, known: Partition | None) -> FoundPartition:
+    own = f"pq-{snapshot.id.hex()}-"
+    listed = set() if known is None else {file.path.rpartition("/")[2] for file in known.files}
+    files = tuple(file for file in found.files if not file.path.startswith(own) or file.path in listed)
+    return dataclasses.replace(found, files=files, managed=len(found.files) - len(files))
+
+
+def _read(snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]) -> list[Any]:
+    location = join_location(snapshot.metadata.location, found.relative_path)
+    return data_files(SparkSession.active(), snapshot.metadata.format, location, paths)
+
+
+def _change(snapshot: TableSnapshot, transaction: Any, change: ChangedPartition) -> list[str | None]:
+    """Have the transaction replace a partition's files: those unchanged, and those read anew."""
+    known = snapshot.partition(change.partition.values)
+    assert known is not None  # `compare` found it among the known ones
+    base = f"{known.location}/"
+    fresh = {file.path for file in change.added}
+    dropped = fresh | set(change.gone)
+    kept = [file for file in known.files if file.path.removeprefix(base) not in dropped]
+    read = _read(snapshot, change.partition, [file.path for file in change.added])
+    transaction.replace(change.partition.values, [*kept, *read], known.entry.location)
+    return _row(snapshot, "changed", change.partition.values, [*kept, *read], f"{len(read)} read, {len(change.gone)} gone")
+
+
+def _row(snapshot: TableSnapshot, action: str, values: tuple[Value, ...], files: Sequence[Any], detail: str) -> list[str | None]:
+    name = snapshot.describe(snapshot.key_of(values)) if values else None
+    rows = [file.rows for file in files]
+    counted = None if None in rows else str(sum(rows))
+    return [action, name, str(len(files)), counted, str(sum(file.bytes for file in files)), detail or None]

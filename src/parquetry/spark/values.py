@@ -1,0 +1,39 @@
+"""Values as they cross the bridge: text, as Catalyst holds them (see `bridge/Json.scala`)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from parquetry.types import ColumnType, Value
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz")
+
+
+def from_wire(type_: ColumnType, text: str | None) -> Value:
+    """Return the value that the bridge sent: dates are days, timestamps microseconds, binary hexadecimal."""
+    if text is None:
+        return None
+    if type_.name in _WHOLE:
+        return int(text)
+    if type_.name == "boolean":
+        return text == "true"
+    if type_.name in ("float", "double"):
+        return float(text.replace("Infinity", "inf"))
+    if type_.name == "decimal":
+        return Decimal(text)
+    return bytes.fromhex(text) if type_.name == "binary" else text
+
+
+def to_wire(type_: ColumnType, value: Value) -> str | None:
+    """Return a value as the bridge reads it."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(repr(value), repr(value))
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, bytes):
+        return value.hex() if type_.name == "binary" else value.decode()
+    return str(value)
