@@ -1,0 +1,63 @@
+"""One Spark session for all tests that need one, and a database of its own for each test."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+import parquetry
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the catalog `lake`."""
+    return tmp_path_factory.mktemp("warehouse")
+
+
+@pytest.fixture(scope="session")
+def spark(warehouse: Path) -> Iterator[SparkSession]:
+    """A local session with the catalogs `lake` and `pond`."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.warehouse.dir", str(warehouse / "spark-warehouse"))
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={warehouse}")
+    )
+    parquetry.configure(builder, "lake", warehouse / "lake")
+    parquetry.configure(builder, "pond", warehouse / "pond")
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def db(spark: SparkSession) -> Iterator[str]:
+    """A fresh database, as `lake.name`."""
+    name = f"lake.db{next(_NUMBERS)}"
+    spark.sql(f"CREATE NAMESPACE {name}")
+    yield name
+    spark.sql(f"DROP NAMESPACE IF EXISTS {name} CASCADE")
+
+
+@pytest.fixture
+def rows(spark: SparkSession) -> Callable[..., list[tuple[Any, ...]]]:
+    """Run SQL and return its rows as tuples."""
+
+    def run(sql: str) -> list[tuple[Any, ...]]:
+        found: list[Row] = spark.sql(sql).collect()
+        return [tuple(row) for row in found]
+
+    return run
