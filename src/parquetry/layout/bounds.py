@@ -1,0 +1,180 @@
+"""From bounds as a file states them to bounds a predicate may rely on, for the type a column has today.
+
+`column_statistics` is the way in: it shortens long strings. `bounds_reader` is the way out: a file may have
+been written when the column was an int, or before the column was added. Reading footers is `statistics`'
+business, judging a predicate is `parquetry.predicate.match`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from parquetry.metastore.model import Column, ColumnStatistics, DataFile
+from parquetry.predicate.match import Bounds
+from parquetry.types import INTEGER_BITS, ColumnType, Value
+
+LONGEST_BOUND = 64
+"""Characters (or bytes) of a string bound that are kept."""
+
+_DAY = 86_400_000_000
+_LARGEST_DAY = 1 << 31
+# Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
+_FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * _DAY}
+_EXACT_INTEGERS = {"float": 1 << 24, "double": 1 << 53}
+
+
+def is_ancient(calendar: str | None, low: Any) -> bool:
+    """Say whether a date (days) or timestamp (microseconds) lies where calendars differ, before 1900."""
+    return calendar in _FIRST_SAFE and low < _FIRST_SAFE[calendar]
+
+
+def column_statistics(
+    size: int | None, nulls: int | None, low: Value, high: Value, min_exact: bool, max_exact: bool
+) -> ColumnStatistics:
+    """Return the record of a column's statistics, long strings shortened, decimals as text.
+
+    Args:
+        size: compressed bytes.
+        nulls: number of NULLs.
+        low: not greater than any value.
+        high: not less than any value.
+        min_exact: `low` occurs.
+        max_exact: `high` occurs.
+    """
+    if isinstance(low, str | bytes) and len(low) > LONGEST_BOUND:
+        low, min_exact = low[:LONGEST_BOUND], False
+    if isinstance(high, str | bytes) and len(high) > LONGEST_BOUND:
+        prefix = high[:LONGEST_BOUND]
+        high, max_exact = _above_text(prefix) if isinstance(prefix, str) else _above_bytes(prefix), False
+    return ColumnStatistics(size, nulls, _recorded(low), _recorded(high), min_exact, max_exact)
+
+
+def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int | None) -> Bounds | None:
+    """Return what statistics say about a column, in its type of today; None when they say nothing.
+
+    Args:
+        column: the table's column; the file may hold it in a narrower type.
+        statistics: of the column in a file; None when there are none. (That a file lacks the column is for
+            `bounds_reader` to see.)
+        rows: of the file.
+    """
+    kind = column.column_type
+    return None if statistics is None or not kind.primitive else _bounds(kind, statistics, rows)
+
+
+def bounds_reader(column: Column) -> Callable[[DataFile], Bounds | None]:
+    """Return the function that gives a column's bounds in a file; prepare once, use for many files.
+
+    A file with statistics, but none for the column, was written before the column was added: it holds NULLs.
+    """
+    kind, physical = column.column_type, column.physical
+    # Spark gives the rows of older files this value.
+    has_default = "EXISTS_DEFAULT" in column.metadata
+    if not kind.primitive:
+        return lambda _: None
+
+    def read(file: DataFile) -> Bounds | None:
+        columns = file.columns
+        if not columns:
+            return None
+        statistics = columns.get(physical)
+        if statistics is None:
+            # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
+            matches = [name for name in columns if name.lower() == physical.lower()]
+            if not matches and not has_default:
+                return Bounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
+            if len(matches) != 1:
+                return None
+            statistics = columns[matches[0]]
+        return _bounds(kind, statistics, file.rows)
+
+    return read
+
+
+def _bounds(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) -> Bounds | None:
+    nulls = statistics.nulls
+    if nulls is not None and nulls == rows:
+        return Bounds(None, None, nulls=nulls, rows=rows, all_null=True)
+    pair = _converted(kind, statistics.min, statistics.max)
+    if pair is None:
+        return None if nulls is None else Bounds(None, None, nulls=nulls, rows=rows)
+    low, high, same = pair
+    return Bounds(
+        low,
+        high,
+        nulls=nulls,
+        rows=rows,
+        min_exact=same and low is not None and statistics.min_exact,
+        max_exact=same and high is not None and statistics.max_exact,
+    )
+
+
+def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, bool] | None:
+    """Return both bounds as values of a column's type, and whether they are still values of the file."""
+    if low is None:
+        return None
+    name, found = kind.name, type(low)
+    if name in INTEGER_BITS:
+        limit = 1 << (INTEGER_BITS[name] - 1)
+        # What does not fit would be cut by Spark's reader, and then be any number.
+        return (low, high, True) if found is int and -limit <= low and high < limit else None
+    if name in ("string", "varchar"):
+        return _as_text(low, high) if found is bytes else (low, high, True) if found is str else None
+    if name == "binary":
+        return _as_bytes(low, high) if found is str else (low, high, True) if found is bytes else None
+    if name in ("date", "timestamp"):
+        return (low, high, True) if found is int else None
+    if name == "timestamp_ntz":
+        return _as_local_time(low, high) if found is int else None
+    if name in _EXACT_INTEGERS:
+        if found is int:
+            limit = _EXACT_INTEGERS[name]
+            return (float(low), float(high), True) if -limit <= low and high <= limit else None
+        return (low, high, True) if found is float else None
+    if name == "decimal":
+        return (Decimal(low), Decimal(high), True) if found in (int, str) else None
+    if name == "boolean":
+        return (low, high, True) if found is bool else None
+    # char: Spark pads on reading, and a padded value may sort behind the bound of the unpadded ones.
+    return None
+
+
+def _as_text(low: bytes, high: bytes | None) -> tuple[Value, Value, bool] | None:
+    # Unannotated binary that the table calls a string. A bound cut within a character is no text.
+    try:
+        return low.decode(), None if high is None else high.decode(), True
+    except UnicodeDecodeError:
+        return None
+
+
+def _as_bytes(low: str, high: str | None) -> tuple[Value, Value, bool]:
+    return low.encode(), None if high is None else high.encode(), True
+
+
+def _as_local_time(low: int, high: int) -> tuple[Value, Value, bool]:
+    # The file may hold dates, as days, from before the column was widened. Days and microseconds can be
+    # mistaken for each other only within half an hour of 1970: there, take bounds that hold for both.
+    if low < -_LARGEST_DAY or high >= _LARGEST_DAY:
+        return low, high, True
+    return min(low, low * _DAY), max(high, high * _DAY), False
+
+
+def _recorded(value: Value) -> Any:
+    return format(value, "f") if isinstance(value, Decimal) else value
+
+
+def _above_text(prefix: str) -> str | None:
+    """Return the least text greater than all that start with `prefix`; None when there is none."""
+    kept = prefix.rstrip("\U0010ffff")
+    if not kept:
+        return None
+    # Surrogates are no characters, and UTF-8 has none.
+    return kept[:-1] + ("\ue000" if kept[-1] == "\ud7ff" else chr(ord(kept[-1]) + 1))
+
+
+def _above_bytes(prefix: bytes) -> bytes | None:
+    """Return the least bytes greater than all that start with `prefix`; None when there are none."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

@@ -1,0 +1,135 @@
+"""What differs between the files that lie below a location and the files a metastore knows.
+
+`discover` found the ones, the metastore lists the others; what to do about it is the caller's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from parquetry.layout.discover import FoundFile, FoundPartition, identity
+from parquetry.types import Value
+
+
+class KnownFile(Protocol):
+    """A file as recorded: see `parquetry.metastore.model.DataFile`."""
+
+    @property
+    def path(self) -> str:
+        """Return the path, relative to the partition or absolute."""
+
+    @property
+    def bytes(self) -> int:
+        """Return the size."""
+
+    @property
+    def modified(self) -> int | None:
+        """Return the time of modification in milliseconds, if known."""
+
+
+class KnownPartition(Protocol):
+    """A partition as recorded: its values, where it lies, and its files."""
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Return the values of the partition columns."""
+
+    @property
+    def location(self) -> str:
+        """Return where the partition lies."""
+
+    @property
+    def files(self) -> Sequence[KnownFile]:
+        """Return the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPartition:
+    """A partition with other files than recorded.
+
+    Attributes:
+        partition: as it is now.
+        added: files not recorded, or recorded with another size or time.
+        gone: paths recorded that are no more, or hold other data now; a rewritten file is in both.
+    """
+
+    partition: FoundPartition
+    added: tuple[FoundFile, ...]
+    gone: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Partitions that are not recorded, that have other files than recorded, and that are no more."""
+
+    added: tuple[FoundPartition, ...]
+    changed: tuple[ChangedPartition, ...]
+    gone: tuple[tuple[Value, ...], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.gone)
+
+
+def compare(
+    found: Iterable[FoundPartition],
+    known: Iterable[KnownPartition],
+    location: str,
+    *,
+    own_prefix: str | None = None,
+) -> Changes:
+    """Compare what `discover` found with what is recorded, by path, size and time of modification.
+
+    Files of the table's own commits are not compared, and a directory that holds nothing else is not a new
+    partition: it is left from one that was dropped. Partitions recorded elsewhere than below `location` were
+    not looked for, and count as unchanged.
+
+    Args:
+        found: what lies below the location.
+        known: the partitions recorded.
+        location: the table's location, in the spelling of the partitions' locations.
+        own_prefix: as given to `discover`.
+    """
+    base = location.rstrip("/")
+    recorded = {identity(partition.values): partition for partition in known}
+    added, changed, seen = [], [], set()
+    for partition in found:
+        key = identity(partition.values)
+        seen.add(key)
+        old = recorded.get(key)
+        if old is None:
+            if partition.files or not partition.managed:
+                added.append(partition)
+        elif old.location.rstrip("/") == _join(base, partition.relative_path):
+            change = _change(partition, old, own_prefix)
+            if change.added or change.gone:
+                changed.append(change)
+    gone = [
+        partition.values
+        for key, partition in recorded.items()
+        if key not in seen and f"{partition.location}/".startswith(f"{base}/")
+    ]
+    return Changes(tuple(added), tuple(changed), tuple(gone))
+
+
+def _change(found: FoundPartition, known: KnownPartition, own_prefix: str | None) -> ChangedPartition:
+    base = f"{known.location.rstrip('/')}/"
+    old = {file.path.removeprefix(base): file for file in known.files}
+    if own_prefix is not None:
+        old = {path: file for path, file in old.items() if not path.rpartition("/")[2].startswith(own_prefix)}
+    same = {file.path for file in found.files if file.path in old and _unchanged(file, old[file.path])}
+    return ChangedPartition(
+        found,
+        tuple(file for file in found.files if file.path not in same),
+        tuple(file.path for path, file in old.items() if path not in same),
+    )
+
+
+def _unchanged(found: FoundFile, known: KnownFile) -> bool:
+    times = (found.modified, known.modified)
+    return found.bytes == known.bytes and (None in times or found.modified == known.modified)
+
+
+def _join(base: str, path: str) -> str:
+    return f"{base}/{path}" if path else base

@@ -1,0 +1,183 @@
+"""Find the partitions and files that lie below a table's location, and what changed since they were recorded.
+
+Directories are listed, no file is opened (`statistics` does that), nothing is recorded (the metastore does).
+Names that start with `_` or `.` are hidden, as for Spark and Hive; empty files hold nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow.fs as pafs
+
+from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
+from parquetry.layout.paths import parse_partition_path
+from parquetry.types import ColumnType, Value
+
+
+class FoundFile(NamedTuple):
+    """A file: its path relative to its partition, its size, and when it was modified (milliseconds)."""
+
+    path: str
+    bytes: int
+    modified: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPartition:
+    """A directory that holds a partition, or the location of a table without partition columns.
+
+    Attributes:
+        values: internal values of the partition columns.
+        relative_path: the directory below the location as it is spelt, `''` for the location itself; when
+            it is not the spelling of `paths.partition_path` (`p=007`), it has to be recorded.
+        files: the files in it, by name, without those of the table's own commits.
+        managed: number of files left out because the table's own commits wrote them.
+    """
+
+    values: tuple[Value, ...]
+    relative_path: str
+    files: tuple[FoundFile, ...]
+    managed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """A file or directory that belongs to no partition: its path below the location, and why."""
+
+    path: str
+    reason: str
+
+
+class _Listing(NamedTuple):
+    directories: list[str]
+    files: tuple[FoundFile, ...]
+    managed: int
+
+
+def discover(
+    filesystem: pafs.FileSystem,
+    location: str,
+    names: Sequence[str],
+    types: Sequence[ColumnType],
+    zone: str = "UTC",
+    *,
+    own_prefix: str | None = None,
+    unfit: list[Unfit] | None = None,
+    threads: int = 8,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[FoundPartition]:
+    """Find the partitions below a location, in the order of their paths.
+
+    Args:
+        filesystem: where the table lies; see `location.open_location`.
+        location: the table's path on `filesystem`.
+        names: the partition columns, in the order of the directories; letter case does not matter.
+        types: their types.
+        zone: the time zone of timestamps in paths.
+        own_prefix: start of the names of the files that the table's own commits write; these are left out.
+        unfit: takes what belongs to no partition, which otherwise is an error. Directories below the last
+            level are no error in either case: Spark does not read them.
+        threads: how many directories are listed at a time.
+        progress: called with the number of partitions listed so far and of all.
+
+    Raises:
+        FileMissingError: the location does not exist.
+        ValueTypeError: a path does not fit, and `unfit` was not given; or two paths mean one partition.
+        WarehouseError: a directory cannot be listed.
+    """
+    root = location.rstrip("/") or "/"
+
+    def listing(relative: str) -> _Listing:
+        return _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root, own_prefix)
+
+    def misfit(path: str, reason: str) -> None:
+        if unfit is None:
+            raise ValueTypeError(f"Below '{location}', {reason}")
+        unfit.append(Unfit(path, reason))
+
+    pool = ThreadPoolExecutor(max_workers=max(1, threads))
+    try:
+        paths = [""]
+        for depth in range(len(names)):
+            below: list[str] = []
+            for path, found in zip(paths, pool.map(listing, paths), strict=True):
+                for file in found.files:
+                    name = _join(path, file.path)
+                    misfit(name, f"the file '{name}' lies outside the partitions. Move it into one, or away.")
+                below += [_join(path, name) for name in found.directories]
+            last = depth == len(names) - 1
+            paths = [path for path in below if last or _fits(path, names, types, zone, misfit)]
+        seen: dict[tuple[Value, ...], str] = {}
+        partitions = []
+        for path in paths:
+            values = _fits(path, names, types, zone, misfit) if names else ()
+            if values is None:
+                continue
+            first = seen.setdefault(identity(values), path)
+            if first == path:
+                partitions.append((path, values))
+            else:
+                misfit(path, f"'{path}' and '{first}' are the same partition. Merge them into one directory.")
+        listings = pool.map(listing, [path for path, _ in partitions])
+        for done, ((path, values), found) in enumerate(zip(partitions, listings, strict=True), 1):
+            if unfit is not None:
+                unfit += [
+                    Unfit(_join(path, name), "directories below a partition are not read. Move the files up.")
+                    for name in found.directories
+                ]
+            if progress is not None:
+                progress(done, len(partitions))
+            yield FoundPartition(values, path, found.files, found.managed)
+    finally:
+        # Whoever stops early, or fails, need not wait for the other directories.
+        pool.shutdown(cancel_futures=True)
+
+
+def identity(values: Sequence[Value]) -> tuple[Value, ...]:
+    """Return values as a key of a dict: NaN is not equal to itself, but is one partition."""
+    return tuple("NaN" if value != value else value for value in values)
+
+
+def _fits(
+    path: str,
+    names: Sequence[str],
+    types: Sequence[ColumnType],
+    zone: str,
+    misfit: Callable[[str, str], None],
+) -> tuple[Value, ...] | None:
+    depth = path.count("/") + 1
+    try:
+        return parse_partition_path(path, names[:depth], types[:depth], zone)
+    except ValueTypeError as error:
+        misfit(path, f"a directory does not fit. {error.message}")
+        return None
+
+
+def _list(filesystem: pafs.FileSystem, path: str, own_prefix: str | None) -> _Listing:
+    try:
+        infos = filesystem.get_file_info(pafs.FileSelector(path))
+    except FileNotFoundError as error:
+        raise FileMissingError(f"There is no directory '{path}'. Check the table's location.") from error
+    except OSError as error:
+        raise WarehouseError(f"Cannot list the directory '{path}': {error}. Check its rights.") from error
+    directories, files, managed = [], [], 0
+    for info in infos:
+        name = info.base_name
+        if name.startswith(("_", ".")):
+            continue
+        if info.type == pafs.FileType.Directory:
+            directories.append(name)
+        elif own_prefix is not None and name.startswith(own_prefix):
+            managed += 1
+        elif info.size:
+            modified = info.mtime_ns
+            files.append(FoundFile(name, info.size, None if modified is None else modified // 1_000_000))
+    return _Listing(sorted(directories), tuple(sorted(files)), managed)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name

@@ -1,0 +1,59 @@
+"""Where a table lies: a location's text as a PyArrow file system and a path on it.
+
+Locations are Hadoop's, not RFC 3986's: `file:/a/x=1%2F2` names a directory with a `%` in it, so nothing is
+decoded here. What lies there is for `discover` and `statistics` to find out.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from parquetry.errors import WarehouseError
+
+_URI = re.compile("([A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?(.*)", re.DOTALL)
+# Hadoop's names of S3's connectors; Arrow knows but one.
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+
+
+def open_location(location: str) -> tuple[pafs.FileSystem, str]:
+    """Return the file system of a location and the location's path on it.
+
+    Args:
+        location: an absolute path, or a URI of a scheme that Arrow reads: `file`, `s3` (`s3a`), `hdfs`, `gs`,
+            `abfs`.
+
+    Raises:
+        WarehouseError: the scheme is unknown, or its file system cannot be reached.
+
+    >>> open_location("file:/lake/t/x=1%2F2")[1]
+    '/lake/t/x=1%2F2'
+    """
+    uri = _URI.fullmatch(location)
+    if uri is None:
+        return pafs.LocalFileSystem(), location
+    scheme, authority, path = uri.groups()
+    scheme = scheme.lower()
+    if scheme == "file":
+        return pafs.LocalFileSystem(), path
+    try:
+        filesystem, root = pafs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}:{authority or '//'}/x")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise WarehouseError(
+            f"The location '{location}' cannot be opened: {error}. Check the scheme, the address and the "
+            f"credentials; Arrow reads file, s3, hdfs, gs and abfs."
+        ) from error
+    return filesystem, f"{root.removesuffix('x')}{path.lstrip('/')}"
+
+
+def join_location(location: str, path: str) -> str:
+    """Return `path` below `location`, or `path` itself when it is absolute or a URI.
+
+    >>> join_location("s3://lake/t/", "p=1/a.parquet")
+    's3://lake/t/p=1/a.parquet'
+    """
+    if path.startswith("/") or re.match("[A-Za-z][A-Za-z0-9+.-]*:/", path):
+        return path
+    return f"{location.rstrip('/')}/{path}" if path else location

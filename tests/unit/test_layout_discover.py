@@ -1,0 +1,223 @@
+"""What lies below a location, and what changed there."""
+
+import os
+from dataclasses import dataclass
+
+import pyarrow.fs as pafs
+import pytest
+
+from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
+from parquetry.layout.changes import compare
+from parquetry.layout.discover import FoundFile, FoundPartition, Unfit, discover
+from parquetry.layout.location import join_location, open_location
+from parquetry.metastore.model import DataFile
+from parquetry.types import parse_type
+
+LOCAL = pafs.LocalFileSystem()
+INT, STRING, TIMESTAMP = parse_type("int"), parse_type("string"), parse_type("timestamp")
+NAMES, TYPES = ["p", "s"], [INT, STRING]
+OWN = "pq-00112233445566aa-"
+
+
+def lay(root, *paths, modified=1_700_000_000_000):
+    for path in paths:
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(b"data")
+        os.utime(place, ns=(modified * 1_000_000,) * 2)
+
+
+def find(root, names=NAMES, types=TYPES, **options):
+    return list(discover(LOCAL, str(root), names, types, **options))
+
+
+def test_partitions_come_in_the_order_of_their_paths_with_their_files(tmp_path):
+    lay(tmp_path, "p=2/s=a/1.parquet", "p=1/s=x y/2", "p=1/s=x y/1", "P=3/S=__HIVE_DEFAULT_PARTITION__/f")
+    assert find(tmp_path) == [
+        FoundPartition(
+            (3, None), "P=3/S=__HIVE_DEFAULT_PARTITION__", (FoundFile("f", 4, 1_700_000_000_000),)
+        ),
+        FoundPartition(
+            (1, "x y"),
+            "p=1/s=x y",
+            (FoundFile("1", 4, 1_700_000_000_000), FoundFile("2", 4, 1_700_000_000_000)),
+        ),
+        FoundPartition((2, "a"), "p=2/s=a", (FoundFile("1.parquet", 4, 1_700_000_000_000),)),
+    ]
+
+
+def test_hidden_empty_and_managed_files_are_left_out(tmp_path):
+    lay(
+        tmp_path,
+        "p=1/s=a/f",
+        "p=1/s=a/_SUCCESS",
+        "p=1/s=a/.f.crc",
+        f"p=1/s=a/{OWN}77-0.parquet",
+        "_delta/x",
+        ".tmp/y",
+    )
+    lay(tmp_path, "p=1/_temporary/0/f", "p=1/s=a/pq-ffffffffffffffff-77-0.parquet")
+    (tmp_path / "p=1/s=a/empty").touch()
+    (found,) = find(tmp_path, own_prefix=OWN)
+    assert [file.path for file in found.files] == ["f", "pq-ffffffffffffffff-77-0.parquet"]
+    assert found.managed == 1
+    (found,) = find(tmp_path)
+    assert len(found.files) == 3
+
+
+def test_escaped_names_and_zones_are_read(tmp_path):
+    lay(tmp_path, "t=2024-01-01 01%3A00%3A00/f")
+    (found,) = find(tmp_path, ["t"], [TIMESTAMP], zone="Europe/Berlin")
+    assert found.values == (1_704_067_200_000_000,)
+
+
+def test_a_partition_may_be_empty(tmp_path):
+    (tmp_path / "p=1/s=a").mkdir(parents=True)
+    (tmp_path / "p=2").mkdir()
+    assert find(tmp_path) == [FoundPartition((1, "a"), "p=1/s=a", ())]
+
+
+def test_an_unpartitioned_table_is_its_location(tmp_path):
+    lay(tmp_path, "a", "b", "sub/c", "k=1/d")
+    unfit = []
+    (found,) = find(tmp_path, [], [], unfit=unfit)
+    assert (found.values, found.relative_path, [file.path for file in found.files]) == ((), "", ["a", "b"])
+    assert [entry.path for entry in unfit] == ["k=1", "sub"]
+    assert find(tmp_path, [], []) == [found]
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("f", "the file 'f' lies outside"),
+        ("p=1/f", "the file 'p=1/f' lies outside"),
+        ("q=1/s=a/f", "'q=1' where 'p=…' belongs"),
+        ("plain/s=a/f", "'plain' where 'p=…' belongs"),
+        ("p=abc/s=a/f", "'abc'"),
+        ("p=1/t=a/f", "'t=a' where 's=…' belongs"),
+    ],
+)
+def test_what_does_not_fit_is_an_error_or_listed(tmp_path, path, told):
+    lay(tmp_path, path, "p=7/s=fine/f")
+    with pytest.raises(ValueTypeError) as error:
+        find(tmp_path)
+    assert told in error.value.message
+    assert str(tmp_path) in error.value.message
+    unfit = []
+    assert [found.values for found in find(tmp_path, unfit=unfit)] == [(7, "fine")]
+    (entry,) = unfit
+    assert isinstance(entry, Unfit)
+    assert path.startswith(entry.path)
+    assert told in entry.reason
+
+
+def test_directories_below_the_last_level_are_reported(tmp_path):
+    lay(tmp_path, "p=1/s=a/x=6/f", "p=1/s=a/f")
+    unfit = []
+    (found,) = find(tmp_path, unfit=unfit)
+    assert [file.path for file in found.files] == ["f"]
+    assert [entry.path for entry in unfit] == ["p=1/s=a/x=6"]
+
+
+def test_two_spellings_of_one_partition_are_an_error(tmp_path):
+    lay(tmp_path, "p=7/s=a/f", "p=007/s=a/f")
+    with pytest.raises(ValueTypeError, match=r"'p=7/s=a' and 'p=007/s=a' are the same partition"):
+        find(tmp_path)
+    unfit = []
+    assert [found.relative_path for found in find(tmp_path, unfit=unfit)] == ["p=007/s=a"]
+    assert [entry.path for entry in unfit] == ["p=7/s=a"]
+
+
+def test_progress_is_told(tmp_path):
+    lay(tmp_path, *(f"p={number}/s=a/f" for number in range(5)))
+    told = []
+    find(tmp_path, progress=lambda done, total: told.append((done, total)), threads=2)
+    assert told == [(done, 5) for done in range(1, 6)]
+
+
+def test_a_location_that_cannot_be_listed_is_told(tmp_path):
+    with pytest.raises(FileMissingError, match="nothere"):
+        find(tmp_path / "nothere")
+    lay(tmp_path, "file")
+    with pytest.raises(WarehouseError, match="file"):
+        find(tmp_path / "file")
+
+
+def test_locations_are_opened_without_decoding():
+    assert open_location("/lake/x=1%2F2")[1] == "/lake/x=1%2F2"
+    assert open_location("file:///lake/x=1%2F2")[1] == "/lake/x=1%2F2"
+    assert open_location("file:/lake/a b")[1] == "/lake/a b"
+    filesystem, path = open_location("mock:///lake/x=%20")
+    assert (filesystem.type_name, path.strip("/")) == ("mock", "lake/x=%20")
+    with pytest.raises(WarehouseError, match="nosuch"):
+        open_location("nosuch://host/x")
+
+
+def test_paths_are_joined_unless_absolute():
+    assert join_location("/lake/t", "p=1/f") == "/lake/t/p=1/f"
+    assert join_location("/lake/t/", "/other/f") == "/other/f"
+    assert join_location("s3://b/t", "s3://c/f") == "s3://c/f"
+    assert join_location("/lake/t", "a:b") == "/lake/t/a:b"
+    assert join_location("/lake/t", "") == "/lake/t"
+
+
+@dataclass
+class Known:
+    values: tuple
+    location: str
+    files: tuple
+
+
+def known(values, location, *files):
+    return Known(values, location, tuple(DataFile(path, size, 1, modified) for path, size, modified in files))
+
+
+def found(values, path, *files, managed=0):
+    return FoundPartition(values, path, tuple(FoundFile(*file) for file in files), managed)
+
+
+def test_nothing_changed():
+    same = [found((1,), "p=1", ("f", 4, 5)), found((None,), "p=x", ("f", 4, 5))]
+    recorded = [known((None,), "/t/p=x", ("/t/p=x/f", 4, None)), known((1,), "/t/p=1", ("f", 4, 5))]
+    changes = compare(same, recorded, "/t/")
+    assert not changes
+    assert (changes.added, changes.changed, changes.gone) == ((), (), ())
+
+
+def test_added_changed_and_gone_are_told_apart():
+    now = [
+        found((1,), "p=1", ("new", 4, 5), ("same", 4, 5), ("rewritten", 4, 6), ("grown", 5, 5)),
+        found((2,), "p=2", ("f", 1, 1)),
+        found((float("nan"),), "p=NaN", ("f", 1, 1)),
+    ]
+    recorded = [
+        known((1,), "/t/p=1", ("same", 4, 5), ("rewritten", 4, 5), ("grown", 4, 5), ("gone", 1, 1)),
+        known((3,), "/t/p=3", ("f", 1, 1)),
+        known((float("nan"),), "/t/p=NaN", ("f", 1, 1)),
+    ]
+    changes = compare(now, recorded, "/t")
+    assert changes.added == (now[1],)
+    assert changes.gone == ((3,),)
+    (change,) = changes.changed
+    assert change.partition == now[0]
+    assert [file.path for file in change.added] == ["new", "rewritten", "grown"]
+    assert sorted(change.gone) == ["gone", "grown", "rewritten"]
+
+
+def test_files_of_the_tables_own_commits_are_not_compared():
+    now = [found((1,), "p=1", managed=3), found((2,), "p=2", managed=1), found((4,), "p=4")]
+    recorded = [known((1,), "/t/p=1", (f"{OWN}7-0.parquet", 9, 9))]
+    changes = compare(now, recorded, "/t", own_prefix=OWN)
+    assert changes.added == (now[2],)
+    assert not changes.changed
+    assert not changes.gone
+
+
+def test_partitions_that_lie_elsewhere_are_left_alone():
+    recorded = [known((1,), "/elsewhere/p=1", ("f", 4, 5)), known((2,), "/t2/p=2", ("f", 4, 5))]
+    assert not compare([found((1,), "p=1", ("g", 1, 1))], recorded, "/t")
+
+
+def test_an_unpartitioned_table_is_compared_too():
+    (change,) = compare([found((), "", ("a", 1, 1))], [known((), "/t", ("b", 1, 1))], "/t").changed
+    assert ([file.path for file in change.added], change.gone) == (["a"], ("b",))

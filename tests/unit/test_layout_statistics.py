@@ -1,0 +1,390 @@
+"""What a footer tells, and what is made of it."""
+
+import datetime as dt
+import threading
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+import pytest
+
+from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
+from parquetry.layout.bounds import LONGEST_BOUND, bounds_of, bounds_reader, column_statistics
+from parquetry.layout.statistics import from_bridge, read_footers, read_parquet_footer
+from parquetry.metastore.model import Column, ColumnStatistics, DataFile
+
+LOCAL = pafs.LocalFileSystem()
+SPARK = {b"org.apache.spark.version": b"4.0.0"}
+
+
+def write(path, columns, metadata=None, **options):
+    table = pa.table(columns).replace_schema_metadata(metadata)
+    pq.write_table(table, path, **options)
+    return str(path)
+
+
+def columns_of(path):
+    return read_parquet_footer(LOCAL, str(path)).columns
+
+
+def bounds(path, name="x"):
+    found = columns_of(path)[name]
+    return found.min, found.max
+
+
+def test_reads_size_rows_time_and_every_top_level_column(tmp_path):
+    path = write(
+        tmp_path / "a.parquet", {"i": [1, None, 3], "s": ["b", "a", None], "n": pa.nulls(3, pa.int32())}
+    )
+    file = read_parquet_footer(LOCAL, path, name="a.parquet")
+    assert (file.path, file.rows) == ("a.parquet", 3)
+    assert file.bytes == (tmp_path / "a.parquet").stat().st_size
+    assert file.modified == (tmp_path / "a.parquet").stat().st_mtime_ns // 1_000_000
+    assert (file.columns["i"].nulls, file.columns["i"].min, file.columns["i"].max) == (1, 1, 3)
+    assert (file.columns["s"].min, file.columns["s"].max, file.columns["s"].min_exact) == ("a", "b", True)
+    assert (file.columns["n"].nulls, file.columns["n"].min) == (3, None)
+    assert all(0 < column.size < file.bytes for column in file.columns.values())
+
+
+@pytest.mark.parametrize(
+    ("array", "low", "high"),
+    [
+        (pa.array([True, False, None]), False, True),
+        (pa.array([-128, 127], pa.int8()), -128, 127),
+        (pa.array([-(2**63), 2**63 - 1]), -(2**63), 2**63 - 1),
+        (pa.array([1, 2**63 + 4], pa.uint64()), 1, 2**63 + 4),
+        (pa.array([1, 2**31 + 4], pa.uint32()), 1, 2**31 + 4),
+        (pa.array([1.5, None, -2.5], pa.float32()), -2.5, 1.5),
+        (pa.array([1.5, float("nan"), -2.5]), -2.5, 1.5),
+        (pa.array([float("nan")] * 2), None, None),
+        (pa.array([float("-inf"), float("inf")]), float("-inf"), float("inf")),
+        (pa.array([dt.date(2024, 2, 29), dt.date(1970, 1, 1)]), 0, 19782),
+        (pa.array([5_000_000], pa.int32()).cast(pa.date32()), 5_000_000, 5_000_000),
+        (pa.array([3, 7], pa.timestamp("us", "UTC")), 3, 7),
+        (pa.array([3, 7], pa.timestamp("us")), 3, 7),
+        (pa.array([3, 7], pa.timestamp("ms")), 3000, 7000),
+        (pa.array([3, 10**15], pa.timestamp("ms", "UTC")), 3000, 10**18),
+        (pa.array([3, 10**17], pa.timestamp("ms")), None, None),
+        (pa.array([3, 7], pa.timestamp("ns")), None, None),
+        (pa.array([3, 7], pa.time64("us")), None, None),
+        (pa.array(["é", "z"]), "z", "é"),
+        (pa.array([b"\xff", b""]), b"", b"\xff"),
+        (pa.array([b"ab", b"cd"], pa.binary(2)), b"ab", b"cd"),
+    ],
+)
+def test_bounds_by_type(tmp_path, array, low, high):
+    assert bounds(write(tmp_path / "a", {"x": array})) == (low, high)
+
+
+@pytest.mark.parametrize("precision", [9, 18, 38])
+@pytest.mark.parametrize("as_integer", [True, False])
+def test_decimals_in_every_encoding_are_text(tmp_path, precision, as_integer):
+    array = pa.array([Decimal("1.50"), None, Decimal("-2.25")], pa.decimal128(precision, 2))
+    path = write(tmp_path / "a", {"x": array}, store_decimal_as_integer=as_integer)
+    assert bounds(path) == ("-2.25", "1.50")
+
+
+def test_decimals_of_38_digits_keep_them_all(tmp_path):
+    value = Decimal("-12345678901234567890.123456789012345678")
+    assert bounds(write(tmp_path / "a", {"x": pa.array([value], pa.decimal128(38, 18))})) == (str(value),) * 2
+
+
+def test_int96_has_no_bounds(tmp_path):
+    array = pa.array([3, 7], pa.timestamp("us"))
+    path = write(tmp_path / "a", {"x": array}, use_deprecated_int96_timestamps=True)
+    assert bounds(path) == (None, None)
+    assert columns_of(path)["x"].nulls in (0, None)
+
+
+def test_nested_columns_have_the_size_of_their_leaves_and_nothing_else(tmp_path):
+    columns = {
+        "s": pa.array([{"x": 1, "y": {"z": "a"}}] * 3),
+        "l": pa.array([[1, 2]] * 3),
+        "m": pa.array([[("k", 1)]] * 3, pa.map_(pa.string(), pa.int64())),
+        "s.x": pa.array([1, 2, 3]),
+    }
+    path = write(tmp_path / "a", columns)
+    footer = pq.read_metadata(path)
+    sizes = [footer.row_group(0).column(index).total_compressed_size for index in range(footer.num_columns)]
+    found = columns_of(path)
+    assert list(found) == ["s", "l", "m", "s.x"]
+    assert found["s"] == ColumnStatistics(size=sizes[0] + sizes[1])
+    assert found["l"] == ColumnStatistics(size=sizes[2])
+    assert found["m"] == ColumnStatistics(size=sizes[3] + sizes[4])
+    assert (found["s.x"].size, found["s.x"].min, found["s.x"].max) == (sizes[5], 1, 3)
+
+
+def test_row_groups_are_merged(tmp_path):
+    columns = {"x": [None, None, 5, 1, None, 9], "n": pa.nulls(6, pa.string())}
+    path = write(tmp_path / "a", columns, row_group_size=2)
+    assert pq.read_metadata(path).num_row_groups == 3
+    found = columns_of(path)
+    assert (found["x"].min, found["x"].max, found["x"].nulls) == (1, 9, 3)
+    assert (found["n"].min, found["n"].nulls) == (None, 6)
+
+
+def test_one_row_group_without_bounds_spoils_them_all(tmp_path):
+    path = write(tmp_path / "a", {"x": ["a", "b", "z" * 5000, "c"]}, row_group_size=2)
+    assert bounds(path) == (None, None)
+    nan = write(tmp_path / "b", {"x": [1.0, 2.0, float("nan"), float("nan")]}, row_group_size=2)
+    assert bounds(nan) == (None, None)
+
+
+def test_files_without_statistics_or_rows(tmp_path):
+    found = columns_of(write(tmp_path / "a", {"x": [1, 2]}, write_statistics=False))
+    assert (found["x"].min, found["x"].nulls, found["x"].size > 0) == (None, None, True)
+    empty = read_parquet_footer(LOCAL, write(tmp_path / "b", {"x": pa.array([], pa.int64())}))
+    assert (empty.rows, empty.columns["x"].nulls, empty.columns["x"].min) == (0, 0, None)
+
+
+def test_two_columns_of_one_name_tell_nothing(tmp_path):
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([9])], ["x", "x"])
+    pq.write_table(table, tmp_path / "a")
+    assert bounds(tmp_path / "a") == (None, None)
+    assert columns_of(tmp_path / "a")["x"].nulls is None
+
+
+@pytest.mark.parametrize(
+    "long", ["x" * 100, "é" * 100, "a" * 63 + "\ud7ff" * 9, "a\U0010ffff" + "\U0010ffff" * 99]
+)
+def test_long_texts_are_shortened_outwards(tmp_path, long):
+    found = columns_of(write(tmp_path / "a", {"x": [long]}))["x"]
+    assert found.min == long[:LONGEST_BOUND]
+    assert found.max > long
+    assert len(found.max) <= LONGEST_BOUND
+    found.max.encode()
+    assert (found.min_exact, found.max_exact) == (False, False)
+
+
+def test_what_has_nothing_above_it_has_no_upper_bound():
+    found = column_statistics(1, 0, "a", "\U0010ffff" * 65, True, True)
+    assert (found.min, found.max, found.min_exact, found.max_exact) == ("a", None, True, False)
+    assert column_statistics(1, 0, b"a", b"\xff" * 65, True, True).max is None
+    assert column_statistics(1, 0, b"a", b"b\x01" + b"\xff" * 65, True, True).max == b"b\x02"
+    exact = "x" * LONGEST_BOUND
+    assert column_statistics(1, 0, exact, exact, True, True) == ColumnStatistics(
+        1, 0, exact, exact, True, True
+    )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "kept"),
+    [
+        (SPARK, True),
+        ({b"org.apache.spark.version": b"2.4.8"}, False),
+        (SPARK | {b"org.apache.spark.legacyDateTime": b""}, False),
+        (SPARK | {b"org.apache.spark.legacyINT96": b""}, False),
+        ({}, False),
+    ],
+)
+def test_before_1900_only_a_modern_spark_is_believed(tmp_path, metadata, kept):
+    dates = [dt.date(1899, 12, 31), dt.date(2000, 1, 1)]
+    times = pa.array([-(2**52), 0], pa.timestamp("us"))
+    found = columns_of(write(tmp_path / "a", {"x": dates, "t": times, "y": [1, 2]}, metadata))
+    assert (found["x"].min is not None, found["t"].min is not None, found["y"].min) == (kept, kept, 1)
+
+
+def test_from_1900_on_dates_are_believed_of_all(tmp_path):
+    path = write(tmp_path / "a", {"x": [dt.date(1900, 1, 1)]}, {b"org.apache.spark.legacyDateTime": b""})
+    assert bounds(path) == (-25567, -25567)
+
+
+def test_files_that_are_not_parquet_are_told(tmp_path):
+    whole = write(tmp_path / "whole", {"x": [1] * 100})
+    data = (tmp_path / "whole").read_bytes()
+    broken = {
+        "empty": b"",
+        "cut": data[:-20],
+        "head": data[:100],
+        "text": b"hello, this is no Parquet file",
+        "junk": b"PAR1" + b"x" * 100 + b"\x20\0\0\0PAR1",
+    }
+    for name, content in broken.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(FileCorruptError, match=f"{tmp_path / name}"):
+            read_parquet_footer(LOCAL, str(tmp_path / name))
+    with pytest.raises(FileCorruptError, match="directory"):
+        read_parquet_footer(LOCAL, str(tmp_path))
+    with pytest.raises(FileMissingError, match="nothere"):
+        read_parquet_footer(LOCAL, str(tmp_path / "nothere"))
+    assert read_parquet_footer(LOCAL, whole).rows == 100
+
+
+def test_a_file_that_may_not_be_read_is_not_called_corrupt():
+    class Forbidden(pafs.FileSystemHandler):
+        def normalize_path(self, path):
+            return path
+
+        def get_file_info(self, paths):
+            return [pafs.FileInfo(path, pafs.FileType.File, size=10) for path in paths]
+
+        def open_input_file(self, path):
+            raise PermissionError(13, "no")
+
+    # The other methods of a file system are not needed to read a footer.
+    Forbidden.__abstractmethods__ = frozenset()
+    with pytest.raises(WarehouseError, match="'f'"):
+        read_parquet_footer(pafs.PyFileSystem(Forbidden()), "f")
+
+
+def test_many_footers_keep_their_order_and_tell_progress(tmp_path):
+    names = [f"{number}.parquet" for number in range(20)]
+    for number, name in enumerate(names):
+        write(tmp_path / name, {"x": [number]})
+    told, threads = [], set()
+
+    def progress(done, total):
+        told.append((done, total))
+        threads.add(threading.get_ident())
+
+    files = read_footers(LOCAL, names, root=str(tmp_path), threads=4, progress=progress)
+    assert [file.path for file in files] == names
+    assert [file.columns["x"].min for file in files] == list(range(20))
+    assert told == [(done, 20) for done in range(1, 21)]
+    assert threads == {threading.get_ident()}
+    with pytest.raises(FileMissingError, match="gone"):
+        read_footers(LOCAL, [*names, "gone"], root=str(tmp_path))
+    assert read_footers(LOCAL, []) == []
+
+
+def column(kind, **options):
+    return Column("x", kind, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "expected"),
+    [
+        ("long", 1, 2, (1, 2)),
+        ("integer", 1, 2**31, None),
+        ("byte", -128, 127, (-128, 127)),
+        ("byte", 0, 300, None),
+        ("double", 1, 2, (1.0, 2.0)),
+        ("double", 1, 2**53 + 2, None),
+        ("float", 1, 2**24 + 2, None),
+        ("double", 0.10000000149011612, 0.5, (0.10000000149011612, 0.5)),
+        ("decimal(20,2)", 1, 2, (Decimal(1), Decimal(2))),
+        ("decimal(10,4)", "1.50", "2.25", (Decimal("1.5"), Decimal("2.25"))),
+        ("date", 1, 2, (1, 2)),
+        ("timestamp", 1, 2, (1, 2)),
+        ("timestamp_ntz", 10**15, 2 * 10**15, (10**15, 2 * 10**15)),
+        ("timestamp_ntz", 1, 19_000, (1, 19_000 * 86_400_000_000)),
+        ("timestamp_ntz", -5, 3, (-5 * 86_400_000_000, 3 * 86_400_000_000)),
+        ("string", "a", "b", ("a", "b")),
+        ("string", b"a", b"b", ("a", "b")),
+        ("string", b"a", b"\xff", None),
+        ("string", 1, 2, None),
+        ("varchar(9)", "a", "b", ("a", "b")),
+        ("char(9)", "a", "b", None),
+        ("binary", "a", "é", (b"a", b"\xc3\xa9")),
+        ("boolean", False, True, (False, True)),
+        ("boolean", 0, 1, None),
+        ("integer", False, True, None),
+        ("date", "a", "b", None),
+        ("decimal(5,0)", 1.0, 2.0, None),
+        ("string collate UNICODE", "a", "b", None),
+    ],
+)
+def test_bounds_take_the_type_the_column_has_today(kind, low, high, expected):
+    found = bounds_of(column(kind), ColumnStatistics(9, 1, low, high), 5)
+    if expected is None:
+        assert found is None or (found.min, found.max, found.nulls) == (None, None, 1)
+    else:
+        assert (found.min, found.max) == expected
+        assert [type(value) for value in (found.min, found.max)] == [type(value) for value in expected]
+        assert (found.nulls, found.rows, found.all_null) == (1, 5, False)
+
+
+def test_widened_bounds_near_1970_are_not_exact():
+    assert not bounds_of(column("timestamp_ntz"), ColumnStatistics(9, 0, 1, 19_000), 5).max_exact
+    assert bounds_of(column("timestamp_ntz"), ColumnStatistics(9, 0, 10**15, 10**15), 5).max_exact
+
+
+def test_bounds_know_columns_of_nulls_one_side_and_nothing():
+    assert bounds_of(column("long"), None, 5) is None
+    assert bounds_of(column("long"), ColumnStatistics(9, 5), 5).all_null
+    assert bounds_of(column("long"), ColumnStatistics(9), 5) is None
+    assert bounds_of(column({"type": "array"}), ColumnStatistics(9, 0, 1, 2), 5) is None
+    one_sided = bounds_of(column("string"), ColumnStatistics(9, 0, "a", None, True, False), 5)
+    assert (one_sided.min, one_sided.max, one_sided.min_exact, one_sided.max_exact) == (
+        "a",
+        None,
+        True,
+        False,
+    )
+
+
+def test_a_column_missing_from_a_file_with_statistics_is_null():
+    read = bounds_reader(column("long"))
+    other = {"y": ColumnStatistics(9, 0, 1, 2)}
+    assert read(DataFile("a", 10, 5, columns=other)).all_null
+    assert read(DataFile("a", 10, 5)) is None
+    assert read(DataFile("a", 10, 5, columns={})) is None
+    # Spark fills such a column with its default instead.
+    assert (
+        bounds_reader(column("long", metadata={"EXISTS_DEFAULT": "7"}))(DataFile("a", 10, 5, columns=other))
+        is None
+    )
+
+
+def test_names_in_files_are_found_in_any_case_but_never_guessed():
+    read = bounds_reader(column("long"))
+    one = ColumnStatistics(9, 0, 1, 2)
+    assert read(DataFile("a", 10, 5, columns={"X": one})).min == 1
+    assert read(DataFile("a", 10, 5, columns={"X": ColumnStatistics(9, 0, 7, 8), "x": one})).min == 1
+    renamed = bounds_reader(column("long", metadata={"parquetry.physical": "X1"}))
+    assert renamed(DataFile("a", 10, 5, columns={"X1": one, "x": ColumnStatistics(9, 0, 7, 8)})).min == 1
+    upper = bounds_reader(Column("Xy", "long"))
+    assert upper(DataFile("a", 10, 5, columns={"XY": one, "xy": one})) is None
+
+
+def orc(**columns):
+    return from_bridge({"path": "a.orc", "bytes": 10, "modified": 5, "rows": 3, "columns": columns})
+
+
+def entry(kind, low, high, **more):
+    return {"size": 7, "nulls": 1, "min": low, "max": high, "exact": True, "type": kind, **more}
+
+
+def test_orc_bounds_come_from_the_bridge_as_text():
+    file = orc(
+        i=entry("bigint", "-1", "5"),
+        d=entry("decimal(10,2)", "1.50", "2.25"),
+        s=entry("string", "a", "b" * 99),
+        c=entry("date", "0", "19782"),
+        t=entry("timestamp", "3000", "7000"),
+        b=entry("boolean", "false", "true"),
+        n=entry("int", None, None),
+        a={"size": 7, "nulls": 0, "min": None, "max": None, "exact": True, "type": "array<int>"},
+    )
+    assert (file.path, file.bytes, file.modified, file.rows) == ("a.orc", 10, 5, 3)
+    assert file.columns["i"] == ColumnStatistics(7, 1, -1, 5)
+    assert (file.columns["d"].min, file.columns["d"].max) == ("1.50", "2.25")
+    assert (file.columns["s"].max, file.columns["s"].max_exact) == ("b" * 63 + "c", False)
+    assert (file.columns["c"].min, file.columns["c"].max) == (0, 19782)
+    # ORC stops at the millisecond.
+    assert file.columns["t"] == ColumnStatistics(7, 1, 3000, 7999, False, False)
+    assert (file.columns["b"].min, file.columns["b"].max) == (False, True)
+    assert file.columns["n"] == ColumnStatistics(7, 1)
+    assert file.columns["a"] == ColumnStatistics(7, 0)
+
+
+def test_orc_bounds_that_cannot_be_trusted_are_dropped():
+    file = orc(
+        nan=entry("double", "1.0", "NaN", sum="3.0"),
+        hidden=entry("double", "1.0", "2.0", sum="NaN"),
+        unsummed=entry("double", "1.0", "2.0"),
+        fine=entry("float", "1.0", "2.0", sum="3.0"),
+        old=entry("date", "-25568", "0"),
+        ancient=entry("timestamp_ntz", str(-(2**52)), "0"),
+        inexact=entry("string", "a", "b", exact=False),
+    )
+    dropped = ColumnStatistics(7, 1)
+    assert [file.columns[name] for name in ("nan", "hidden", "unsummed", "old", "ancient")] == [dropped] * 5
+    assert file.columns["fine"] == ColumnStatistics(7, 1, 1.0, 2.0)
+    assert file.columns["inexact"] == ColumnStatistics(7, 1, "a", "b", False, False)
+
+
+def test_orc_files_whose_columns_have_no_names_tell_nothing_of_columns():
+    assert orc(_col0=entry("int", "1", "2")).columns is None
+    assert from_bridge({"path": "a", "bytes": 1}).columns is None

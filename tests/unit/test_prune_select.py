@@ -1,0 +1,416 @@
+"""Which partitions and files are kept, and what the report says of it."""
+
+from decimal import Decimal
+
+import pytest
+
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Not, Opaque, Or, TupleIn
+from parquetry.prune.aggregate import answer_aggregate
+from parquetry.prune.partitions import on_partitions
+from parquetry.prune.report import NotBy
+from parquetry.prune.select import exact_conditions, plan_partitions, select_files
+from parquetry.prune.whole import whole_partitions
+from parquetry.store.memory import MemoryStore
+from parquetry.types import parse_type
+
+INT, STRING = parse_type("int"), parse_type("string")
+HASHED = Opaque("hash(v) = 3", ("v",), "function on the column")
+COLUMNS = (
+    Column("v", "integer"),
+    Column("s", "string"),
+    Column("f", "double"),
+    Column("d", "decimal(10,4)"),
+    Column("a", {"type": "array", "elementType": "integer", "containsNull": True}),
+    Column("c", "char(3)"),
+    Column("p", "integer"),
+    Column("q", "string"),
+)
+
+
+def compare(name, op, value, kind=INT):
+    return Compare(op, name, value, kind)
+
+
+def make(partition_by=("p", "q"), columns=COLUMNS):
+    metastore = Metastore(MemoryStore(), "/lake")
+    metastore.create_database("db")
+    metadata = TableMetadata(columns, partition_by, "parquet", "/lake/db.db/t")
+    return metastore.create_table("db", "t", metadata)
+
+
+def fill(snapshot, partitions):
+    transaction = snapshot.begin("append")
+    for values, files in partitions.items():
+        transaction.append(values, files)
+    return transaction.commit()
+
+
+def file(name, low=None, high=None, nulls=0, rows=10, size=1000, **columns):
+    known = {"v": ColumnStatistics(100, nulls, low, high)} if low is not None else {}
+    known |= {"s": ColumnStatistics(300, 0), **columns}
+    return DataFile(name, size, rows, 1, known)
+
+
+@pytest.fixture
+def table():
+    return fill(
+        make(),
+        {
+            (1, "x"): [file("a", 0, 9), file("b", 10, 19)],
+            (1, None): [file("c", 0, 9)],
+            (2, "x"): [file("d", 5, 5), DataFile("bare", 1000)],
+            (None, "y"): [file("e", 100, 200)],
+        },
+    )
+
+
+def names(selection):
+    return [selected.file.path for selected in selection.files]
+
+
+def step(selection, name):
+    found = selection.report.step(name)
+    return (found.kept, found.of, found.by, found.not_by)
+
+
+def test_without_conditions_everything_is_kept(table):
+    selection = select_files(table, [])
+    assert names(selection) == ["e", "c", "a", "b", "d", "bare"]
+    assert [selected.path for selected in selection.files][:3] == [
+        "/lake/db.db/t/p=__HIVE_DEFAULT_PARTITION__/q=y/e",
+        "/lake/db.db/t/p=1/q=__HIVE_DEFAULT_PARTITION__/c",
+        "/lake/db.db/t/p=1/q=x/a",
+    ]
+    assert [selected.values for selected in selection.files][1:3] == [(1, None), (1, "x")]
+    assert step(selection, "partitions") == (4, 4, (), ())
+    assert step(selection, "files") == (6, 6, (), ())
+    assert step(selection, "bytes") == (6000, 6000, (), ())
+    assert (selection.exact, selection.certain, selection.report.table) == ((), True, "db.t")
+
+
+def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
+    selection = select_files(table, [compare("p", "=", 1), compare("q", "=", "x", STRING)], table="lake.db.t")
+    assert names(selection) == ["a", "b"]
+    assert (selection.exact, selection.certain) == ((0, 1), True)
+    assert step(selection, "partitions") == (1, 4, ("p = 1", "q = 'x'"), ())
+    assert step(selection, "files") == (2, 2, (), ())
+    assert selection.report.table == "lake.db.t"
+
+
+def test_data_conditions_select_files_and_are_left_to_spark(table):
+    selection = select_files(table, [compare("v", ">=", 10)])
+    assert names(selection) == ["e", "b", "bare"]
+    assert (selection.exact, selection.certain) == ((), False)
+    assert step(selection, "partitions") == (
+        4,
+        4,
+        (),
+        (NotBy("v >= 10", "column v is not a partition column"),),
+    )
+    assert step(selection, "files") == (3, 6, ("v >= 10",), ())
+    assert selection.report.unused() == ()
+
+
+def test_every_condition_that_excludes_a_file_is_named(table):
+    selection = select_files(table, [compare("v", ">", 5), compare("v", "<", 100), compare("v", "<", 10**6)])
+    assert names(selection) == ["c", "a", "b", "bare"]
+    kept, of, by, not_by = step(selection, "files")
+    assert (kept, of, by) == (4, 6, ("v > 5", "v < 100"))
+    assert not_by == (NotBy("v < 1000000", "every file may hold a match"),)
+
+
+def test_what_could_not_prune_is_told_with_the_reason(table):
+    on_q = Opaque("upper(q) = 'X'", ("q",), "function on the column")
+    conditions = [
+        HASHED,
+        on_q,
+        IsNull("s"),
+        compare("f", ">", 1.0, parse_type("double")),
+        compare("d", "<", Decimal(1), parse_type("decimal(10,4)")),
+        Or((compare("f", ">", 1.0, parse_type("double")), HASHED)),
+        Opaque("size(a) = v", ("a", "v"), "comparison of two columns"),
+    ]
+    without = fill(make(), {(1, "x"): [file("a", 0, 9, f=ColumnStatistics(10, 0), d=ColumnStatistics(10))]})
+    selection = select_files(without, conditions)
+    assert step(selection, "partitions")[3] == (
+        NotBy("hash(v) = 3", "column v is not a partition column"),
+        NotBy("upper(q) = 'X'", "function on the column"),
+        NotBy("s IS NULL", "column s is not a partition column"),
+        NotBy("f > 1.0", "column f is not a partition column"),
+        NotBy("d < 1", "column d is not a partition column"),
+        NotBy("f > 1.0 OR hash(v) = 3", "columns f, v are not partition columns"),
+        NotBy("size(a) = v", "columns a, v are not partition columns"),
+    )
+    kept, of, by, not_by = step(selection, "files")
+    assert (kept, of, by) == (0, 1, ("s IS NULL",))
+    assert not_by == (
+        NotBy("hash(v) = 3", "function on the column"),
+        NotBy("f > 1.0", "no statistics for column f"),
+        NotBy("d < 1", "no statistics for column d"),
+        NotBy("f > 1.0 OR hash(v) = 3", "function on the column"),
+        NotBy("size(a) = v", "comparison of two columns"),
+    )
+    assert [note.condition for note in selection.report.unused()] == [
+        "hash(v) = 3",
+        "upper(q) = 'X'",
+        "f > 1.0",
+        "d < 1",
+        "f > 1.0 OR hash(v) = 3",
+        "size(a) = v",
+    ]
+    assert selection.exact == ()
+
+
+def test_the_contrary_of_what_is_not_understood_is_not_understood(table):
+    upper = Opaque("upper(q) = 'X'", ("q",), "function on the column")
+    selection = select_files(table, [Not(upper), And((Not(upper), compare("p", "=", 1)))])
+    assert step(selection, "partitions")[3] == (NotBy("NOT (upper(q) = 'X')", "function on the column"),)
+    assert step(selection, "partitions")[:2] == (2, 4)
+    assert (selection.exact, selection.certain) == ((), False)
+
+
+def test_a_partition_condition_that_holds_everywhere_is_exact_and_served_nothing(table):
+    selection = select_files(table, [Or((IsNull("p"), compare("p", ">", -5)))])
+    assert (selection.exact, selection.certain) == ((0,), True)
+    (note,) = step(selection, "partitions")[3]
+    assert note.reason == "every partition may hold a match"
+
+
+def test_a_condition_over_both_kinds_of_columns_prunes_partitions_and_files(table):
+    either = Or(
+        (And((compare("p", "=", 1), compare("v", "<", 5))), And((compare("p", "=", 2), compare("v", ">", 5))))
+    )
+    selection = select_files(table, [either])
+    assert names(selection) == ["c", "a", "bare"]
+    assert step(selection, "partitions")[:3] == (3, 4, (str(either),))
+    assert step(selection, "files")[:3] == (3, 5, (str(either),))
+    assert selection.exact == ()
+    half = Or((compare("p", "=", 1), compare("v", "=", 5)))
+    assert names(select_files(table, [half])) == ["c", "a", "b", "d", "bare"]
+
+
+def test_tuples_over_both_kinds_of_columns_prune_partitions(table):
+    pairs = TupleIn(("p", "v"), ((1, 15), (7, 5), (None, 150), (2, None)), (INT, INT))
+    selection = select_files(table, [pairs])
+    assert names(selection) == ["b"]
+    assert step(selection, "partitions")[:2] == (2, 4)
+    assert names(select_files(table, [Not(pairs)])) == ["e", "c", "a", "b", "d", "bare"]
+
+
+def test_contradictions_and_constants_select_nothing(table):
+    for conditions in (
+        [compare("p", "=", 1), compare("p", "=", 2)],
+        [Constant(False)],
+        [Constant(None)],
+        [In("p", (), INT)],
+    ):
+        selection = select_files(table, conditions)
+        assert (selection.files, selection.partitions) == ((), ())
+        assert step(selection, "partitions")[:2] == (0, 4)
+        assert step(selection, "files") == (0, 0, (), ())
+    assert len(select_files(table, [Constant(True)]).files) == 6
+
+
+def test_an_unpartitioned_table_has_no_step_of_partitions():
+    table = fill(make(()), {(): [file("a", 0, 9), file("b", 10, 19)]})
+    selection = select_files(table, [compare("v", "<", 5)])
+    assert names(selection) == ["a"]
+    assert [found.name for found in selection.report.steps] == ["files", "bytes"]
+    assert step(selection, "files") == (1, 2, ("v < 5",), ())
+    assert select_files(table, [Constant(False)]).files == ()
+    assert select_files(make(()), [compare("v", "<", 5)]).files == ()
+
+
+def test_files_with_known_matches_make_the_selection_certain(table):
+    selection = select_files(table, [compare("p", "=", 1), compare("v", ">=", 10)])
+    assert (names(selection), selection.certain, selection.exact) == (["b"], True, (0,))
+
+
+def test_bytes_are_those_of_the_columns_read(table):
+    one = [compare("p", "=", 1)]
+    assert step(select_files(table, one, ["V", "p"]), "bytes")[:3] == (300, 3000, ("v",))
+    assert step(select_files(table, one, ["p"]), "bytes")[:3] == (0, 3000, ())
+    assert step(select_files(table, one, ["v", "f", "s"]), "bytes")[:3] == (1200, 3000, ("v", "s", "f"))
+    everything = [column.name for column in COLUMNS]
+    assert step(select_files(table, one, everything), "bytes")[:3] == (3000, 3000, ())
+    # Of one file nothing is known: it is counted whole.
+    assert step(select_files(table, [compare("p", "=", 2)], ["v"]), "bytes")[:3] == (1100, 2000, ("v",))
+    unknown = fill(make(), {(1, "x"): [file("a", 0, 9, f=ColumnStatistics(None, 0, 1.0, 2.0))]})
+    assert step(select_files(unknown, [], ["f"]), "bytes")[:3] == (1000, 1000, ())
+
+
+def test_a_long_condition_is_clipped_in_the_report(table):
+    selection = select_files(table, [In("p", tuple(range(1, 100_000, 2)), INT)])
+    (text,) = step(selection, "partitions")[2]
+    assert len(text) == 300
+    assert text.startswith("p IN (1, 3, 5")
+    assert text.endswith("…")
+
+
+def test_absolute_files_and_partitions_elsewhere_keep_their_paths():
+    snapshot = make()
+    transaction = snapshot.begin("append")
+    transaction.append(
+        (1, "x"), [DataFile("a", 1), DataFile("s3://b/f", 1), DataFile("/o/f", 1)], "/else/where"
+    )
+    selection = select_files(transaction.commit(), [])
+    assert [selected.path for selected in selection.files] == ["/else/where/a", "s3://b/f", "/o/f"]
+
+
+def test_exactness_is_known_without_reading(table):
+    conditions = [
+        compare("p", "=", 1),
+        compare("v", "=", 1),
+        Opaque("hash(p) = 1", ("p",), "function on the column"),
+        Or((compare("p", "=", 1), compare("q", "=", "x", STRING))),
+        And((compare("p", "=", 1), HASHED)),
+    ]
+    assert exact_conditions(table.metadata, conditions) == (0, 3)
+    assert select_files(table, conditions).exact == (0, 3)
+    assert plan_partitions(table, [HASHED]) is None
+    assert plan_partitions(make(()), [compare("v", "=", 1)]) is None
+
+
+def test_the_part_about_partitions_is_implied_by_the_whole():
+    names_of = frozenset(("p", "q"))
+    p, v, q = compare("p", "=", 1), compare("v", "=", 1), compare("q", "=", "x", STRING)
+    assert on_partitions(And((p, v, q)), names_of) == And((p, q))
+    assert on_partitions(Or((And((p, v)), q)), names_of) == Or((p, q))
+    assert on_partitions(Or((v, q)), names_of) is None
+    assert on_partitions(v, names_of) is None
+    assert on_partitions(Not(And((p, v))), names_of) is None
+    tuples = TupleIn(("v", "p", "q"), ((1, 2, "a"), (3, 2, "a"), (4, None, "b")), (INT, INT, STRING))
+    assert on_partitions(tuples, names_of) == TupleIn(("p", "q"), ((2, "a"),), (INT, STRING))
+    assert on_partitions(tuples, frozenset("p")) == In("p", (2,), INT)
+    assert on_partitions(tuples, frozenset("z")) is None
+    assert on_partitions(tuples, frozenset(("p", "q", "v"))) == tuples
+
+
+def whole(table, *predicates):
+    found = whole_partitions(table, predicates)
+    return found if isinstance(found, str) else [partition.values for partition in found]
+
+
+def test_whole_partitions_by_their_values(table):
+    assert whole(table, compare("p", "=", 1)) == [(1, None), (1, "x")]
+    assert whole(table) == [(None, "y"), (1, None), (1, "x"), (2, "x")]
+    assert whole(table, compare("p", "=", 77)) == []
+
+
+def test_whole_partitions_by_their_files(table):
+    assert whole(table, compare("p", "=", 1), compare("v", "<", 10), IsNull("q")) == [(1, None)]
+    assert whole(table, compare("p", "=", 1), compare("v", ">", 500)) == []
+    assert whole(table, compare("p", "=", 1), compare("v", "<", 20)) == [(1, None), (1, "x")]
+
+
+def test_rows_that_would_have_to_be_looked_at_are_the_reason(table):
+    assert whole(table, compare("p", "=", 1), compare("v", "<", 10)) == (
+        "'p = 1 AND v < 10' may hold for some rows of p=1/q=x and not for others"
+    )
+    assert "(hash(v) = 3: function on the column)" in whole(table, HASHED)
+    # NULLs fail the condition.
+    assert "some rows" in whole(fill(make(), {(1, "x"): [file("a", 0, 9, nulls=1)]}), compare("v", "<", 10))
+
+
+def test_whole_partitions_and_empty_ones():
+    table = fill(make(), {(1, "x"): [], (2, "x"): [file("a", 0, 9), DataFile("none", 10, 0)]})
+    assert whole(table, compare("p", "=", 1)) == [(1, "x")]
+    assert whole(table, compare("v", "<", 10)) == [(2, "x")]
+    unpartitioned = fill(make(()), {(): [file("a", 0, 9)]})
+    assert whole(unpartitioned, compare("v", "<", 10)) == [()]
+    assert "some rows" in whole(unpartitioned, compare("v", "<", 5))
+
+
+def answer(table, aggregates, group_by=(), predicates=()):
+    return answer_aggregate(table.metadata, select_files(table, predicates), aggregates, group_by)
+
+
+@pytest.fixture
+def counted():
+    text = {"s": ColumnStatistics(9, 1, "a", "c")}
+    return fill(
+        make(),
+        {
+            (1, "x"): [file("a", 0, 9, **text), file("b", 10, 19, nulls=3, **text)],
+            (1, None): [file("c", -5, 3, **text), file("none", rows=0)],
+            (2, "x"): [],
+            (3, "z"): [file("none", rows=0)],
+            (None, "y"): [DataFile("old", 9, 7, 1, {"s": ColumnStatistics(9, 7)})],
+        },
+    )
+
+
+def test_counts_and_extremes_come_from_the_metastore(counted):
+    asked = [("count", None), ("count", "v"), ("min", "v"), ("max", "V"), ("min", "s"), ("count", "s")]
+    assert answer(counted, asked) == [(37, 27, -5, 19, "a", 27)]
+    assert answer(counted, asked[:4], predicates=[IsNull("p")]) == [(7, 0, None, None)]
+    assert answer(counted, [("max", "p"), ("min", "p"), ("count", "p"), ("min", "q")]) == [(1, 1, 30, "x")]
+
+
+def test_groups_are_partitions_with_rows(counted):
+    assert answer(counted, [("count", None), ("max", "v")], ["p"]) == [(None, 7, None), (1, 30, 19)]
+    assert answer(counted, [("count", None)], ["q", "p"]) == [("y", None, 7), (None, 1, 10), ("x", 1, 20)]
+    assert answer(counted, [], ["p"]) == [(None,), (1,)]
+
+
+def test_nothing_selected_is_one_row_or_no_group(counted):
+    nothing = [compare("p", "=", 99)]
+    assert answer(counted, [("count", None), ("max", "v"), ("count", "v")], (), nothing) == [(0, None, 0)]
+    assert answer(counted, [("count", None)], ["p"], nothing) == []
+
+
+def test_conditions_must_be_decided(counted):
+    count = [("count", None)]
+    assert answer(counted, count, (), [compare("p", "=", 1)]) == [(30,)]
+    assert answer(counted, count, (), [compare("v", "<", 5)]) is None
+    assert answer(counted, count, (), [compare("v", ">", 100)]) == [(0,)]
+    assert answer(counted, count, (), [HASHED]) is None
+    assert answer(counted, count, (), [Opaque("hash(p) = 1", ("p",), "function")]) is None
+    # Every file has all of its rows below, or none.
+    assert answer(counted, count, (), [compare("p", "=", 1), compare("v", "<", 10)]) == [(20,)]
+
+
+@pytest.mark.parametrize(
+    ("statistics", "aggregate"),
+    [
+        ({}, ("min", "a")),
+        ({}, ("count", "a")),
+        ({"f": ColumnStatistics(9, 0, 1.0, 2.0)}, ("max", "f")),
+        ({"c": ColumnStatistics(9, 0, "a", "b")}, ("max", "c")),
+        ({"s": ColumnStatistics(9, 0, "a", "b", True, False)}, ("max", "s")),
+        ({"s": ColumnStatistics(9, 0, "a", "b", False, True)}, ("min", "s")),
+        ({"s": ColumnStatistics(9, 0)}, ("min", "s")),
+        ({"s": ColumnStatistics(9, None, "a", "b")}, ("count", "s")),
+        ({}, ("sum", "v")),
+        ({}, ("min", None)),
+    ],
+)
+def test_what_is_not_exact_is_not_answered(statistics, aggregate):
+    table = fill(make(), {(1, "x"): [file("a", 0, 9, **statistics)]})
+    assert answer(table, [("count", None)]) == [(10,)]
+    assert answer(table, [("count", None), aggregate]) is None
+
+
+def test_the_other_bound_may_be_exact():
+    table = fill(make(), {(1, "x"): [file("a", 0, 9, s=ColumnStatistics(9, 0, "a", "b", True, False))]})
+    assert answer(table, [("min", "s")]) == [("a",)]
+
+
+def test_files_of_unknown_rows_are_not_answered():
+    table = fill(make(), {(1, "x"): [DataFile("a", 9)], (2, "x"): [file("a", 0, 9)]})
+    assert answer(table, [("count", None)]) is None
+    assert answer(table, [("count", None)], (), [compare("p", "=", 2)]) == [(10,)]
+
+
+def test_groups_by_data_columns_or_floating_point_are_not_answered():
+    table = fill(make(("f",)), {(1.0,): [file("a", 0, 9)]})
+    assert answer(table, [("count", None)], ["v"]) is None
+    assert answer(table, [("count", None)], ["f"]) is None
+    assert answer(table, [("max", "f")]) is None
+    assert answer(table, [("count", "f")]) == [(10,)]
+
+
+def test_decimals_take_the_scale_the_column_has_today():
+    table = fill(make(), {(1, "x"): [file("a", 0, 9, d=ColumnStatistics(9, 0, "1.5", "2"))]})
+    assert [str(value) for value in answer(table, [("min", "d"), ("max", "d")])[0]] == ["1.5000", "2.0000"]
