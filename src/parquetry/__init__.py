@@ -1,0 +1,79 @@
+"""Parquetry: table layouts and scan planning for Spark.
+
+`open` reads a warehouse without Spark; `configure` and `attach` join a Spark session, `explain` and `report`
+say what its queries read. Everything is imported on first use: what needs PySpark must not cost those who
+only look into a metastore.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parquetry._version import __version__
+from parquetry.errors import ConfigurationError, ParquetryError
+
+if TYPE_CHECKING:
+    import os
+
+    from parquetry.catalog import Catalog
+    from parquetry.spark.report import explain, report
+    from parquetry.spark.session import attach, configure, settings
+
+__all__ = [
+    "ParquetryError",
+    "__version__",
+    "attach",
+    "configure",
+    "explain",
+    "open",
+    "report",
+    "settings",
+]
+
+_ON_SPARK = {
+    "attach": "parquetry.spark.session",
+    "configure": "parquetry.spark.session",
+    "explain": "parquetry.spark.report",
+    "report": "parquetry.spark.report",
+    "settings": "parquetry.spark.session",
+}
+
+
+def open(warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Catalog:
+    """Open the catalog of a warehouse, to see its tables, partitions and files. Nothing is ever created.
+
+    Args:
+        warehouse: folder or URI; None: what the environment variable PARQUETRY_WAREHOUSE or the configuration
+            file says, see `parquetry.warehouse`.
+        store: where the metastore is, such as ``sqlite:///path``; None: inside the warehouse, or what is said
+            where the warehouse is said.
+
+    Raises:
+        WarehouseError: no warehouse is named, or there is no metastore.
+        ConfigurationError: the configuration file or the store cannot be used.
+        MetastoreVersionError: a later version wrote the metastore, or it is none.
+    """
+    from parquetry.catalog import Catalog
+
+    return Catalog.open(warehouse, store)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_SPARK:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    try:
+        found = getattr(importlib.import_module(_ON_SPARK[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pyspark", "py4j"):
+            raise
+        raise ConfigurationError(
+            f"parquetry.{name} needs PySpark, which is not installed: pip install 'parquetry[spark]'"
+        ) from None
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,214 @@
+"""A warehouse's tables, partitions and files in plain Python, for scripts, notebooks and the command line.
+
+A view of the metastore, to read: names are text, and no object here changes anything. Which files can hold an
+answer is decided in `parquetry.prune`; tables are made and written through Spark.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from parquetry import metastore as ms
+from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
+from parquetry.metastore.identifiers import DEFAULT_DATABASE
+from parquetry.predicate.bind import bind
+from parquetry.predicate.nodes import Predicate
+from parquetry.predicate.normalise import normalise
+from parquetry.scan.plan import ScanPlan
+from parquetry.types import ColumnType
+from parquetry.views import (
+    DataFile,
+    Partition,
+    Plan,
+    Table,
+    file_views,
+    full_name,
+    partition_view,
+    table_view,
+)
+from parquetry.warehouse import find_warehouse
+
+_NAME_PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^.`]+?))\s*(\.|$)")
+
+
+class Catalog:
+    """The databases and tables of a warehouse, to read; a context manager.
+
+    Tables are named ``database.table``, or ``table`` in the default database, in any case; a name that holds
+    a dot stands in backticks.
+
+    Args:
+        metastore: of the warehouse.
+    """
+
+    def __init__(self, metastore: ms.Metastore) -> None:
+        self._metastore = metastore
+
+    @classmethod
+    def open(cls, warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Catalog:
+        """Open the catalog of a warehouse; see `parquetry.open`."""
+        found = find_warehouse(warehouse, store)
+        return cls(ms.open_metastore(found.location, found.store))
+
+    @property
+    def warehouse(self) -> str:
+        """Return the absolute path, or the URI, of the warehouse."""
+        return self._metastore.warehouse
+
+    def close(self) -> None:
+        """Close the metastore's store."""
+        self._metastore.close()
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Catalog({self.warehouse!r})"
+
+    def databases(self) -> list[str]:
+        """Return the names of the databases, sorted."""
+        return self._metastore.databases()
+
+    def tables(self) -> list[str]:
+        """Return the names of all tables as ``database.table``, sorted."""
+        return sorted(
+            full_name(database, table)
+            for database in self._metastore.databases()
+            for table in self._metastore.tables(database)
+        )
+
+    def table(self, name: str) -> Table:
+        """Return a table as it is now.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+        """
+        return table_view(self._snapshot(name))
+
+    def partitions(
+        self, name: str, where: str | Predicate | None = None, limit: int | None = None
+    ) -> Iterator[Partition]:
+        """Give the partitions of a table in the order of their keys, all of one version.
+
+        Args:
+            name: of the table.
+            where: a filter on partition columns, such as ``day >= DATE '2024-01-01' AND hour IN (7, 8)``.
+            limit: how many at most.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+            FilterError: the filter's text cannot be read, or names other columns.
+            ColumnNotFoundError: a `Predicate` names other columns.
+        """
+        snapshot = self._snapshot(name)
+        plan = None if where is None else _plan(snapshot, where)
+        return (partition_view(snapshot, found) for found in snapshot.partitions(plan, limit))
+
+    def files(self, name: str, where: str | Predicate | None = None) -> Iterator[DataFile]:
+        """Give the files of a table, partition by partition, or those that can hold rows of a filter.
+
+        Args:
+            name: of the table.
+            where: a filter on any columns. Values of partitions and statistics of files decide which files
+                can hold a row for which it is true; no file is opened.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+            FilterError: the filter's text cannot be read, or names columns that the table does not have.
+            ColumnNotFoundError: a `Predicate` does.
+        """
+        from parquetry.layout.location import join_location
+        from parquetry.prune.select import select_files
+
+        snapshot = self._snapshot(name)
+        if where is not None:
+            predicate = _condition(where, snapshot.metadata.columns)
+            return file_views(snapshot, select_files(snapshot, [predicate]).files)
+        return file_views(
+            snapshot,
+            (
+                (partition.values, file, join_location(partition.location, file.path))
+                for partition in snapshot.partitions()
+                for file in partition.files
+            ),
+        )
+
+    def plan(self, name: str, filter: str | Predicate) -> Plan:
+        """Return how the partitions of a filter are found.
+
+        Args:
+            name: of the table.
+            filter: on partition columns.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+            FilterError: the filter's text cannot be read, or names other columns.
+            ColumnNotFoundError: a `Predicate` names other columns.
+        """
+        return Plan(_plan(self._snapshot(name), filter))
+
+    def _snapshot(self, name: str) -> ms.TableSnapshot:
+        parts = _name_parts(name)
+        if len(parts) == 1:
+            parts = [DEFAULT_DATABASE, *parts]
+        if len(parts) != 2:
+            raise TableNotFoundError(f"{name!r} does not name a table: say 'database.table'")
+        try:
+            return self._metastore.table(*parts)
+        except UnsupportedError as error:  # no table can have such a name
+            raise TableNotFoundError(f"{name!r} does not name a table: {error.message}") from None
+
+
+def _name_parts(name: str) -> list[str]:
+    """Return the parts of a name at its dots, without backticks; none if it cannot be read."""
+    parts, place = [], 0
+    while match := _NAME_PART.match(name, place):
+        parts.append(match[2] or match[1].replace("``", "`"))
+        place = match.end()
+        if match[3] != ".":
+            return parts if place == len(name) else []
+    return []
+
+
+def _condition(where: str | Predicate, columns: Sequence[ms.Column]) -> Predicate:
+    from parquetry.predicate.parse import parse_filter
+
+    types: dict[str, ColumnType] = {column.name: column.column_type for column in columns}
+    return normalise(parse_filter(where, types) if isinstance(where, str) else bind(where, types))
+
+
+def _plan(snapshot: ms.TableSnapshot, where: str | Predicate) -> ScanPlan:
+    from parquetry.scan.generate import plan_scan
+
+    metadata = snapshot.metadata
+    try:
+        predicate = _condition(where, metadata.partition_columns)
+    except FilterError as error:
+        if isinstance(where, str) and _reads(where, metadata.columns):
+            known = ", ".join(metadata.partition_by) or "none"
+            raise FilterError(
+                f"this is not a partition column of {snapshot.label} (they are: {known})",
+                error.text,
+                error.position,
+            ) from None
+        raise
+    typed = tuple(zip(metadata.partition_by, snapshot.partition_types, strict=True))
+    return plan_scan(predicate, typed, metadata.descending)
+
+
+def _reads(where: str, columns: Sequence[ms.Column]) -> bool:
+    """Return whether a filter's text is in order for these columns."""
+    try:
+        _condition(where, columns)
+    except FilterError:
+        return False
+    return True

@@ -1,0 +1,174 @@
+"""Look at the installation and at the warehouse, and say how to mend what does not fit.
+
+Nothing is changed: no bridge is compiled, no metastore is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from parquetry._version import __version__
+from parquetry.errors import ParquetryError
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_JAVA = 17
+SPARK_SERIES = "4.3"
+"""As `parquetry.spark.bridge` has it, which cannot be imported without PySpark."""
+LIBRARIES = ("pyarrow", "msgspec", "sqlglot", "rich", "typer")
+
+_INSTALL_SPARK = "pip install 'parquetry[spark]'"
+_JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_SPARK_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one look has found.
+
+    Attributes:
+        name: of what was looked at.
+        ok: whether it fits; None: it is only worth knowing.
+        found: what is there.
+        remedy: what to do about it.
+    """
+
+    name: str
+    ok: bool | None
+    found: str
+    remedy: str | None = None
+
+
+def examine(warehouse: str | None = None, store: str | None = None) -> Iterator[Check]:
+    """Look at everything, in the order in which it is needed.
+
+    Args:
+        warehouse: as given; None: where `parquetry.warehouse` finds one.
+        store: as given.
+    """
+    yield _python()
+    yield Check("parquetry", True, __version__)
+    for name in LIBRARIES:
+        yield _library(name)
+    spark = _pyspark()
+    yield spark
+    if home := os.environ.get("SPARK_HOME"):
+        yield _spark_home(home)
+    yield _java()
+    if spark.ok:
+        yield _bridge()
+    yield _warehouse(warehouse, store)
+
+
+def _python() -> Check:
+    wanted = ".".join(map(str, OLDEST_PYTHON))
+    fits = sys.version_info >= OLDEST_PYTHON
+    return Check("python", fits, platform.python_version(), None if fits else f"use Python {wanted} or later")
+
+
+def _library(name: str) -> Check:
+    try:
+        importlib.import_module(name)
+        return Check(name, True, importlib.metadata.version(name))
+    except ImportError as error:
+        return Check(name, False, f"cannot be imported: {error}", f"pip install --force-reinstall {name}")
+
+
+def _pyspark() -> Check:
+    try:
+        version: str = importlib.import_module("pyspark").__version__
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "pyspark"
+        return Check(
+            "pyspark",
+            False,
+            "not installed (looking into a warehouse works without it)" if missing else f"broken: {error}",
+            _INSTALL_SPARK,
+        )
+    fits = version.startswith(f"{SPARK_SERIES}.")
+    return Check("pyspark", fits, version, None if fits else f"needs {SPARK_SERIES}: {_INSTALL_SPARK}")
+
+
+def _spark_home(home: str) -> Check:
+    """Look at the Spark that SPARK_HOME makes PySpark start instead of its own."""
+    found = next(
+        filter(None, (_SPARK_CORE.fullmatch(path.name) for path in Path(home).glob("jars/*.jar"))), None
+    )
+    if found is None:
+        return Check("SPARK_HOME", False, f"{home}, which holds no Spark", "unset SPARK_HOME, or correct it")
+    if found[1].startswith(f"{SPARK_SERIES}."):
+        return Check("SPARK_HOME", True, f"{home}, Spark {found[1]}")
+    return Check(
+        "SPARK_HOME",
+        False,
+        f"{home}, Spark {found[1]}",
+        f"unset SPARK_HOME, or let it name a Spark {SPARK_SERIES}",
+    )
+
+
+def _java() -> Check:
+    import shutil
+
+    home = os.environ.get("JAVA_HOME")
+    launcher = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
+    remedy = f"install a Java {OLDEST_JAVA} runtime, or point JAVA_HOME to one"
+    if launcher is None:
+        return Check("java", False, f"none below JAVA_HOME={home}" if home else "none on the PATH", remedy)
+    try:
+        done = subprocess.run([launcher, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check("java", False, f"{launcher} cannot be run: {error}", remedy)
+    said = (done.stderr + done.stdout).strip()
+    version = _JAVA_VERSION.search(said)
+    if version is None:
+        return Check("java", False, f"{launcher} does not tell its version: {said[:200]!r}", remedy)
+    fits = int(version[1]) >= OLDEST_JAVA
+    return Check("java", fits, f"{version[1]} ({launcher})", None if fits else remedy)
+
+
+def _bridge() -> Check:
+    from parquetry.spark import bridge
+
+    carried = Path(bridge.__file__).parent / "jars" / bridge.jar_name()
+    if carried.exists():
+        return Check("bridge", True, f"{carried} (carried by the package)")
+    try:
+        cached = bridge.cache_dir() / f"{bridge._sources_hash()}-{bridge.jar_name()}"
+    except ParquetryError as error:
+        return Check("bridge", False, error.message, "pip install --force-reinstall parquetry")
+    if cached.exists():
+        return Check("bridge", True, f"{cached} (compiled before)")
+    return Check("bridge", None, f"to be compiled on first use, for about 10 seconds, into {cached.parent}")
+
+
+def _warehouse(warehouse: str | None, store: str | None) -> Check:
+    from parquetry.catalog import Catalog
+    from parquetry.errors import WarehouseError
+    from parquetry.warehouse import find_warehouse
+
+    try:
+        found = find_warehouse(warehouse, store)
+    except WarehouseError as error:
+        return Check("warehouse", None, error.message)
+    except ParquetryError as error:
+        return Check("warehouse", False, error.message)
+    where = f"{found.location} ({found.origin})"
+    try:
+        with Catalog.open(found.location, found.store) as catalog:
+            tables = len(catalog.tables())
+    except ParquetryError as error:
+        return Check(
+            "warehouse",
+            False,
+            f"{where}: {error.message}",
+            "correct the path; a new warehouse is made when Spark first uses its catalog",
+        )
+    return Check("warehouse", True, f"{where}, {tables} {'table' if tables == 1 else 'tables'}")

@@ -1,0 +1,150 @@
+"""How the commands print: objects as JSON for programs, tables for people.
+
+Both are written to standard output; what to print is the commands' business.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+_TABLE_ROWS = 1_000
+"""Rows whose widths are weighed against each other; a longer listing goes on with other widths."""
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON holds it.
+
+    Dates and times become ISO text, decimals text with all their digits, bytes hexadecimal text; a
+    floating-point number that JSON does not have becomes text.
+
+    >>> plain({"d": date(2024, 2, 29), "n": [Decimal("1.50"), math.inf], "b": b"ab"})
+    {'d': '2024-02-29', 'n': ['1.50', 'Infinity'], 'b': '6162'}
+    """
+    match value:
+        case date():
+            return value.isoformat()
+        case Decimal():
+            return format(value, "f")
+        case bytes():
+            return value.hex()
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case Mapping():
+            return {str(key): plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [plain(each) for each in value]
+    return value
+
+
+def print_json(objects: Iterable[Mapping[str, Any]]) -> None:
+    """Print objects as a JSON list, one a line, each as soon as it is there."""
+    separator = "["
+    for each in objects:
+        print(f"{separator}{json_text(each)}", end="")
+        separator = ",\n "
+    print("[]" if separator == "[" else "]")
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON in one line, in characters that standard output can hold."""
+    unicode = "utf" in (sys.stdout.encoding or "").lower()
+    return json.dumps(plain(value), ensure_ascii=not unicode, allow_nan=False)
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    numbers: Iterable[str] = (),
+    empty: str = "nothing",
+) -> None:
+    """Print a table for people.
+
+    Args:
+        headings: one per column.
+        rows: values, see `cell`.
+        numbers: headings of the columns that are flush right.
+        empty: what to say when there are no rows.
+    """
+    right = [heading in set(numbers) for heading in headings]
+    show = _show_on_terminal if sys.stdout.isatty() else _show_plainly
+    remaining = iter(rows)
+    head: Sequence[str] | None = headings
+    while chunk := [[cell(value) for value in row] for row in islice(remaining, _TABLE_ROWS)]:
+        show(head, chunk, right)
+        head = None
+    if head is not None:
+        print(empty)
+
+
+def _show_on_terminal(head: Sequence[str] | None, rows: list[list[str]], right: list[bool]) -> None:
+    """Print rows that are folded to the terminal's width."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=head is not None)
+    for place, flush_right in enumerate(right):
+        table.add_column(
+            head[place] if head is not None else "",
+            justify="right" if flush_right else "left",
+            no_wrap=flush_right,
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*row)
+    Console(markup=False, emoji=False, highlight=False).print(table)
+
+
+def _show_plainly(head: Sequence[str] | None, rows: list[list[str]], right: list[bool]) -> None:
+    """Print each row in a line, however long: for files and pipes, and hundreds of times as fast as Rich."""
+    lines = rows if head is None else [list(head), *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (
+            text.rjust(width) if flush_right else text.ljust(width)
+            for text, width, flush_right in zip(line, widths, right, strict=True)
+        )
+        print("  ".join(cells).rstrip())
+
+
+def cell(value: Any) -> str:
+    """Return a value as a table shows it: NULL for None, unprintable characters escaped.
+
+    >>> cell(None), cell(True), cell(12), cell("a\\tb")
+    ('NULL', 'true', '12', 'a\\\\tb')
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(plain(value))
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def count(number: int | None) -> str:
+    """Return a number with separators; a question mark for one that is not known.
+
+    >>> count(1234567), count(None)
+    ('1,234,567', '?')
+    """
+    return "?" if number is None else f"{number:,}"
+
+
+def size(number: int) -> str:
+    """Return a number of bytes with a decimal unit.
+
+    >>> size(1_234_000)
+    '1.2 MB'
+    """
+    from rich.filesize import decimal
+
+    return decimal(number)

@@ -1,0 +1,72 @@
+"""Write the reference of the commands, `docs/cli.md`, from the commands themselves.
+
+python -m parquetry.cli.reference > docs/cli.md
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from parquetry.cli.main import app
+
+INTRODUCTION = """\
+# The command `parquetry`
+
+<!-- Written by `python -m parquetry.cli.reference > docs/cli.md`; change the commands instead. -->
+
+`parquetry` shows what the Python API shows (`parquetry.open()`): the tables of a warehouse, their partitions
+and their files. It needs no Spark and no Java, save for `conf` and for what `doctor` looks at, and changes
+nothing.
+
+**Which warehouse.** `--warehouse`; else the environment variable `PARQUETRY_WAREHOUSE`; else the nearest
+`parquetry.toml` in the working directory and the folders above it, or `~/.config/parquetry/config.toml`:
+
+```toml
+warehouse = "/data/lake"                            # relative to this file
+store = "sqlite:////var/lib/parquetry/lake.sqlite"  # only if the metastore is not in the warehouse
+```
+
+The store is taken from where the warehouse is taken from (`PARQUETRY_STORE` goes with `PARQUETRY_WAREHOUSE`);
+`--store` outranks it.
+
+**Output.** Tables for people, in which paths below the table's location are relative to it; with `--json` a
+list of objects, one a line (`conf` prints one object), in which paths are absolute. In JSON, dates and
+times are ISO text, decimals are text, binary values are hexadecimal text, and NULL is `null`.
+`rows` is `null` where some file does not tell how many it has.
+
+**Exit codes.** 0: done. 1: an error, told in a sentence on standard error, or a problem that `doctor` found.
+2: wrong usage.
+"""
+
+
+def reference() -> str:
+    """Return the reference as Markdown."""
+    commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands")  # noqa: B009
+    return "\n".join([INTRODUCTION, *(_section(name, command) for name, command in commands.items())])
+
+
+def _section(name: str, command: Any) -> str:
+    return "\n".join(_lines(name, command)) + "\n"
+
+
+def _lines(name: str, command: Any) -> Iterator[str]:
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    usage = " ".join(["parquetry", name, *(each.name.upper() for each in arguments), "[OPTIONS]"])
+    yield from (f"## `{usage}`", "", inspect.cleandoc(command.help), "")
+    yield from ("```console", f"$ {command.epilog.removeprefix('Example: ')}", "```", "")
+    yield from ("| | |", "|---|---|")
+    for each in command.params:
+        if each.param_type_name == "argument":
+            yield f"| `{each.name.upper()}` | {each.help} |"
+        else:
+            value = f" {each.metavar}" if each.metavar else ""
+            default = f" Default: `{each.default}`." if each.default and not each.is_flag else ""
+            yield f"| `{', '.join(each.opts)}{value}` | {each.help}{default} |"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

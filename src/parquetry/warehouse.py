@@ -1,0 +1,96 @@
+"""Which warehouse is meant, where nobody says so: the environment, or a configuration file.
+
+Only names it; whether a metastore is there shows when it is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from parquetry.errors import ConfigurationError, WarehouseError
+from parquetry.store.opening import local_path
+
+VARIABLE = "PARQUETRY_WAREHOUSE"
+STORE_VARIABLE = "PARQUETRY_STORE"
+FILE_NAME = "parquetry.toml"
+"""Looked for in the working directory and then in each folder above it."""
+
+_KEYS = ("warehouse", "store")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+@dataclass(frozen=True, slots=True)
+class Warehouse:
+    """A warehouse by name.
+
+    Attributes:
+        location: absolute local path, or URI, without a trailing slash.
+        store: where its metastore is; None: inside it.
+        origin: where the name comes from, such as ``PARQUETRY_WAREHOUSE`` or the path of a file.
+    """
+
+    location: str
+    store: str | None
+    origin: str
+
+
+def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Warehouse:
+    """Return the warehouse that is meant: as given, else PARQUETRY_WAREHOUSE, else the configuration file's.
+
+    That file is the nearest `parquetry.toml` in the working directory and the folders above, or else
+    `~/.config/parquetry/config.toml`. A store belongs to a warehouse, so one that is not given is taken only
+    from where the warehouse is taken from.
+
+    Raises:
+        WarehouseError: none is named.
+        ConfigurationError: the configuration file cannot be used.
+    """
+    if warehouse is not None:
+        if not (location := os.fspath(warehouse)):
+            raise WarehouseError("the warehouse is an empty text: give a folder or a URI")
+        return Warehouse(_absolute(location), store, "as given")
+    if named := os.environ.get(VARIABLE):
+        return Warehouse(_absolute(named), store or os.environ.get(STORE_VARIABLE) or None, VARIABLE)
+    file = configuration_file()
+    if file is None:
+        raise WarehouseError(
+            f"no warehouse is named: give one (--warehouse), set {VARIABLE}, or write a {FILE_NAME} with "
+            'the line warehouse = "…"'
+        )
+    values = _read(file)
+    if not values.get("warehouse"):
+        raise WarehouseError(f'{file} names no warehouse: add the line warehouse = "…", or give --warehouse')
+    location = os.path.expanduser(values["warehouse"])
+    if not _URI.match(location):
+        location = os.path.join(file.parent, location)
+    return Warehouse(_absolute(location), store or values.get("store"), str(file))
+
+
+def configuration_file() -> Path | None:
+    """Return the configuration file that counts here; None if there is none."""
+    here = Path.cwd()
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    candidates = [folder / FILE_NAME for folder in (here, *here.parents)]
+    candidates.append(Path(base) / "parquetry" / "config.toml")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _absolute(location: str) -> str:
+    return local_path(location) or location.rstrip("/")
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{file} cannot be read: {error}; mend it or remove it") from None
+    for key, value in values.items():
+        if key not in _KEYS:
+            raise ConfigurationError(f"{file} sets {key!r}, which is unknown; known are {', '.join(_KEYS)}")
+        if not isinstance(value, str):
+            raise ConfigurationError(f"{file} sets {key!r} to {value!r}, and a text in quotes is due")
+    return values

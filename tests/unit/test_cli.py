@@ -1,0 +1,458 @@
+"""The command `parquetry`: what it prints, and how it fails."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import typer
+
+import parquetry
+from parquetry.cli import doctor
+from parquetry.cli.main import app, main
+from parquetry.cli.reference import reference
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.warehouse import VARIABLE
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = typer.main.get_command(app).commands
+TYPED = ("date", "timestamp", "decimal(6,2)", "double", "binary", "boolean")
+
+
+@pytest.fixture(autouse=True)
+def warehouse(tmp_path, monkeypatch):
+    """A warehouse named by the environment: `t` with partitions of a day, `typed` with one of each type."""
+    path = tmp_path / "lake"
+    monkeypatch.setenv(VARIABLE, str(path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    monkeypatch.chdir(tmp_path)
+    with open_metastore(str(path), create=True) as metastore:
+        columns = (Column("id", "integer"), Column("day", "date", metadata={"comment": "[red]of sale"}))
+        table = metastore.create_table(
+            "default",
+            "t",
+            TableMetadata(columns, ("day",), "parquet", f"{path}/t", properties={"sort-by": "id"}),
+        )
+        transaction = table.begin("append")
+        for day in range(3):
+            statistics = {"id": ColumnStatistics(80, 0, day * 10, day * 10 + 9)}
+            transaction.append((day,), [DataFile("f.parquet", 1500, 1000, 1, statistics)])
+        transaction.append((None,), [DataFile("g.parquet", 7)])
+        transaction.commit()
+        names = tuple(f"c{place}" for place in range(len(TYPED)))
+        columns = tuple(Column(name, type) for name, type in zip(names, TYPED, strict=True))
+        typed = metastore.create_table(
+            "default", "typed", TableMetadata(columns, names, "orc", f"{path}/typed")
+        )
+        transaction = typed.begin("append")
+        values = (19782, 1_500_000, Decimal("1.50"), float("inf"), b"\x01b", True)
+        transaction.append(values, [DataFile("f.orc", 1, 1)])
+        transaction.commit()
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; gives exit code, standard output and standard error."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        captured = capsys.readouterr()
+        return caught.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def objects(run):
+    """Run a command that succeeds with JSON; gives what it printed."""
+
+    def objects(*arguments):
+        code, out, err = run(*arguments, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return objects
+
+
+def test_tables_as_objects(objects):
+    assert objects("tables") == [
+        {"table": "default.t", "partitions": 4, "files": 4, "rows": None, "bytes": 4507},
+        {"table": "default.typed", "partitions": 1, "files": 1, "rows": 1, "bytes": 1},
+    ]
+
+
+def test_tables_for_people(run):
+    assert run("tables") == (
+        0,
+        "table          partitions  files  rows    size\n"
+        "default.t               4      4     ?  4.5 kB\n"
+        "default.typed           1      1     1  1 byte\n",
+        "",
+    )
+
+
+def test_partitions_as_objects(objects, warehouse):
+    assert objects("partitions", "t", "--where", "day > DATE '1970-01-01'", "--limit", "1") == [
+        {
+            "values": {"day": "1970-01-02"},
+            "location": f"{warehouse}/t/day=1970-01-02",
+            "files": 1,
+            "rows": 1000,
+            "bytes": 1500,
+        }
+    ]
+    assert objects("partitions", "t")[0]["values"] == {"day": None}
+    assert objects("partitions", "t", "--where", "day > '2000-01-01'") == []
+
+
+def test_values_of_every_type_have_a_place_in_json(objects):
+    assert list(objects("partitions", "typed")[0]["values"].values()) == [
+        "2024-02-29",
+        "1970-01-01T00:00:01.500000+00:00",
+        "1.50",
+        "Infinity",
+        "0162",
+        True,
+    ]
+
+
+def test_partitions_for_people(run):
+    code, out, _ = run("partitions", "t")
+    assert code == 0
+    assert out.splitlines()[:3] == [
+        "day         files   rows     size  location",
+        "NULL            1      ?  7 bytes  day=__HIVE_DEFAULT_PARTITION__",
+        "1970-01-01      1  1,000   1.5 kB  day=1970-01-01",
+    ]
+    assert run("partitions", "t", "--where", "FALSE") == (0, "No partitions.\n", "")
+
+
+def test_files_as_objects_pruned_by_statistics(objects, warehouse):
+    kept = objects("files", "default.t", "--where", "id = 15 AND day IS NOT NULL")
+    assert kept == [
+        {
+            "path": f"{warehouse}/t/day=1970-01-02/f.parquet",
+            "partition": {"day": "1970-01-02"},
+            "rows": 1000,
+            "bytes": 1500,
+        }
+    ]
+    assert len(objects("files", "t")) == 4
+
+
+def test_files_for_people(run):
+    _, out, _ = run("files", "t", "--where", "id < 5 AND day IS NOT NULL")
+    assert out.splitlines() == [
+        "file                       rows    size",
+        "day=1970-01-01/f.parquet  1,000  1.5 kB",
+    ]
+
+
+def test_describe_as_an_object(objects, warehouse):
+    (table,) = objects("describe", "T")
+    assert (table["table"], table["version"], table["location"]) == ("default.t", 1, f"{warehouse}/t")
+    assert table["columns"][1] == {"name": "day", "type": "date", "nullable": True, "comment": "[red]of sale"}
+    assert (table["partition_by"], table["properties"]) == (["day"], {"sort-by": "id"})
+
+
+def test_describe_for_people_takes_no_comment_for_markup(run):
+    code, out, _ = run("describe", "t")
+    assert code == 0
+    assert "day     date          1  [red]of sale" in out
+    assert "property sort-by  id" in out
+
+
+def test_on_a_terminal_tables_are_folded_and_keep_all_text(warehouse):
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "parquetry.cli.main", "describe", "t"],
+        stdout=follower,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "src"),
+            "COLUMNS": "44",
+            "NO_COLOR": "1",
+            "TERM": "xterm",
+        },
+    ) as process:
+        os.close(follower)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(leader, 4096)
+            except OSError:  # Linux says so at the end
+                break
+    os.close(leader)
+    assert process.returncode == 0
+    assert "──" in shown.decode()
+    assert "[red]" in shown.decode()
+
+
+def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
+    with open_metastore(str(warehouse)) as metastore:
+        table = metastore.create_table(
+            "default", "odd", TableMetadata((Column("p", "string"),), ("p",), "orc", f"{warehouse}/odd")
+        )
+        transaction = table.begin("append")
+        transaction.append(("a\x1b[2J\n",), [])
+        transaction.commit()
+    _, out, _ = run("partitions", "odd")
+    assert "a\\x1b[2J\\n" in out
+    assert "\x1b" not in out
+
+
+# -- failures
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("describe", "none"), "parquetry: table default.none does not exist"),
+        (("partitions", "nowhere.t"), "parquetry: database 'nowhere' does not exist"),
+        (("tables", "--warehouse", "missing"), "parquetry: there is no metastore at"),
+        (("tables", "--store", "odd://x"), "parquetry: store 'odd://x' is not known"),
+    ],
+)
+def test_an_error_is_one_sentence_and_exit_code_1(run, arguments, sentence):
+    code, out, err = run(*arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith(sentence)
+    assert err.count("\n") == 1
+
+
+def test_a_filters_error_marks_the_place(run):
+    code, _, err = run("partitions", "t", "--where", "day = = 3")
+    assert code == 1
+    assert err.splitlines()[1:] == ["  day = = 3", "        ^"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("tables", "--nonsense"), ("partitions",), ("partitions", "t", "--limit", "-1"), ("nonsense",)],
+)
+def test_wrong_usage_has_exit_code_2(run, arguments):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert "Usage: parquetry" in err
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_reader_who_stops_early_gets_no_complaint(warehouse, lines):
+    with open_metastore(str(warehouse)) as metastore:
+        transaction = metastore.table("default", "t").begin("append")
+        for day in range(10, 3000):
+            transaction.append((day,), [])
+        transaction.commit()
+    with subprocess.Popen(
+        [sys.executable, "-m", "parquetry.cli.main", "partitions", "t", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    ) as process:
+        for _ in range(lines):
+            process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+# -- help and reference
+
+
+def test_the_version(run):
+    assert run("--version") == (0, f"parquetry {parquetry.__version__}\n", "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example_that_names_it(run, name):
+    code, out, _ = run(name, "--help")
+    assert code == 0
+    assert COMMANDS[name].help
+    example = COMMANDS[name].epilog
+    assert example.startswith("Example: ")
+    assert f"parquetry {name}" in example
+    assert example in out, "the example is broken over lines: shorten it"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained(name):
+    for parameter in COMMANDS[name].params:
+        assert parameter.help.endswith("."), parameter.name
+
+
+def test_the_reference_in_docs_is_current():
+    assert (ROOT / "docs" / "cli.md").read_text() == reference(), (
+        "run: python -m parquetry.cli.reference > docs/cli.md"
+    )
+
+
+def test_starting_imports_no_large_library():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "parquetry.cli.main", "tables"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "typer" in loaded
+    assert {"pyarrow", "pyspark", "sqlglot", "rich.console"}.isdisjoint(loaded)
+
+
+# -- conf
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    """Stand in for `parquetry.settings`, which needs PySpark."""
+
+    def settings(catalog, warehouse, **options):
+        return {"spark.jars": "/a b.jar", f"spark.sql.catalog.{catalog}.warehouse": warehouse, **options}
+
+    monkeypatch.setitem(vars(parquetry), "settings", settings)
+
+
+def test_conf_prints_lines_for_the_defaults_file(run, warehouse, settings):
+    assert run("conf", "--catalog", "ice") == (
+        0,
+        f"spark.jars /a b.jar\nspark.sql.catalog.ice.warehouse {warehouse}\n",
+        "",
+    )
+    assert run("conf", "-w", "/a\\b")[1].endswith("/a\\\\b\n")
+
+
+def test_conf_prints_flags(run, warehouse, settings):
+    assert run("conf", "--flags", "--store", "sqlite:////m") == (
+        0,
+        f"--conf 'spark.jars=/a b.jar' --conf spark.sql.catalog.lake.warehouse={warehouse} --conf store=sqlite:////m\n",
+        "",
+    )
+
+
+def test_conf_prints_json(objects, warehouse, settings):
+    assert objects("conf") == {"spark.jars": "/a b.jar", "spark.sql.catalog.lake.warehouse": str(warehouse)}
+
+
+def test_conf_without_pyspark_says_what_to_install(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    for name in [name for name in sys.modules if name.startswith("parquetry.spark")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(vars(parquetry), "settings", raising=False)
+    code, _, err = run("conf")
+    assert code == 1
+    assert "pip install 'parquetry[spark]'" in err
+
+
+# -- doctor
+
+
+def _check(name, warehouse=None):
+    return next(check for check in doctor.examine(warehouse) if check.name == name)
+
+
+@pytest.fixture
+def java(tmp_path, monkeypatch):
+    """Put a Java of some version, of which only `-version` works, where JAVA_HOME points."""
+
+    def java(said):
+        launcher = tmp_path / "jdk" / "bin" / "java"
+        launcher.parent.mkdir(parents=True, exist_ok=True)
+        launcher.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+        launcher.chmod(0o755)
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+
+    return java
+
+
+@pytest.mark.parametrize(
+    ("said", "fits"),
+    [
+        ('openjdk version "17.0.9" 2023-10-17', True),
+        ('openjdk version "21" 2023-09-19', True),
+        ('java version "1.8.0_301"', False),
+        ('openjdk version "11.0.2" 2019-01-15', False),
+        ("nonsense", False),
+    ],
+)
+def test_doctor_reads_javas_version(java, said, fits):
+    java(said)
+    check = _check("java")
+    assert check.ok is fits
+    assert (check.remedy is None) is fits
+
+
+def test_doctor_misses_java(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert _check("java").ok is False
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "PATH" in _check("java").found
+
+
+def test_doctor_misses_pyspark(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    check = _check("pyspark")
+    assert (check.ok, check.remedy) == (False, "pip install 'parquetry[spark]'")
+
+
+@pytest.mark.parametrize(("version", "fits"), [("4.3.1", True), ("4.30.0", False), ("3.5.1", False)])
+def test_doctor_compares_pysparks_version(monkeypatch, version, fits):
+    pyspark = pytest.importorskip("pyspark")
+    monkeypatch.setattr(pyspark, "__version__", version)
+    assert _check("pyspark").ok is fits
+
+
+def test_doctor_and_bridge_agree_on_the_spark_they_want():
+    pytest.importorskip("pyspark")
+    from parquetry.spark import bridge
+
+    assert doctor.SPARK_SERIES == bridge.SPARK_SERIES
+
+
+@pytest.mark.parametrize(("version", "fits"), [("4.3.0", True), ("3.5.1", False)])
+def test_doctor_looks_into_spark_home(monkeypatch, tmp_path, version, fits):
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert _check("SPARK_HOME").ok is False
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / f"spark-core_2.13-{version}.jar").touch()
+    check = _check("SPARK_HOME")
+    assert check.ok is fits
+    assert version in check.found
+
+
+def test_doctor_says_whether_the_bridge_is_still_to_be_compiled(monkeypatch, tmp_path):
+    pytest.importorskip("pyspark")
+    from parquetry.spark import bridge
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if (Path(bridge.__file__).parent / "jars" / bridge.jar_name()).exists():
+        pytest.skip("the package carries the bridge")
+    assert _check("bridge").ok is None
+    assert not (tmp_path / "parquetry").exists()
+
+
+def test_doctor_looks_at_the_warehouse(warehouse, monkeypatch):
+    check = _check("warehouse")
+    assert (check.ok, check.found) == (True, f"{warehouse} (PARQUETRY_WAREHOUSE), 2 tables")
+    check = _check("warehouse", "missing")
+    assert check.ok is False
+    assert "no metastore" in check.found
+    assert not Path("missing").exists()
+    monkeypatch.delenv(VARIABLE)
+    assert _check("warehouse").ok is None
+
+
+def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
+    good, bad = doctor.Check("a", True, "1"), doctor.Check("b", False, "2", "mend it")
+    monkeypatch.setattr(doctor, "examine", lambda *_: [good, doctor.Check("c", None, "3")])
+    assert run("doctor") == (0, "ok       a: 1\nnote     c: 3\n", "")
+    monkeypatch.setattr(doctor, "examine", lambda *_: [good, bad])
+    assert run("doctor") == (1, "ok       a: 1\nPROBLEM  b: 2\n         → mend it\n", "")
+    code, out, _ = run("doctor", "--json")
+    assert code == 1
+    assert json.loads(out)[1] == {"check": "b", "ok": False, "found": "2", "remedy": "mend it"}
