@@ -164,3 +164,48 @@ def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
         raise ConfigurationError(
             f"Catalog {catalog} has no warehouse: set spark.sql.catalog.{catalog}.warehouse to a folder."
         )
+
+
+_INTRODUCTION = """\
+# Configuration
+
+<!-- Written by `python -m parquetry.config > docs/configuration.md`; change src/parquetry/config.py instead. -->
+
+`parquetry.configure(SparkSession.builder, catalog="lake", warehouse="…")` makes these settings of Spark's:
+
+| setting | value |
+|---|---|
+| `spark.jars` | the bridge's jar, after what is there already |
+| `spark.sql.extensions` | `org.apache.spark.sql.parquetry.ParquetryExtensions`, after what is there already |
+| `spark.sql.catalog.lake` | `org.apache.spark.sql.parquetry.ParquetryCatalog` |
+| `spark.sql.catalog.lake.warehouse` | the warehouse |
+
+`parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`; a session that has them needs
+`parquetry.attach(spark)` only.
+"""
+
+
+def reference() -> str:
+    """Return the reference of all settings as Markdown."""
+    parts = [
+        _INTRODUCTION,
+        "## Catalog options\n\n`spark.sql.catalog.<name>.<option>`, or keyword arguments of `parquetry.configure`.\n",
+        *_table(CATALOG_OPTIONS),
+        "\n## Table properties\n\n`TBLPROPERTIES` at creation, or `ALTER TABLE … SET TBLPROPERTIES`. Other names are the\n"
+        "user's own and are kept; `parquet.*` and `orc.*` are handed to the file writers.\n",
+        *_table(TABLE_PROPERTIES),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _table(settings: tuple[Setting, ...]) -> list[str]:
+    rows = ["| name | default | meaning |", "|---|---|---|"]
+    for setting in settings:
+        default = "" if setting.default is None else f"`{setting.default}`"
+        fixed = " Only when the table is created." if setting.fixed else ""
+        rows.append(f"| `{setting.name}` | {default} | {setting.text}{fixed} |")
+    return rows
+
+
+if __name__ == "__main__":
+    print(reference(), end="")
