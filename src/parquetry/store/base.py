@@ -1,0 +1,72 @@
+"""The promise of a store: ordered scans, batches, and compare-and-set on one row.
+
+That is what HBase gives, so it is all that the metastore may need. Each row is durable when the call that
+wrote it returns; nothing is promised about several rows together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+Range = tuple[bytes, bytes | None]
+"""Start (inclusive) and stop (exclusive; None: to the end) of a range of keys."""
+
+
+class Store(Protocol):
+    """An ordered map from bytes to bytes, shared by threads and processes.
+
+    Keys sort as bytes do and are not empty; values are not empty (HBase cannot tell an empty cell from none).
+    Every method raises `StoreError` if the store fails; a write may then have taken place, or take place yet.
+    """
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key; None if there is none."""
+        ...
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of keys, in the order of the keys."""
+        ...
+
+    def scan(
+        self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows with start <= key < stop in key order (reversed: from the greatest key down).
+
+        Rows are fetched in batches: a row written while the scan is under way may be seen or not, a row that
+        was there before and after is seen once.
+        """
+        ...
+
+    def scan_ranges(
+        self, ranges: Sequence[Range], *, limit: int | None = None, each: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of disjoint ranges, which are given in key order.
+
+        Args:
+            ranges: start and stop of each.
+            limit: of rows, for all ranges together.
+            each: how many rows of each range are wanted; a store that cannot count them may yield more.
+        """
+        ...
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Write rows; each is atomic and durable, all together are not."""
+        ...
+
+    def delete_many(self, keys: Iterable[bytes]) -> None:
+        """Remove rows, those that are not there included."""
+        ...
+
+    def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Write (None: remove) a row if it now has the expected value (None: if it is absent).
+
+        Returns:
+            whether the row was written. On HBase False may come although it was: a client that retried
+            inside. Who needs to know puts something unique into the value and reads back.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back connections; the store cannot be used afterwards."""
+        ...

@@ -1,0 +1,109 @@
+"""A store in memory: for tests, and for planning over tables that need not outlive the process."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+
+from parquetry.store.base import Range
+
+BATCH = 1000
+
+
+class MemoryStore:
+    """An ordered map in memory, shared by the threads of one process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[bytes, bytes] = {}
+        self._keys: list[bytes] = []
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key; None if there is none."""
+        return self._values.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of keys, in the order of the keys."""
+        return [self._values.get(key) for key in keys]
+
+    def scan(
+        self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows with start <= key < stop in key order, or in reverse order."""
+        left = limit
+        while left is None or left > 0:
+            size = BATCH if left is None else min(BATCH, left)
+            batch = self._batch(start, stop, size, reverse)
+            yield from batch
+            if len(batch) < size:
+                return
+            if left is not None:
+                left -= len(batch)
+            if reverse:
+                stop = batch[-1][0]
+            else:
+                start = batch[-1][0] + b"\0"
+
+    def _batch(self, start: bytes, stop: bytes | None, size: int, reverse: bool) -> list[tuple[bytes, bytes]]:
+        with self._lock:
+            low = bisect_left(self._keys, start)
+            high = len(self._keys) if stop is None else max(low, bisect_left(self._keys, stop))
+            if reverse:
+                keys = self._keys[max(low, high - size) : high][::-1]
+            else:
+                keys = self._keys[low : min(high, low + size)]
+            return [(key, self._values[key]) for key in keys]
+
+    def scan_ranges(
+        self, ranges: Sequence[Range], *, limit: int | None = None, each: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of disjoint ranges, which are given in key order."""
+        left = limit
+        for start, stop in ranges:
+            size = each if left is None or (each is not None and each < left) else left
+            for row in self.scan(start, stop, limit=size):
+                yield row
+                if left is not None:
+                    left -= 1
+            if left == 0:
+                return
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Write rows."""
+        batch = list(rows)
+        with self._lock:
+            added = {key for key, _ in batch} - self._values.keys()
+            self._values.update(batch)
+            if len(added) == 1:
+                insort(self._keys, added.pop())
+            else:
+                self._keys += sorted(added)
+                self._keys.sort()
+
+    def delete_many(self, keys: Iterable[bytes]) -> None:
+        """Remove rows."""
+        with self._lock:
+            gone = [key for key in keys if self._values.pop(key, None) is not None]
+            if len(gone) < BATCH:
+                for key in gone:
+                    del self._keys[bisect_left(self._keys, key)]
+            else:
+                self._keys = sorted(self._values)
+
+    def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Write (None: remove) a row if it now has the expected value (None: if it is absent)."""
+        with self._lock:
+            if self._values.get(key) != expected:
+                return False
+            if value is not None:
+                if expected is None:
+                    insort(self._keys, key)
+                self._values[key] = value
+            elif expected is not None:
+                del self._values[key]
+                del self._keys[bisect_left(self._keys, key)]
+            return True
+
+    def close(self) -> None:
+        """Do nothing: the rows live as long as the store."""

@@ -1,0 +1,291 @@
+"""A store in one SQLite file: the embedded default, shared by the threads and processes of one machine.
+
+Write-ahead log and synchronous=FULL, so that what was acknowledged outlives a crash; pages of 16 KiB, because
+in smaller ones rows without rowid spill into overflow pages as soon as values pass 300 bytes, and scans slow
+down tenfold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+import urllib.parse
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from parquetry.errors import StoreError, WarehouseError
+from parquetry.store.base import Range
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 30
+FIRST_BATCH = 64
+LARGEST_BATCH = 8192
+BATCH_BYTES = 4 << 20
+
+_stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
+_inherited: list[sqlite3.Connection] = []
+
+
+class SQLiteStore:
+    """An ordered map in a SQLite file.
+
+    Where neither the file nor its folder can be written, the store can still be read.
+
+    Args:
+        path: of the file.
+        create: make the file and its folder if they are not there; otherwise nothing is ever created.
+
+    Raises:
+        WarehouseError: there is no such file and `create` is not given, or it cannot be made or opened.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+        self.path = os.path.abspath(path)
+        self._reset()
+        _stores.add(self)
+        if create and not self._holds_rows():
+            self._create()
+        elif not os.path.exists(self.path):
+            raise WarehouseError(
+                f"there is no metastore at {self.path}; create one first, or correct the path"
+            )
+        if not self._holds_rows():
+            raise WarehouseError(f"{self.path} is not a metastore; correct the path, or create one elsewhere")
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._open: dict[threading.Thread, sqlite3.Connection] = {}
+
+    # -- connections
+
+    def _create(self) -> None:
+        try:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            with contextlib.closing(self._connect(self.path)) as connection:
+                connection.execute("PRAGMA page_size = 16384")
+                self._switch_to_wal(connection)
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"
+                )
+        except (OSError, sqlite3.Error) as error:
+            raise WarehouseError(
+                f"cannot create a metastore at {self.path}: {error}; is the folder writable?"
+            ) from error
+
+    @staticmethod
+    def _switch_to_wal(connection: sqlite3.Connection) -> None:
+        # The switch needs the file for itself and does not wait: another process may be creating it, too.
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _holds_rows(self) -> bool:
+        if not os.path.exists(self.path):
+            return False
+        found = self._read(
+            lambda connection: connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchone()
+        )
+        return found is not None
+
+    @staticmethod
+    def _connect(target: str, uri: bool = False) -> sqlite3.Connection:
+        # A connection is used by one thread only, but closed by whichever finds it no longer needed.
+        return sqlite3.connect(
+            target, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
+        )
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None and self._local.frozen in (None, self._signature()):
+            return connection
+        connection, self._local.frozen = self._open_file()
+        self._local.connection = connection
+        with self._lock:
+            me = threading.current_thread()
+            gone = [thread for thread in self._open if thread is me or not thread.is_alive()]
+            for thread in gone:
+                self._open.pop(thread).close()
+            self._open[me] = connection
+        return connection
+
+    def _open_file(self) -> tuple[sqlite3.Connection, tuple[int, int, bool] | None]:
+        """Open the file; where SQLite cannot place its side files, open it as one that nobody is changing.
+
+        Returns:
+            the connection; in the second case also the signature of the file, by which a change is noticed.
+        """
+        address = urllib.parse.quote(self.path)
+        connection = self._connect(f"file:{address}?mode=rw", uri=True)
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+            return connection, None
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if "unable to open" not in str(error) and "readonly" not in str(error):
+                raise
+            signature = self._signature()
+            if signature[2]:
+                raise WarehouseError(
+                    f"{self.path} has changes in its write-ahead log, which can only be read by someone who "
+                    f"may write the folder: {error}; open the metastore once as its owner"
+                ) from error
+        return self._connect(f"file:{address}?mode=ro&immutable=1", uri=True), signature
+
+    def _signature(self) -> tuple[int, int, bool]:
+        status = os.stat(self.path)
+        try:
+            logged = os.stat(self.path + "-wal").st_size > 0
+        except FileNotFoundError:
+            logged = False
+        return status.st_mtime_ns, status.st_size, logged
+
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return work(self._connection())
+        except sqlite3.Error as error:
+            raise self._failure(error) from error
+
+    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+        except sqlite3.Error as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: sqlite3.Error) -> StoreError | WarehouseError:
+        if "readonly" in str(error):
+            return WarehouseError(
+                f"the metastore {self.path} cannot be written: {error}; it is open for reading"
+            )
+        if "not a database" in str(error):
+            return WarehouseError(
+                f"{self.path} is not a metastore; correct the path, or create one elsewhere"
+            )
+        return StoreError(f"the metastore {self.path} failed: {error}")
+
+    # -- the promises of Store
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key; None if there is none."""
+        row = self._read(
+            lambda connection: connection.execute("SELECT v FROM kv WHERE k = ?", (key,)).fetchone()
+        )
+        return None if row is None else row[0]
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of keys, in the order of the keys."""
+        return [self.get(key) for key in keys]
+
+    def scan(
+        self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows with start <= key < stop in key order, or in reverse order.
+
+        No read transaction outlives a batch: an abandoned iterator must not keep the log from being emptied.
+        """
+        order = "DESC" if reverse else "ASC"
+        bounded = f"SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k {order} LIMIT ?"
+        unbounded = f"SELECT k, v FROM kv WHERE k >= ? ORDER BY k {order} LIMIT ?"
+        size = FIRST_BATCH
+        left = limit
+        while left is None or left > 0:
+            if left is not None:
+                size = min(size, left)
+            batch = (
+                self._fetch(bounded, (start, stop, size))
+                if stop is not None
+                else self._fetch(unbounded, (start, size))
+            )
+            yield from batch
+            if len(batch) < size:
+                return
+            if left is not None:
+                left -= len(batch)
+            last = batch[-1][0]
+            start, stop = (start, last) if reverse else (last + b"\0", stop)
+            average = sum(len(value) for _, value in batch) // len(batch) + 1
+            size = max(FIRST_BATCH, min(size * 8, LARGEST_BATCH, BATCH_BYTES // average))
+
+    def _fetch(self, statement: str, arguments: tuple[bytes | int, ...]) -> list[tuple[bytes, bytes]]:
+        try:
+            return self._connection().execute(statement, arguments).fetchall()
+        except sqlite3.Error as error:
+            raise self._failure(error) from error
+
+    def scan_ranges(
+        self, ranges: Sequence[Range], *, limit: int | None = None, each: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of disjoint ranges, which are given in key order."""
+        left = limit
+        for start, stop in ranges:
+            size = each if left is None or (each is not None and each < left) else left
+            for row in self.scan(start, stop, limit=size):
+                yield row
+                if left is not None:
+                    left -= 1
+            if left == 0:
+                return
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Write rows, in one transaction."""
+        statement = "INSERT INTO kv (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
+        self._write(lambda connection: connection.executemany(statement, rows))
+
+    def delete_many(self, keys: Iterable[bytes]) -> None:
+        """Remove rows, in one transaction."""
+        self._write(
+            lambda connection: connection.executemany("DELETE FROM kv WHERE k = ?", ((key,) for key in keys))
+        )
+
+    def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Write (None: remove) a row if it now has the expected value (None: if it is absent)."""
+        if expected is None and value is None:
+            return self.get(key) is None
+        arguments: tuple[bytes | None, ...]
+        if expected is None:
+            statement = "INSERT INTO kv (k, v) VALUES (?, ?) ON CONFLICT (k) DO NOTHING"
+            arguments = (key, value)
+        elif value is None:
+            statement, arguments = "DELETE FROM kv WHERE k = ? AND v = ?", (key, expected)
+        else:
+            statement, arguments = "UPDATE kv SET v = ? WHERE k = ? AND v = ?", (value, key, expected)
+        return self._write(lambda connection: connection.execute(statement, arguments).rowcount == 1)
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            for connection in self._open.values():
+                connection.close()
+        self._reset()
+
+
+def _leave_inherited() -> None:
+    """Keep a forked child from using, or closing, its parent's connections: SQLite forbids both."""
+    for store in list(_stores):
+        _inherited.extend(store._open.values())
+        store._reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_inherited)
