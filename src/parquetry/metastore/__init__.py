@@ -1,0 +1,37 @@
+"""What tables there are, which partitions and files they have, and how that changes, in an ordered store.
+
+`catalog` is the entrance: databases and tables by name. `snapshot` is a table as of one version,
+`transaction` a change to be made, `commit` the protocol that makes it visible at once. `keyspace` lists the
+rows. Which files a query needs is decided above, in `parquetry.prune`.
+"""
+
+from parquetry.metastore.catalog import Metastore, open_metastore
+from parquetry.metastore.model import (
+    Column,
+    ColumnStatistics,
+    Commit,
+    Database,
+    DataFile,
+    TableMetadata,
+    Totals,
+)
+from parquetry.metastore.partition import Partition
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.staging import StagedTable
+from parquetry.metastore.transaction import Transaction
+
+__all__ = [
+    "Column",
+    "ColumnStatistics",
+    "Commit",
+    "DataFile",
+    "Database",
+    "Metastore",
+    "Partition",
+    "StagedTable",
+    "TableMetadata",
+    "TableSnapshot",
+    "Totals",
+    "Transaction",
+    "open_metastore",
+]

@@ -1,0 +1,288 @@
+"""The metastore: databases, tables by name, and how tables come and go.
+
+A table is a head under a random id; its name is a row of its own that points to it (`names`). Each operation
+has one compare-and-set at which it takes place, and can stop anywhere: what is half done is invisible or is
+finished by the next who comes across it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from parquetry.errors import (
+    NamespaceNotEmptyError,
+    ParquetryError,
+    StoreError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from parquetry.metastore.databases import Databases
+from parquetry.metastore.format import check_format
+from parquetry.metastore.head import Head, edit_head
+from parquetry.metastore.identifiers import DEFAULT_DATABASE, normalise_name, normalise_warehouse
+from parquetry.metastore.model import Database, TableMetadata
+from parquetry.metastore.names import Named, Names
+from parquetry.metastore.recovery import delete_table
+from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load_commit
+from parquetry.metastore.staging import StagedTable, create_staged
+from parquetry.store.base import Store
+from parquetry.store.opening import open_store
+
+DROP_ATTEMPTS = 10
+
+
+class Metastore:
+    """The databases and tables of a warehouse.
+
+    Args:
+        store: where the metastore's rows are.
+        warehouse: path or URI under which tables lie by default.
+        create: write the format row if the store is empty.
+
+    Attributes:
+        store: as given.
+        warehouse: absolute path, or URI, without a trailing slash.
+
+    Raises:
+        MetastoreVersionError: a later version wrote the metastore, or it is none.
+        WarehouseError: the store is empty and `create` is not given.
+    """
+
+    def __init__(self, store: Store, warehouse: str, *, create: bool = True) -> None:
+        check_format(store, create=create)
+        self.store = store
+        self.warehouse = normalise_warehouse(warehouse)
+        self._databases = Databases(store)
+        self._names = Names(store, self._databases)
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def __enter__(self) -> Metastore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- databases
+
+    def databases(self) -> list[str]:
+        """Return the names of the databases, sorted."""
+        return self._databases.names()
+
+    def database(self, name: str) -> Database:
+        """Return a database; NamespaceNotFoundError if there is none of this name."""
+        return self._databases.get(name)
+
+    def create_database(self, name: str, properties: Mapping[str, str] | None = None) -> Database:
+        """Make a database; NamespaceExistsError if it is there."""
+        return self._databases.create(name, properties or {})
+
+    def alter_database(self, name: str, properties: Mapping[str, str]) -> Database:
+        """Put properties in place of a database's; NamespaceNotFoundError if there is none of this name."""
+        return self._databases.alter(name, properties)
+
+    def drop_database(self, name: str, cascade: bool = False) -> None:
+        """Remove a database.
+
+        Args:
+            name: of the database.
+            cascade: drop its tables, too; their files are left alone.
+
+        Raises:
+            NamespaceNotFoundError: there is none of this name.
+            NamespaceNotEmptyError: it has tables and `cascade` is not given, or others keep making some.
+            UnsupportedError: it is the default database.
+        """
+        name = self.database(name).name
+        if name == DEFAULT_DATABASE:
+            raise UnsupportedError(f"database {DEFAULT_DATABASE!r} is always there and cannot be dropped")
+        for _ in range(DROP_ATTEMPTS):
+            mark = self._databases.mark(name)
+            self._names.settle(name)
+            tables = self._names.list(name)
+            if tables and not cascade:
+                self._databases.unmark(name, mark)
+                break
+            for table in tables:
+                self._drop_if_there(name, table)
+            if self._databases.remove(name, mark):
+                return
+        raise NamespaceNotEmptyError(
+            f"database {name!r} has tables: {', '.join(self.tables(name)[:5])}…; "
+            "drop them first, or use CASCADE"
+        )
+
+    def _drop_if_there(self, database: str, name: str) -> None:
+        try:
+            self.drop_table(database, name)
+        except TableNotFoundError:
+            return
+
+    def database_location(self, name: str) -> str:
+        """Return where a database's tables lie by default: its ``location``, or Hive's default."""
+        database = self.database(name)
+        default = (
+            self.warehouse if database.name == DEFAULT_DATABASE else f"{self.warehouse}/{database.name}.db"
+        )
+        return database.properties.get("location", default).rstrip("/")
+
+    def table_location(self, database: str, name: str) -> str:
+        """Return where a table lies by default."""
+        return f"{self.database_location(database)}/{normalise_name('table', name)}"
+
+    # -- tables
+
+    def tables(self, database: str) -> list[str]:
+        """Return the names of a database's tables, sorted; NamespaceNotFoundError if it is not there."""
+        return self._names.list(self.database(database).name)
+
+    def table(
+        self, database: str, name: str, *, version: int | None = None, as_of: int | None = None
+    ) -> TableSnapshot:
+        """Return a table as it is, or as it was.
+
+        Args:
+            database: case-insensitive.
+            name: case-insensitive.
+            version: which one; None: the newest.
+            as_of: a time in milliseconds since the epoch instead: the newest version made until then.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table, or no such version of it (any more).
+        """
+        found = self._find(database, name)
+        while True:
+            try:
+                return self._load(found, version, as_of)
+            except TableNotFoundError:
+                # Another table may have taken its place, and its rows be gone, since the head was read.
+                again = self._find(database, name)
+                if again.id == found.id:
+                    raise
+                found = again
+
+    def _load(self, found: Named, version: int | None, as_of: int | None) -> TableSnapshot:
+        head = found.head
+        if version is None and as_of is None:
+            return load(self.store, found.id, head)
+        if version is not None:
+            commit = load_commit(self.store, found.id, head, version)
+            wanted = f"version {version}"
+        else:
+            assert as_of is not None
+            commit = commit_as_of(self.store, found.id, head, as_of)
+            wanted = f"version as of {as_of} ms since the epoch"
+        if commit is None:
+            raise TableNotFoundError(
+                f"table {head.database}.{head.name} has no {wanted}; "
+                f"it has versions {head.oldest} to {head.commit.version}"
+            )
+        return load(self.store, found.id, head, commit)
+
+    def _find(self, database: str, name: str) -> Named:
+        database, name = normalise_name("database", database), normalise_name("table", name)
+        found = self._names.find(database, name)
+        if found is None:
+            self.database(database)
+            raise TableNotFoundError(
+                f"table {database}.{name} does not exist; SHOW TABLES IN {database} lists those that do"
+            )
+        return found
+
+    def create_table(self, database: str, name: str, metadata: TableMetadata) -> TableSnapshot:
+        """Make an empty table.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableExistsError: the name is taken.
+        """
+        staged = self.stage_table(database, name, metadata)
+        try:
+            return staged.publish()
+        except ParquetryError as error:
+            if not isinstance(error, StoreError):  # after a failure the table may be there
+                staged.discard()
+            raise
+
+    def stage_table(self, database: str, name: str, metadata: TableMetadata) -> StagedTable:
+        """Make an empty table that nobody sees before it is published; commits can be made on it.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+        """
+        database = self.database(database).name
+        name = normalise_name("table", name)
+        return StagedTable(self.store, self._names, create_staged(self.store, metadata), database, name)
+
+    def drop_table(self, database: str, name: str) -> TableSnapshot:
+        """Remove a table. Its files are left alone.
+
+        Returns:
+            the last version, for its metadata and totals; its partitions can no longer be listed.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+        """
+        while True:
+            found = self._find(database, name)
+            load(self.store, found.id, found.head)  # reads the metadata while they are there
+            head = self._mark_dropped(found)
+            if head.state == "dropped":
+                break
+        last = load(self.store, found.id, head)
+        self._names.release(found.head.database, found.head.name, found.row)
+        delete_table(self.store, found.id)
+        return last
+
+    def _mark_dropped(self, found: Named) -> Head:
+        def change(head: Head) -> Head:
+            if head.state != "live" or head.token != found.token:
+                return head
+            return msgspec.structs.replace(head, state="dropped")
+
+        return edit_head(self.store, found.id, change, lambda head: head.state == "dropped")
+
+    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> TableSnapshot:
+        """Give a table another name. Its location stays.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+            TableExistsError: the new name is taken.
+            CommitConflictError: someone else was renaming or dropping it, too.
+        """
+        new_database, new_name = self.database(new_database).name, normalise_name("table", new_name)
+        while True:
+            found = self._find(database, name)
+            if (found.head.database, found.head.name) == (new_database, new_name):
+                return load(self.store, found.id, found.head)
+            renamed = self._names.rename(found, new_database, new_name)
+            if renamed is not None:
+                return load(self.store, found.id, renamed)
+
+
+def open_metastore(warehouse: str, store: str | None = None, *, create: bool = False) -> Metastore:
+    """Open the metastore of a warehouse.
+
+    Args:
+        warehouse: path or URI.
+        store: see `parquetry.store.open_store`; None: a SQLite file inside the warehouse.
+        create: make the metastore if it is not there; otherwise nothing is written by opening.
+
+    Raises:
+        WarehouseError: there is no metastore and `create` is not given, or it cannot be made or opened.
+        ConfigurationError: the store is not understood, or has to be named because the warehouse is remote.
+        MetastoreVersionError: a later version wrote the metastore, or it is none.
+    """
+    opened = open_store(store, warehouse, create=create)
+    try:
+        return Metastore(opened, warehouse, create=create or store == "memory")
+    except BaseException:
+        opened.close()
+        raise

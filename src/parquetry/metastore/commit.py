@@ -1,0 +1,346 @@
+"""How a transaction becomes a version: on compare-and-set of one row, atomic over any number of partitions.
+
+1. Take a ticket: compare-and-set of the head, which then names this process as the author of a commit under
+   way.
+2. Write the journal: the keys of the partitions that are going to be written, for whoever has to clean up.
+3. Read the partitions as they are, write their new rows, tagged with the ticket. No version shows them.
+4. Compare-and-set the head: the ticket leaves the pending ones, the version goes up by one. Now all rows are
+   visible. If others committed since, first look whether they touched the same partitions: appends are merged
+   again, anything else is a conflict.
+5. Remove the journal, and what dead writers left.
+
+Along a partition's rows tickets must grow in the order of the commits, since the newest ticket wins. A commit
+that finds a later ticket than its own on one of its partitions gives up its ticket and takes another.
+
+A crash before 4 leaves invisible rows and a pending ticket, which the next writer turns into an aborted one
+before it deletes the rows; an author who wakes up too late finds its ticket aborted. Aborted tickets are
+remembered for ever, unless their own author has seen all its rows deleted: then none can turn up late.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+import msgspec
+
+from parquetry.errors import (
+    CommitAbortedError,
+    CommitUnknownError,
+    ParquetryError,
+    PartitionExistsError,
+    PartitionNotFoundError,
+    StoreError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from parquetry.metastore import recovery
+from parquetry.metastore.conflicts import Conflicts
+from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
+from parquetry.metastore.keyspace import commit_key, complement, journal_key, metadata_key, partition_prefix
+from parquetry.metastore.merge import Merge
+from parquetry.metastore.model import Commit, TableMetadata, Totals, encode
+from parquetry.metastore.owner import Owner, active_owner, now_ms
+from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.metastore.transaction import Change, Transaction
+from parquetry.metastore.view import Found, View
+
+JOURNAL_KEYS = 1000
+"""Keys of partitions in one row of the journal."""
+WRITE_BATCH = 5000
+
+
+class _MovedError(Exception):
+    """The head shows another version than the one that was validated."""
+
+    def __init__(self, head: Head) -> None:
+        super().__init__()
+        self.head = head
+
+
+class Committer:
+    """One run of the protocol above.
+
+    Args:
+        transaction: what to change.
+        summary: for the history.
+    """
+
+    def __init__(self, transaction: Transaction, summary: dict[str, str]) -> None:
+        self._transaction = transaction
+        self._summary = summary
+        self._base = transaction.base
+        self._store = self._base.store
+        self._table = self._base.id
+        self._changes = dict(transaction.changes)
+        metadata = transaction.metadata
+        self._metadata = None if metadata == self._base.metadata else metadata
+        self._id = os.urandom(8).hex()
+        self._ticket = 0
+        self._forgettable: list[int] = []
+        self._publishing = False
+        self._wrote_journal = False
+        # Per partition: on which ticket's row its new row was built, and what it adds to the totals.
+        self._built: dict[bytes, tuple[int, Totals]] = {}
+
+    def run(self) -> TableSnapshot:
+        """Commit; see `Transaction.commit`."""
+        in_scope = self._drop_scopes()
+        self._before = self._base.view.newest(self._changes)
+        self._check(self._before)
+        if not self._changes and self._metadata is None:
+            self._base.check_kept()
+            return self._base
+        self._conflicts = Conflicts(self._transaction, self._metadata, self._changes, self._before, in_scope)
+        with active_owner() as owner:
+            head = self._allocate(owner)
+            try:
+                head = self._work(head, owner)
+            except BaseException as error:
+                if not self._give_up(error):
+                    raise
+                head = self._committed_head()
+        commit = self._own_commit(head)
+        with contextlib.suppress(ParquetryError):  # what is left is found by the next writer
+            recovery.sweep(self._store, self._table, head)
+        return load(self._store, self._table, head, commit)
+
+    @property
+    def _what(self) -> str:
+        return f"{self._transaction.operation!r} on table {self._base.label}"
+
+    # -- before anything is written
+
+    def _drop_scopes(self) -> list[dict[bytes, int]]:
+        found = []
+        for scope in self._transaction.scopes:
+            rows = {partition.key: partition.ticket for partition in self._base.partitions(scope.plan)}
+            found.append(rows)
+            for key in rows:
+                change = self._changes.setdefault(key, Change("drop"))
+                if change.kind == "append":
+                    self._changes[key] = Change("replace", change.files, change.location, change.parameters)
+        return found
+
+    def _check(self, before: dict[bytes, Found]) -> None:
+        for key, change in self._changes.items():
+            found = before.get(key)
+            there = found is not None and not found.is_tombstone
+            if change.kind == "drop" and not there:
+                raise PartitionNotFoundError(
+                    f"partition {self._base.describe(key)} of table {self._base.label} does not exist "
+                    f"in version {self._base.version}; SHOW PARTITIONS lists those that do"
+                )
+            if change.kind in ("add", "move") and there:
+                raise PartitionExistsError(
+                    f"partition {self._base.describe(key)} of table {self._base.label} exists already "
+                    f"in version {self._base.version}; drop it first, or leave it as it is"
+                )
+        occupied = bool(self._changes or self._base.totals.partitions)
+        if occupied and self._metadata and _keyed_by(self._metadata) != _keyed_by(self._base.metadata):
+            raise UnsupportedError(
+                f"the partition columns of table {self._base.label} cannot change while it has partitions; "
+                "make another table and copy the rows"
+            )
+
+    # -- tickets
+
+    def _allocate(self, owner: Owner, instead_of: int | None = None) -> Head:
+        """Take a ticket, and give up those of dead authors in the same step."""
+
+        def mine(head: Head) -> list[int]:
+            return [
+                ticket
+                for ticket, other in head.pending.items()
+                if other.nonce == owner.nonce and ticket != instead_of
+            ]
+
+        def change(head: Head) -> Head:
+            require_open(self._base, head)
+            now = now_ms()
+            dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
+            alive = {t: other for t, other in head.pending.items() if t not in dead}
+            return msgspec.structs.replace(
+                head,
+                next_ticket=head.next_ticket + 1,
+                pending={**alive, head.next_ticket: msgspec.structs.replace(owner, started_at=now)},
+                aborted=merge(head.aborted, ((t, t) for t in dead)),
+            )
+
+        head = edit_head(self._store, self._table, change, lambda head: bool(mine(head)))
+        self._ticket = mine(head)[0]
+        self._merge = Merge(self._base, self._ticket, self._changes, self._before)
+        self._built = {}
+        self._wrote_journal = False
+        return head
+
+    def _take_another(self, owner: Owner) -> Head:
+        """Give up the ticket for a later one; there is no trace of the old one once its rows are gone."""
+        old = self._ticket
+        head = self._allocate(owner, instead_of=old)
+        self._delete_rows(old)
+        self._forgettable.append(old)
+        return head
+
+    def _give_up(self, error: BaseException) -> bool:
+        """Make sure that this commit will never be seen, and clean up.
+
+        Returns:
+            whether, on the contrary, it turns out to have taken place, and all that failed was the answer.
+        """
+
+        def change(head: Head) -> Head:
+            if self._ticket not in head.pending:
+                return head
+            aborted = merge(head.aborted, [(self._ticket, self._ticket)])
+            return msgspec.structs.replace(head, pending=head.without(self._ticket), aborted=aborted)
+
+        try:
+            head = edit_head(self._store, self._table, change, lambda head: self._ticket not in head.pending)
+        except TableNotFoundError:
+            return False
+        except StoreError:
+            if self._publishing and isinstance(error, StoreError):
+                raise CommitUnknownError(
+                    f"whether {self._what} took place is not known, because the store fails "
+                    f"({error.message}); look for commit {self._id} in the table's history "
+                    "before running it again"
+                ) from error
+            return False
+        if head.is_committed(self._ticket):
+            return isinstance(error, StoreError)
+        with contextlib.suppress(ParquetryError):
+            self._delete_rows(self._ticket)
+            # A write that failed may yet arrive; only after none did may the ticket be forgotten.
+            if isinstance(error, ParquetryError) and not isinstance(error, StoreError | CommitAbortedError):
+                self._forget([*self._forgettable, self._ticket])
+        return False
+
+    def _forget(self, tickets: list[int]) -> None:
+        def change(head: Head) -> Head:
+            aborted = remove(head.aborted, tickets)
+            return head if aborted == head.aborted else msgspec.structs.replace(head, aborted=aborted)
+
+        edit_head(self._store, self._table, change, lambda head: not any(map(head.is_aborted, tickets)))
+
+    def _delete_rows(self, ticket: int) -> None:
+        recovery.delete_rows(self._store, self._table, ticket, self._changes)
+
+    # -- rows
+
+    def _work(self, head: Head, owner: Owner) -> Head:
+        latest, version, attempt = self._before, self._base.version, 0
+        while True:
+            if head.commit.version != version:
+                latest = View(self._store, self._table, head.commit).newest(self._changes)
+                self._conflicts.check(head, latest)
+                version = head.commit.version
+            if any(found.ticket > self._ticket for found in latest.values()):
+                pause(attempt)
+                head = self._take_another(owner)
+                continue
+            self._write(head, latest)
+            try:
+                return self._publish(version)
+            except _MovedError as moved:
+                head = moved.head
+                attempt += 1
+
+    def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
+        prefix, tag = partition_prefix(self._table), complement(self._ticket)
+        # The newest commit is in the head only; once this one takes its place there, it must be in the log.
+        rows = [(commit_key(self._table, head.commit.version), encode(head.commit))]
+        for key in sorted(self._changes):
+            found = latest.get(key)
+            on = found.ticket if found is not None else 0
+            if key in self._built and self._built[key][0] == on:
+                continue
+            value, difference = self._merge.row(key, found)
+            self._built[key] = (on, difference)
+            rows.append((prefix + key + tag, value))
+        if not self._wrote_journal:
+            self._write_journal()
+            if self._metadata is not None:
+                rows.append((metadata_key(self._table, self._ticket), encode(self._metadata)))
+        rows += self._merge.take_chunk_rows()
+        for start in range(0, len(rows), WRITE_BATCH):
+            self._store.put_many(rows[start : start + WRITE_BATCH])
+
+    def _write_journal(self) -> None:
+        keys = sorted(self._changes)
+        parts = [keys[start : start + JOURNAL_KEYS] for start in range(0, len(keys), JOURNAL_KEYS)] or [[]]
+        self._store.put_many(
+            (journal_key(self._table, self._ticket, part), encode(some)) for part, some in enumerate(parts)
+        )
+        self._wrote_journal = True
+
+    # -- the one step that counts
+
+    def _publish(self, version: int) -> Head:
+        self._publishing = True
+        difference = sum((added for _, added in self._built.values()), Totals())
+
+        def change(head: Head) -> Head:
+            require_open(self._base, head)
+            if self._ticket not in head.pending:
+                raise CommitAbortedError(
+                    f"{self._what} took so long that another writer took its author for dead; "
+                    "nothing was written: run it again"
+                )
+            if head.commit.version != version:
+                raise _MovedError(head)
+            last = head.commit
+            after = msgspec.structs.replace(
+                head,
+                pending=head.without(self._ticket),
+                aborted=remove(head.aborted, self._forgettable),
+            )
+            commit = Commit(
+                version=last.version + 1,
+                ticket=self._ticket,
+                id=self._id,
+                committed_at=max(now_ms(), last.committed_at),
+                operation=self._transaction.operation,
+                summary=self._summary,
+                metadata=last.metadata if self._metadata is None else self._ticket,
+                totals=last.totals + difference,
+                next_ticket=head.next_ticket,
+                invisible=after.invisible(),
+            )
+            return msgspec.structs.replace(after, commit=commit)
+
+        return edit_head(self._store, self._table, change, lambda head: head.is_committed(self._ticket))
+
+    def _committed_head(self) -> Head:
+        head = read_head(self._store, self._table)
+        if head is None:
+            raise TableNotFoundError(f"table {self._base.label} was dropped right after this commit")
+        return head
+
+    def _own_commit(self, head: Head) -> Commit:
+        if head.commit.id == self._id:
+            return head.commit
+        for commit in load(self._store, self._table, head).history():
+            if commit.id == self._id:
+                return commit
+            if commit.version <= self._base.version:
+                break
+        raise CommitUnknownError(
+            f"{self._what} cannot be found in the table's history; "
+            "compare the table with what was to be written"
+        )
+
+
+def require_open(base: TableSnapshot, head: Head) -> None:
+    """Make sure that a table can be committed to.
+
+    Raises:
+        TableNotFoundError: it was dropped or replaced.
+    """
+    if head.state not in ("staged", "live"):
+        raise TableNotFoundError(f"table {base.label} was {head.state} meanwhile; nothing was written")
+
+
+def _keyed_by(metadata: TableMetadata) -> tuple[object, ...]:
+    """Return what the keys and default locations of a table's partitions depend on."""
+    return metadata.partition_types, metadata.descending, [c.physical for c in metadata.partition_columns]

@@ -1,0 +1,95 @@
+"""Whether what others committed meanwhile is in the way of a transaction.
+
+Appends are never in each other's way. Whatever else a transaction does to a partition was decided by looking
+at it, so it must still be as it was in the version the transaction is based on; a scope must select the same
+partitions, all unchanged; metadata must not have been changed by two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from parquetry.errors import CommitConflictError
+from parquetry.metastore.head import Head
+from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.metastore.transaction import Change, Transaction
+from parquetry.metastore.view import Found
+
+
+class Conflicts:
+    """What a transaction takes for granted.
+
+    Args:
+        transaction: that is to be committed.
+        metadata: that it sets; None: none.
+        changes: by the keys of partitions, those that follow from scopes included.
+        before: the partitions' rows in the transaction's base.
+        in_scope: per scope, the partitions that it selects in the base, with their tickets.
+    """
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        metadata: TableMetadata | None,
+        changes: Mapping[bytes, Change],
+        before: Mapping[bytes, Found],
+        in_scope: Sequence[Mapping[bytes, int]],
+    ) -> None:
+        self._transaction = transaction
+        self._base = transaction.base
+        self._metadata = metadata
+        self._changes = changes
+        self._before = before
+        self._in_scope = in_scope
+
+    def check(self, head: Head, latest: Mapping[bytes, Found]) -> None:
+        """Compare the newest version with the base.
+
+        Args:
+            head: of the table now.
+            latest: the rows in it of the partitions to be changed.
+
+        Raises:
+            CommitConflictError: something has changed that the transaction relies on.
+        """
+        now = load(self._base.store, self._base.id, head)
+        if now.commit.metadata != self._base.commit.metadata and (
+            self._metadata is not None or _layout(now.metadata) != _layout(self._base.metadata)
+        ):
+            raise self._conflict("its columns, location or properties", now)
+        if self._metadata is not None and _layout(self._metadata) != _layout(self._base.metadata):
+            raise self._conflict("its content", now)
+        for key, change in self._changes.items():
+            if change.kind != "append" and _state(self._before.get(key)) != _state(latest.get(key)):
+                found = latest.get(key)
+                ticket = None if found is None else found.ticket
+                raise self._conflict(f"partition {self._base.describe(key)}", now, ticket)
+        for scope, was in zip(self._transaction.scopes, self._in_scope, strict=True):
+            here = {partition.key: partition.ticket for partition in now.partitions(scope.plan)}
+            for key in sorted(here.keys() | was.keys()):
+                if here.get(key) != was.get(key):
+                    raise self._conflict(f"partition {self._base.describe(key)}", now, here.get(key))
+
+    def _conflict(self, what: str, now: TableSnapshot, ticket: int | None = None) -> CommitConflictError:
+        by = f"between versions {self._base.version} and {now.version}"
+        for commit in now.history() if ticket is not None else ():
+            if commit.version <= self._base.version:
+                break
+            if commit.ticket == ticket:
+                by = f"by version {commit.version} ({commit.operation})"
+        return CommitConflictError(
+            f"table {self._base.label}: {what} was changed {by}, while {self._transaction.operation!r} "
+            f"was being prepared on version {self._base.version}; nothing was written: run it again"
+        )
+
+
+def _layout(metadata: TableMetadata) -> tuple[Any, ...]:
+    """Return what decides where a partition's files lie and how they are read."""
+    columns = tuple((column.physical, column.type) for column in metadata.partition_columns)
+    return columns, metadata.descending, metadata.location, metadata.format
+
+
+def _state(found: Found | None) -> int | None:
+    return None if found is None or found.is_tombstone else found.ticket

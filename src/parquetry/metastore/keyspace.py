@@ -1,0 +1,135 @@
+"""Which row of the store holds what.
+
+Every key begins with one tag byte, so that rows of a kind lie together; then come a name or the eight random
+bytes of a table's id. Numbers are eight bytes, big-endian. The keys of partitions end with the complement of
+the ticket that wrote them: the newest version of a partition comes first.
+
+| tag | key                                | value                                                       |
+|-----|------------------------------------|-------------------------------------------------------------|
+| 00  |                                    | format and version of the metastore                         |
+| 01  | database                           | `databases.DatabaseRow`                                     |
+| 02  | database 00 table                  | `names`: table id and token                                 |
+| 03  | table                              | `head.Head`; changed by compare-and-set only                |
+| 04  | table version                      | `model.Commit`, written before its successor                |
+| 05  | table ticket                       | `model.TableMetadata`; immutable                            |
+| 06  | table ticket number                | journal: keys of the partitions that the ticket writes      |
+| 07  | table partition key, ~ticket       | `entries`: a version of a partition, or its tombstone       |
+| 08  | table ticket number                | `entries`: part of a long list of files; immutable          |
+
+Tags from 10 on are free for secondary indexes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from parquetry.keys import successor
+from parquetry.store.base import Range, Store
+
+FORMAT = b"\x00"
+DATABASES = b"\x01"
+NAMES = b"\x02"
+HEADS = b"\x03"
+COMMITS = b"\x04"
+METADATA = b"\x05"
+JOURNAL = b"\x06"
+PARTITIONS = b"\x07"
+CHUNKS = b"\x08"
+
+TABLE_ID_BYTES = 8
+TICKET_BYTES = 8
+LAST_TICKET = (1 << 64) - 1
+DELETE_BATCH = 5000
+
+
+def number(value: int) -> bytes:
+    """Return a number as it stands in a key."""
+    return value.to_bytes(8, "big")
+
+
+def complement(ticket: int) -> bytes:
+    """Return a ticket as it ends the key of a partition: later tickets sort first."""
+    return number(LAST_TICKET - ticket)
+
+
+def ticket_of(row_key: bytes) -> int:
+    """Return the ticket in the key of a partition's row."""
+    return LAST_TICKET - int.from_bytes(row_key[-TICKET_BYTES:], "big")
+
+
+def database_key(name: str) -> bytes:
+    """Return the key of a database."""
+    return DATABASES + name.encode()
+
+
+def name_key(database: str, table: str) -> bytes:
+    """Return the key of a table's name."""
+    return names_prefix(database) + table.encode()
+
+
+def names_prefix(database: str) -> bytes:
+    """Return what the names of a database's tables begin with; no name holds a NUL."""
+    return NAMES + database.encode() + b"\x00"
+
+
+def head_key(table: bytes) -> bytes:
+    """Return the key of a table's head."""
+    return HEADS + table
+
+
+def commit_key(table: bytes, version: int) -> bytes:
+    """Return the key of an earlier version's commit."""
+    return COMMITS + table + number(version)
+
+
+def metadata_key(table: bytes, ticket: int) -> bytes:
+    """Return the key of the metadata that a ticket wrote."""
+    return METADATA + table + number(ticket)
+
+
+def journal_key(table: bytes, ticket: int, part: int) -> bytes:
+    """Return the key of a part of a ticket's journal."""
+    return JOURNAL + table + number(ticket) + number(part)
+
+
+def journal_ticket(row_key: bytes) -> int:
+    """Return the ticket in the key of a journal row."""
+    start = len(JOURNAL) + TABLE_ID_BYTES
+    return int.from_bytes(row_key[start : start + TICKET_BYTES], "big")
+
+
+def partition_prefix(table: bytes) -> bytes:
+    """Return what the rows of a table's partitions begin with."""
+    return PARTITIONS + table
+
+
+def chunk_key(table: bytes, ticket: int, part: int) -> bytes:
+    """Return the key of a part of a list of files."""
+    return CHUNKS + table + number(ticket) + number(part)
+
+
+def prefix_range(prefix: bytes) -> Range:
+    """Return the range of the keys that begin with a prefix."""
+    return prefix, successor(prefix)
+
+
+def keys_of(store: Store, prefix: bytes) -> Iterator[bytes]:
+    """Yield the keys that begin with a prefix."""
+    return (key for key, _ in store.scan(*prefix_range(prefix)))
+
+
+def delete_prefix(store: Store, prefix: bytes) -> None:
+    """Remove the rows whose keys begin with a prefix."""
+    delete_in_batches(store, keys_of(store, prefix))
+
+
+def delete_in_batches(store: Store, keys: Iterable[bytes]) -> None:
+    """Remove rows, some thousand at a time."""
+    batch: list[bytes] = []
+    for key in keys:
+        batch.append(key)
+        if len(batch) == DELETE_BATCH:
+            store.delete_many(batch)
+            batch = []
+    if batch:
+        store.delete_many(batch)

@@ -1,0 +1,91 @@
+"""What a change makes of a partition: its new row, and the difference in the totals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from parquetry.metastore.entries import TOMBSTONE, EntryWriter, decode_entry, encode_entry
+from parquetry.metastore.model import DataFile, PartitionEntry, Totals
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.transaction import Change
+from parquetry.metastore.view import Found
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+class Merge:
+    """Puts the changes of one commit on top of the partitions as they are.
+
+    Args:
+        base: the version that the transaction looked at; paths of files are meant as of then.
+        ticket: of the commit.
+        changes: by partition.
+        before: the partitions' rows in the base.
+    """
+
+    def __init__(
+        self, base: TableSnapshot, ticket: int, changes: Mapping[bytes, Change], before: Mapping[bytes, Found]
+    ) -> None:
+        self._base = base
+        self._changes = changes
+        self._before = before
+        self._entries = EntryWriter(base.id, ticket)
+
+    def take_chunk_rows(self) -> list[tuple[bytes, bytes]]:
+        """Return the rows of chunks that the rows made since the last call refer to."""
+        rows, self._entries.chunk_rows = self._entries.chunk_rows, []
+        return rows
+
+    def row(self, key: bytes, found: Found | None) -> tuple[bytes, Totals]:
+        """Return the new row of a partition, and what it adds to the totals.
+
+        Args:
+            key: of the partition.
+            found: its row now.
+        """
+        change = self._changes[key]
+        old = _entry(found)
+        totals = Totals() if old is None else Totals().plus(old, -1)
+        if change.kind == "drop":
+            return TOMBSTONE, totals
+        new = self._moved(key, change.source) if change.source is not None else self._merged(key, change, old)
+        return encode_entry(new), totals.plus(new)
+
+    def _moved(self, key: bytes, source: bytes) -> PartitionEntry:
+        entry = _entry(self._before[source])
+        assert entry is not None
+        lies = entry.location or self._default_location(source)
+        location = None if lies == self._default_location(key) else lies
+        return msgspec.structs.replace(entry, location=location)
+
+    def _merged(self, key: bytes, change: Change, old: PartitionEntry | None) -> PartitionEntry:
+        default = self._default_location(key)
+        at_base = _entry(self._before.get(key))
+        written = (change.location or "").rstrip("/") or (at_base.location if at_base else None)
+        if written == default:
+            written = None
+        if change.kind != "append" or old is None:
+            kept = {} if old is None else old.parameters
+            return self._entries.entry(
+                written, change.files, kept if change.parameters is None else change.parameters
+            )
+        files = change.files
+        if written != old.location:  # the partition lies elsewhere than where these files were written
+            files = [_absolute(file, written or default) for file in files]
+        return self._entries.entry(old.location, files, {**old.parameters, **(change.parameters or {})}, old)
+
+    def _default_location(self, key: bytes) -> str:
+        return self._base.default_location(self._base.values_of(key))
+
+
+def _entry(found: Found | None) -> PartitionEntry | None:
+    return None if found is None or found.is_tombstone else decode_entry(found.value)
+
+
+def _absolute(file: DataFile, folder: str) -> DataFile:
+    if file.path.startswith("/") or _SCHEME.match(file.path):
+        return file
+    return msgspec.structs.replace(file, path=f"{folder}/{file.path}")

@@ -1,0 +1,279 @@
+"""What the metastore records: columns, tables, data files, partitions, totals and commits.
+
+Plain immutable records with their wire form (msgpack); how they are keyed is `keyspace`, how they come to be
+visible is `head` and `commit`. A field added later goes to the end with a default, so that older records stay
+readable.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from parquetry.errors import ColumnNotFoundError
+from parquetry.types import ColumnType, type_from_json
+
+PHYSICAL_NAME = "parquetry.physical"
+"""Key in a column's metadata: the name the column has in the files, where that is not its name."""
+
+
+class Column(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A column of a table.
+
+    Attributes:
+        name: as the user wrote it; compared case-insensitively.
+        type: Spark's JSON type, e.g. ``"integer"`` or ``{"type": "struct", …}``.
+        nullable: whether NULL may occur.
+        metadata: Spark's column metadata; `comment` and the physical name live here.
+    """
+
+    name: str
+    type: Any
+    nullable: bool = True
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def comment(self) -> str | None:
+        """Return the user's comment."""
+        comment = self.metadata.get("comment")
+        return None if comment is None else str(comment)
+
+    @property
+    def physical(self) -> str:
+        """Return the name of the column in the files and in the paths of partitions."""
+        return str(self.metadata.get(PHYSICAL_NAME, self.name))
+
+    @property
+    def column_type(self) -> ColumnType:
+        """Return the type as `parquetry.types` knows it."""
+        return type_from_json(self.type)
+
+
+class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a table is, apart from its partitions.
+
+    Attributes:
+        columns: all columns, partition columns included, in the order of the table.
+        partition_by: names of the partition columns, in the order of the directories.
+        format: of the data files.
+        location: URI or absolute path of the table's directory, without a trailing slash.
+        external: whether dropping the table leaves its files.
+        created_at: milliseconds since the epoch.
+        descending: per partition column, whether its keys sort downwards; empty means all ascending.
+    """
+
+    columns: tuple[Column, ...]
+    partition_by: tuple[str, ...]
+    format: Literal["parquet", "orc"]
+    location: str
+    external: bool = False
+    properties: dict[str, str] = msgspec.field(default_factory=dict)
+    comment: str | None = None
+    owner: str | None = None
+    created_at: int = 0
+    descending: tuple[bool, ...] = ()
+
+    def column(self, name: str) -> Column:
+        """Return the column of this name, case-insensitively.
+
+        Raises:
+            ColumnNotFoundError: there is none.
+        """
+        wanted = name.lower()
+        for column in self.columns:
+            if column.name.lower() == wanted:
+                return column
+        known = ", ".join(column.name for column in self.columns)
+        raise ColumnNotFoundError(f"column {name!r} is not in the table; its columns are: {known}")
+
+    @property
+    def partition_columns(self) -> tuple[Column, ...]:
+        """Return the partition columns, in the order of the directories."""
+        return tuple(self.column(name) for name in self.partition_by)
+
+    @property
+    def partition_types(self) -> tuple[ColumnType, ...]:
+        """Return the types of the partition columns."""
+        return tuple(column.column_type for column in self.partition_columns)
+
+    @property
+    def data_columns(self) -> tuple[Column, ...]:
+        """Return the columns that are in the files."""
+        names = {name.lower() for name in self.partition_by}
+        return tuple(column for column in self.columns if column.name.lower() not in names)
+
+
+class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What a file says about one top-level column.
+
+    Attributes:
+        size: compressed bytes.
+        nulls: number of NULLs.
+        min: lower bound, as an internal value (see `parquetry.types`); a decimal as text. None: not known.
+        max: upper bound.
+        min_exact: whether `min` occurs in the file; a truncated string is only a bound.
+        max_exact: likewise.
+    """
+
+    size: int | None = None
+    nulls: int | None = None
+    min: Any = None
+    max: Any = None
+    min_exact: bool = True
+    max_exact: bool = True
+
+
+class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A data file of a partition.
+
+    Attributes:
+        path: relative to the partition's location, or absolute (starts with ``/`` or a URI scheme).
+        bytes: size of the file.
+        rows: number of rows; None: not known.
+        modified: milliseconds since the epoch, as the file system says.
+        columns: statistics by the columns' physical names; None: not collected.
+    """
+
+    path: str
+    bytes: int
+    rows: int | None = None
+    modified: int | None = None
+    columns: dict[str, ColumnStatistics] | None = None
+
+
+class FileChunk(msgspec.Struct, frozen=True, array_like=True):
+    """A reference to a row that holds part of a long list of files.
+
+    Attributes:
+        ticket: of the commit that wrote the row.
+        number: of the row among those of this ticket.
+        files: how many files it lists.
+    """
+
+    ticket: int
+    number: int
+    files: int
+
+
+class PartitionEntry(msgspec.Struct, frozen=True, array_like=True):
+    """One version of a partition, as stored.
+
+    Attributes:
+        location: absolute; None means the table's location and Hive's default path.
+        file_count: number of files, those in chunks included.
+        rows: sum over the files; None: not known of some file.
+        bytes: sum over the files.
+        parameters: free for the layers above (layout of this partition, say).
+        chunks: rows with the earlier files, in order; see `entries`.
+        inline: the later files, not yet decoded: listing a million partitions must not decode their files.
+    """
+
+    location: str | None
+    file_count: int
+    rows: int | None
+    bytes: int
+    parameters: dict[str, str]
+    chunks: tuple[FileChunk, ...]
+    inline: msgspec.Raw
+
+
+class Totals(msgspec.Struct, frozen=True, array_like=True):
+    """Sums over the partitions of one version of a table.
+
+    Attributes:
+        partitions: their number.
+        files: number of data files.
+        bytes: of the data files.
+        known_rows: rows of the partitions whose rows are known.
+        uncounted: number of partitions whose rows are not known.
+    """
+
+    partitions: int = 0
+    files: int = 0
+    bytes: int = 0
+    known_rows: int = 0
+    uncounted: int = 0
+
+    @property
+    def rows(self) -> int | None:
+        """Return the number of rows; None if some file's is not known."""
+        return None if self.uncounted else self.known_rows
+
+    def plus(self, entry: PartitionEntry, sign: int = 1) -> Totals:
+        """Return the totals with an entry added (or, with sign -1, taken away)."""
+        return Totals(
+            self.partitions + sign,
+            self.files + sign * entry.file_count,
+            self.bytes + sign * entry.bytes,
+            self.known_rows + sign * (entry.rows or 0),
+            self.uncounted + sign * (entry.rows is None),
+        )
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(*(mine + theirs for mine, theirs in zip(self._fields(), other._fields(), strict=True)))
+
+    def _fields(self) -> tuple[int, ...]:
+        return (self.partitions, self.files, self.bytes, self.known_rows, self.uncounted)
+
+
+class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One version of a table: who made it, what it did, and which rows of the store belong to it.
+
+    Attributes:
+        version: 0 is the creation of the table.
+        ticket: number that tags the rows this commit wrote.
+        id: random, hexadecimal.
+        committed_at: milliseconds since the epoch; never less than that of the version before.
+        operation: such as ``append``.
+        summary: free text by key, given by the committer.
+        metadata: ticket of the metadata row that holds.
+        totals: after this commit.
+        next_ticket: rows of this and later tickets do not belong to this version.
+        invisible: ranges (both ends included) of earlier tickets that do not either: their commits were under
+            way, or had been given up.
+    """
+
+    version: int
+    ticket: int
+    id: str
+    committed_at: int
+    operation: str
+    summary: dict[str, str]
+    metadata: int
+    totals: Totals
+    next_ticket: int
+    invisible: tuple[tuple[int, int], ...] = ()
+
+
+class Database(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A database (namespace).
+
+    Attributes:
+        name: lower-case.
+        properties: such as ``comment`` and ``location``.
+    """
+
+    name: str
+    properties: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+encode = msgspec.msgpack.Encoder().encode
+
+
+@functools.cache
+def decoder(type: Any) -> msgspec.msgpack.Decoder[Any]:
+    """Return the one decoder of a record type."""
+    return msgspec.msgpack.Decoder(type)
+
+
+def row_sum(files: Iterable[DataFile]) -> int | None:
+    """Return the number of rows of some files; None if one does not know."""
+    total = 0
+    for file in files:
+        if file.rows is None:
+            return None
+        total += file.rows
+    return total

@@ -1,0 +1,211 @@
+"""Which table a name stands for.
+
+The row of a name holds a table's id and a token; it counts only if the table's head has the same name and
+token. So a row that a crash left behind means nothing, and may be overwritten: once stale, a row stays so,
+because tokens are not used twice. Where one table took another's place, the head of the old one leads to the
+new one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from parquetry.errors import CommitConflictError, NamespaceNotFoundError, TableExistsError
+from parquetry.metastore.databases import Databases
+from parquetry.metastore.head import Head, decode_head, edit_head, read_head, swap
+from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, name_key, names_prefix, prefix_range
+from parquetry.store.base import Store
+
+
+class Named(NamedTuple):
+    """A live table that the row of a name leads to.
+
+    Attributes:
+        id: of the table.
+        head: of the table.
+        token: with which the row, or the head of the table whose place this one took, names it.
+        row: the value of the name's row.
+    """
+
+    id: bytes
+    head: Head
+    token: bytes
+    row: bytes
+
+
+def new_token() -> bytes:
+    """Return a token that was never used."""
+    return os.urandom(8)
+
+
+class Names:
+    """The names of a metastore's tables. All names are normalised already."""
+
+    def __init__(self, store: Store, databases: Databases) -> None:
+        self._store = store
+        self._databases = databases
+
+    def find(self, database: str, name: str) -> Named | None:
+        """Return the table of a name; None if there is none."""
+        key = name_key(database, name)
+        row = self._store.get(key)
+        while row is not None:
+            found = self._follow(row, lambda table: read_head(self._store, table))
+            if found is not None and _agrees(found, database, name):
+                return found
+            again = self._store.get(key)
+            if again == row:
+                return None
+            row = again  # someone took the name between the two looks
+        return None
+
+    def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> Named | None:
+        """Return the live table that the row of a name leads to, whatever the table is called by now."""
+        id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+        head = head_of(id)
+        while head is not None and head.state == "replaced" and head.successor is not None:
+            id, token = head.successor[:TABLE_ID_BYTES], head.successor[TABLE_ID_BYTES:]
+            head = head_of(id)
+        if head is None or head.state != "live":
+            return None
+        return Named(id, head, token, row)
+
+    def list(self, database: str) -> list[str]:
+        """Return the names of a database's tables, sorted."""
+        rows = [value for _, value in self._store.scan(*prefix_range(names_prefix(database)))]
+        ids = list(dict.fromkeys(row[:TABLE_ID_BYTES] for row in rows))
+        values = self._store.get_many([head_key(id) for id in ids])
+        heads = {id: decode_head(value) for id, value in zip(ids, values, strict=True) if value is not None}
+        # A table that is being renamed has two rows, and one head, which knows its name.
+        found = (
+            self._follow(row, lambda table: heads.get(table) or read_head(self._store, table)) for row in rows
+        )
+        return sorted({each.head.name for each in found if each and each.head.database == database})
+
+    def take(self, database: str, name: str, table: bytes, token: bytes) -> None:
+        """Write the row of a name. The head is to have, or to have announced, the name and the token already.
+
+        Raises:
+            TableExistsError: the name is another table's.
+            NamespaceNotFoundError: the database is gone. The row may have been written; to undo, change the
+                head first and then `release` the row.
+        """
+        key, mine = name_key(database, name), table + token
+        while True:
+            row = self._store.get(key)
+            if row == mine:
+                break
+            if row is not None:
+                self._settle(row, database)
+                if self.find(database, name) is not None:
+                    raise TableExistsError(f"table {database}.{name} exists already")
+                # The row was read before it was found stale, and is replaced only if it is still the same.
+            if swap(self._store, key, row, mine):
+                break
+        self._pin(database)
+
+    def _pin(self, database: str) -> None:
+        if not self._databases.pin(database):
+            raise NamespaceNotFoundError(f"database {database!r} does not exist; CREATE DATABASE makes it")
+
+    def settle(self, database: str) -> None:
+        """Finish the renamings that have reserved a name in a database."""
+        for _, row in self._store.scan(*prefix_range(names_prefix(database))):
+            self._settle(row, database)
+
+    def _settle(self, row: bytes, database: str) -> None:
+        """Finish the renaming that reserved a name, so that the name's row is either in force or stale."""
+        id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+        head = read_head(self._store, id)
+        if head is not None and head.renaming is not None and head.renaming[2] == token:
+            self._pin(database)
+            self._finish(id, token)
+
+    def release(self, database: str, name: str, row: bytes) -> None:
+        """Remove the row of a name if it is still this one."""
+        swap(self._store, name_key(database, name), row, None)
+
+    def move(self, database: str, name: str, row: bytes, successor: bytes) -> bool:
+        """Put another table into the row of a name."""
+        return swap(self._store, name_key(database, name), row, successor)
+
+    def rename(self, table: Named, database: str, name: str) -> Head | None:
+        """Give a table another name.
+
+        The head announces the name first, then the row of the name is written, then the head takes the name.
+        Whoever finds the row meanwhile finishes what the head announces.
+
+        Returns:
+            the head; None if it was not as given any more, and nothing was done.
+
+        Raises:
+            TableExistsError: the name is another table's.
+            NamespaceNotFoundError: the database is gone.
+            CommitConflictError: someone else renamed or dropped the table.
+        """
+        if self.find(database, name) is not None:
+            raise TableExistsError(f"table {database}.{name} exists already")
+        before = table.head.renaming
+        if before is not None and self._store.get(name_key(*before[:2])) == table.id + before[2]:
+            self._settle(table.id + before[2], before[0])
+            settled = read_head(self._store, table.id)
+            # The same renaming may have been left half done by a crash; then this finished it.
+            return settled if settled and (settled.database, settled.name) == (database, name) else None
+        token = new_token()
+        if not self._announce(table, (database, name, token)):
+            return None
+        try:
+            self.take(database, name, table.id, token)
+        except (TableExistsError, NamespaceNotFoundError):
+            if self._withdraw(table.id, token):
+                self.release(database, name, table.id + token)
+                raise
+        head = self._finish(table.id, token)
+        if head.token != token:
+            raise CommitConflictError(
+                f"table {table.head.database}.{table.head.name} was renamed or dropped meanwhile"
+            )
+        self.release(table.head.database, table.head.name, table.row)
+        return head
+
+    def _announce(self, table: Named, renaming: tuple[str, str, bytes]) -> bool:
+        def change(head: Head) -> Head:
+            if head.state != "live" or head.token != table.token or head.renaming != table.head.renaming:
+                return head
+            return msgspec.structs.replace(head, renaming=renaming)
+
+        def done(head: Head) -> bool:
+            return head.renaming == renaming or head.token == renaming[2]
+
+        return done(edit_head(self._store, table.id, change, done))
+
+    def _withdraw(self, table: bytes, token: bytes) -> bool:
+        """Take back an announced name; False if someone has finished the renaming."""
+
+        def done(head: Head) -> bool:
+            return head.renaming is None or head.renaming[2] != token
+
+        def change(head: Head) -> Head:
+            return head if done(head) else msgspec.structs.replace(head, renaming=None)
+
+        return edit_head(self._store, table, change, done).token != token
+
+    def _finish(self, table: bytes, token: bytes) -> Head:
+        """Give a table the name that it has announced and reserved; the head shows whether it has it now."""
+
+        def change(head: Head) -> Head:
+            if head.state != "live" or head.renaming is None or head.renaming[2] != token:
+                return head
+            database, name, _ = head.renaming
+            return msgspec.structs.replace(head, database=database, name=name, token=token, renaming=None)
+
+        return edit_head(self._store, table, change, lambda head: head.token == token)
+
+
+def _agrees(found: Named, database: str, name: str) -> bool:
+    head = found.head
+    return (head.database, head.name, head.token) == (database, name, found.token)

@@ -1,0 +1,90 @@
+"""A partition of one version of a table, decoded as far as it is looked at.
+
+Neither values nor files of a million partitions are touched by listing them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquetry.metastore.entries import decode_entry, read_files
+from parquetry.metastore.keyspace import ticket_of
+from parquetry.metastore.model import DataFile, PartitionEntry
+from parquetry.types import Value
+
+if TYPE_CHECKING:
+    from parquetry.metastore.snapshot import TableSnapshot
+
+
+class Partition:
+    """A partition of a version of a table.
+
+    Attributes:
+        key: its values' key, as `parquetry.keys` encodes them.
+    """
+
+    __slots__ = ("_entry", "_table", "_tag", "_value", "_values", "key")
+
+    def __init__(self, table: TableSnapshot, key: bytes, tag: bytes, value: bytes) -> None:
+        self.key = key
+        self._table = table
+        self._tag = tag
+        self._value = value
+        self._entry: PartitionEntry | None = None
+        self._values: tuple[Value, ...] | None = None
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Return the values of the partition columns, as internal values."""
+        if self._values is None:
+            self._values = self._table.values_of(self.key)
+        return self._values
+
+    @property
+    def ticket(self) -> int:
+        """Return the ticket of the commit that made the partition what it is."""
+        return ticket_of(self._tag)
+
+    @property
+    def entry(self) -> PartitionEntry:
+        """Return the record as stored."""
+        if self._entry is None:
+            self._entry = decode_entry(self._value)
+        return self._entry
+
+    @property
+    def location(self) -> str:
+        """Return the absolute location of the partition, without a trailing slash."""
+        return self.entry.location or self._table.default_location(self.values)
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """Return the data files, in the order in which they were added.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        return read_files(self._table.store, self._table.id, self.entry)
+
+    @property
+    def file_count(self) -> int:
+        """Return the number of data files."""
+        return self.entry.file_count
+
+    @property
+    def rows(self) -> int | None:
+        """Return the number of rows; None if it is not known of some file."""
+        return self.entry.rows
+
+    @property
+    def bytes(self) -> int:
+        """Return the size of the data files."""
+        return self.entry.bytes
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return what the layers above keep with the partition."""
+        return self.entry.parameters
+
+    def __repr__(self) -> str:
+        return f"Partition({self._table.describe(self.key)}, files={self.file_count}, bytes={self.bytes})"

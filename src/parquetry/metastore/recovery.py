@@ -1,0 +1,73 @@
+"""Remove rows that nobody needs: of commits that were given up or died, and of tables that are gone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from parquetry.metastore.head import Head
+from parquetry.metastore.keyspace import (
+    CHUNKS,
+    COMMITS,
+    JOURNAL,
+    METADATA,
+    complement,
+    delete_in_batches,
+    delete_prefix,
+    head_key,
+    journal_ticket,
+    metadata_key,
+    number,
+    partition_prefix,
+    prefix_range,
+)
+from parquetry.metastore.model import decoder
+from parquetry.store.base import Store
+
+
+def sweep(store: Store, table: bytes, head: Head) -> None:
+    """Remove the journals of commits that ended, and the rows of those that were given up.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        head: as it was some time ago at most; tickets that are pending in it, or newer, are left alone.
+    """
+    journal = list(store.scan(*prefix_range(JOURNAL + table)))
+    for ticket, rows in itertools.groupby(journal, key=lambda row: journal_ticket(row[0])):
+        if ticket >= head.next_ticket or ticket in head.pending:
+            continue
+        if head.is_aborted(ticket):
+            keys = [key for _, value in rows for key in decoder(list[bytes]).decode(value)]
+            delete_rows(store, table, ticket, keys)
+        else:
+            store.delete_many([row[0] for row in rows])
+
+
+def delete_rows(store: Store, table: bytes, ticket: int, partitions: Iterable[bytes]) -> None:
+    """Remove all rows of a ticket that no version shows, its journal last.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        ticket: aborted.
+        partitions: keys of the partitions it may have written.
+    """
+    prefix, tag = partition_prefix(table), complement(ticket)
+    delete_in_batches(store, (prefix + key + tag for key in partitions))
+    delete_prefix(store, CHUNKS + table + number(ticket))
+    store.delete_many([metadata_key(table, ticket)])
+    delete_prefix(store, JOURNAL + table + number(ticket))
+
+
+def delete_table(store: Store, table: bytes) -> None:
+    """Remove all rows of a table to which no name leads; its head last, so that readers notice."""
+    for prefix in (
+        partition_prefix(table),
+        CHUNKS + table,
+        JOURNAL + table,
+        COMMITS + table,
+        METADATA + table,
+    ):
+        delete_prefix(store, prefix)
+    store.delete_many([head_key(table)])

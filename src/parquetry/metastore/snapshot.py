@@ -1,0 +1,291 @@
+"""A table as of one version: its metadata, its partitions, the commits that led to it.
+
+Immutable. Which rows belong to a version is `view`'s affair, what a partition holds is `partition`'s.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from parquetry.errors import TableNotFoundError, ValueTypeError
+from parquetry.keys import decode_key, encode_key
+from parquetry.layout.paths import partition_path
+from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.keyspace import COMMITS, commit_key, complement, metadata_key, number
+from parquetry.metastore.model import (
+    Commit,
+    TableMetadata,
+    Totals,
+    decoder,
+)
+from parquetry.metastore.partition import Partition
+from parquetry.metastore.view import Row, View
+from parquetry.scan.execute import compile_residual
+from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.store.base import Store
+from parquetry.types import ColumnType, Value
+
+__all__ = ["Partition", "TableSnapshot", "commit_as_of", "load", "load_commit", "load_metadata"]
+
+if TYPE_CHECKING:
+    from parquetry.metastore.transaction import Transaction
+
+
+class TableSnapshot:
+    """One version of a table.
+
+    Attributes:
+        store: of the metastore.
+        id: of the table; stays when the table is renamed.
+        database: lower-case; empty for a staged table.
+        name: lower-case; empty for a staged table.
+        commit: that made this version.
+        metadata: that holds in this version.
+    """
+
+    def __init__(
+        self, store: Store, id: bytes, database: str, name: str, commit: Commit, metadata: TableMetadata
+    ) -> None:
+        self.store = store
+        self.id = id
+        self.database = database
+        self.name = name
+        self.commit = commit
+        self.metadata = metadata
+        self.partition_types: tuple[ColumnType, ...] = metadata.partition_types
+        self.view = View(store, id, commit)
+
+    @property
+    def version(self) -> int:
+        """Return the number of the version; creation is 0."""
+        return self.commit.version
+
+    @property
+    def totals(self) -> Totals:
+        """Return the sums over all partitions."""
+        return self.commit.totals
+
+    @property
+    def committed_at(self) -> int:
+        """Return when the version was made, in milliseconds since the epoch."""
+        return self.commit.committed_at
+
+    @property
+    def operation(self) -> str:
+        """Return what made the version, such as ``append``."""
+        return self.commit.operation
+
+    @property
+    def label(self) -> str:
+        """Return the table's name for messages."""
+        return f"{self.database}.{self.name}" if self.name else "(a table not yet published)"
+
+    def key_of(self, values: Sequence[Value]) -> bytes:
+        """Return the key of a partition's values.
+
+        Raises:
+            ValueTypeError: there are too many or too few values, or one does not fit its column.
+        """
+        if len(values) != len(self.partition_types):
+            columns = ", ".join(self.metadata.partition_by) or "none"
+            raise ValueTypeError(
+                f"table {self.label} has {len(self.partition_types)} partition columns ({columns}), "
+                f"but {len(values)} values were given: {tuple(values)!r}"
+            )
+        return encode_key(self.partition_types, values, self.metadata.descending)
+
+    def values_of(self, key: bytes) -> tuple[Value, ...]:
+        """Return the values of a partition's key."""
+        return decode_key(self.partition_types, key, self.metadata.descending)
+
+    def default_location(self, values: Sequence[Value]) -> str:
+        """Return where Hive puts the partition of these values."""
+        path = partition_path(self._physical_names, self.partition_types, values)
+        return f"{self.metadata.location}/{path}" if path else self.metadata.location
+
+    def describe(self, key: bytes) -> str:
+        """Return a partition's key for messages: ``d=2024-01-01/h=7``."""
+        if not self.partition_types:
+            return "(the table's only partition)"
+        return partition_path(self.metadata.partition_by, self.partition_types, self.values_of(key))
+
+    @functools.cached_property
+    def _physical_names(self) -> tuple[str, ...]:
+        return tuple(column.physical for column in self.metadata.partition_columns)
+
+    def partitions(self, plan: ScanPlan | None = None, limit: int | None = None) -> Iterator[Partition]:
+        """Yield the partitions in the order of their keys, all of this version whatever happens meanwhile.
+
+        Args:
+            plan: which ones; None means all. Residual filters are applied.
+            limit: how many at most.
+
+        Raises:
+            TableNotFoundError: the table was dropped, or this version vacuumed away, before the end was
+                reached. (Then rows may have been missing.)
+        """
+        found = self._all() if plan is None else self._planned(plan)
+        left = -1 if limit is None else limit
+        for key, tag, value in found:
+            if left == 0:
+                break
+            left -= 1
+            yield Partition(self, key, tag, value)
+        self.check_kept()
+
+    def _all(self) -> Iterator[Row]:
+        return self.view.scan([(b"", None)])
+
+    def _planned(self, plan: ScanPlan) -> Iterator[Row]:
+        scans = plan.scans
+        rows = self.view.scan(
+            [(scan.start, scan.stop) for scan in scans], single=all(scan.kind == "get" for scan in scans)
+        )
+        if all(scan.residual is None for scan in scans):
+            return rows
+        return self._filtered(scans, rows)
+
+    def _filtered(self, scans: Sequence[KeyScan], rows: Iterator[Row]) -> Iterator[Row]:
+        columns = tuple(zip(self.metadata.partition_by, self.partition_types, strict=True))
+        tests: dict[str, Callable[[bytes], bool]] = {}
+        remaining = iter(scans)
+        scan = next(remaining)
+        stop, test = scan.stop, _test(scan, columns, self.metadata.descending, tests)
+        for row in rows:
+            key = row[0]
+            while stop is not None and key >= stop:
+                scan = next(remaining)
+                stop, test = scan.stop, _test(scan, columns, self.metadata.descending, tests)
+            if test is None or test(key):
+                yield row
+
+    def partition(self, values: Sequence[Value]) -> Partition | None:
+        """Return the partition of these values; None if there is none.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+            TableNotFoundError: the table was dropped, or this version vacuumed away.
+        """
+        key = self.key_of(values)
+        found = self.view.newest([key]).get(key)
+        if found is None or found.is_tombstone:
+            self.check_kept()
+            return None
+        return Partition(self, key, complement(found.ticket), found.value)
+
+    def check_kept(self) -> None:
+        """Make sure that no row of this version has been deleted.
+
+        Raises:
+            TableNotFoundError: the table was dropped, or this version vacuumed away.
+        """
+        head = read_head(self.store, self.id)
+        if head is None or head.state in ("dropped", "replaced"):
+            raise TableNotFoundError(f"table {self.label} was dropped or replaced while it was being read")
+        if head.oldest > self.version:
+            raise TableNotFoundError(
+                f"version {self.version} of table {self.label} has been vacuumed away; "
+                f"the oldest is {head.oldest}"
+            )
+
+    def begin(self, operation: str) -> Transaction:
+        """Begin a transaction on top of this version.
+
+        Args:
+            operation: for the history, such as ``append``.
+        """
+        from parquetry.metastore.transaction import Transaction
+
+        return Transaction(self, operation)
+
+    def history(self) -> Iterator[Commit]:
+        """Yield the commits that led to this version, newest first, as far back as they are kept."""
+        yield self.commit
+        prefix = COMMITS + self.id
+        for _, value in self.store.scan(prefix, prefix + number(self.version), reverse=True):
+            yield decoder(Commit).decode(value)
+
+    def refresh(self) -> TableSnapshot:
+        """Return the newest version of the same table, whatever it is called now.
+
+        Raises:
+            TableNotFoundError: the table was dropped or replaced.
+        """
+        head = read_head(self.store, self.id)
+        if head is None or head.state in ("dropped", "replaced"):
+            raise TableNotFoundError(f"table {self.label} was dropped or replaced meanwhile")
+        return load(self.store, self.id, head)
+
+    def __repr__(self) -> str:
+        return f"TableSnapshot({self.label}, version={self.version}, partitions={self.totals.partitions})"
+
+
+def _test(
+    scan: KeyScan,
+    columns: Sequence[tuple[str, ColumnType]],
+    descending: Sequence[bool],
+    tests: dict[str, Callable[[bytes], bool]],
+) -> Callable[[bytes], bool] | None:
+    if scan.residual is None:
+        return None
+    text = str(scan.residual)
+    if text not in tests:
+        tests[text] = compile_residual(scan.residual, columns, descending)
+    return tests[text]
+
+
+_cache: weakref.WeakKeyDictionary[Store, dict[tuple[bytes, int], TableMetadata]] = weakref.WeakKeyDictionary()
+_CACHED = 1024
+
+
+def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
+    """Return the metadata that a ticket wrote; the rows are immutable, so they are read once."""
+    cached = _cache.setdefault(store, {})
+    if (table, ticket) not in cached:
+        value = store.get(metadata_key(table, ticket))
+        if value is None:
+            raise TableNotFoundError("the table was dropped while it was being loaded")
+        if len(cached) >= _CACHED:
+            cached.clear()
+        cached[table, ticket] = decoder(TableMetadata).decode(value)
+    return cached[table, ticket]
+
+
+def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -> TableSnapshot:
+    """Return a version of a table; by default the newest."""
+    commit = commit or head.commit
+    metadata = load_metadata(store, table, commit.metadata)
+    return TableSnapshot(store, table, head.database, head.name, commit, metadata)
+
+
+def load_commit(store: Store, table: bytes, head: Head, version: int) -> Commit | None:
+    """Return the commit of a version; None if there never was one, or it is no longer kept."""
+    if version == head.commit.version:
+        return head.commit
+    if not head.oldest <= version < head.commit.version:
+        return None
+    value = store.get(commit_key(table, version))
+    if value is None:
+        return None
+    commit: Commit = decoder(Commit).decode(value)
+    return commit
+
+
+def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> Commit | None:
+    """Return the newest commit made at or before a time (ms since the epoch); None if all are later."""
+
+    def committed_at(version: int) -> int:
+        commit = load_commit(store, table, head, version)
+        if commit is None:
+            raise TableNotFoundError(
+                f"version {version} of table {head.database}.{head.name} was vacuumed meanwhile"
+            )
+        return commit.committed_at
+
+    versions = range(head.oldest, head.commit.version + 1)
+    place = bisect.bisect_right(versions, time, key=committed_at)
+    return load_commit(store, table, head, versions[place - 1]) if place else None

@@ -1,0 +1,151 @@
+"""Tables that are made out of sight: filled first, then given their name in one step.
+
+`CREATE TABLE … AS SELECT` and `REPLACE TABLE` need a table that others see complete or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from parquetry.errors import NamespaceNotFoundError, TableExistsError, TableNotFoundError, UnsupportedError
+from parquetry.metastore.head import Head, State, edit_head, read_head
+from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, metadata_key
+from parquetry.metastore.model import Commit, TableMetadata, Totals, encode
+from parquetry.metastore.names import Named, Names, new_token
+from parquetry.metastore.owner import now_ms
+from parquetry.metastore.recovery import delete_table
+from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.metastore.transaction import Transaction
+from parquetry.store.base import Store
+
+
+def create_staged(store: Store, metadata: TableMetadata) -> bytes:
+    """Write the rows of an empty table without a name, and return its id."""
+    _ = metadata.partition_types  # a partition column that is not among the columns fails here
+    id = os.urandom(TABLE_ID_BYTES)
+    first = Commit(
+        version=0,
+        ticket=0,
+        id=os.urandom(8).hex(),
+        committed_at=now_ms(),
+        operation="create",
+        summary={},
+        metadata=0,
+        totals=Totals(),
+        next_ticket=1,
+    )
+    store.put_many([(metadata_key(id, 0), encode(metadata))])
+    store.put_many([(head_key(id), encode(Head("staged", "", "", b"", 1, {}, (), first)))])
+    return id
+
+
+class StagedTable:
+    """A table that has no name yet.
+
+    Attributes:
+        id: of the table.
+    """
+
+    def __init__(self, store: Store, names: Names, id: bytes, database: str, name: str) -> None:
+        self.id = id
+        self._store = store
+        self._names = names
+        self._database = database
+        self._name = name
+
+    @property
+    def snapshot(self) -> TableSnapshot:
+        """Return the newest version.
+
+        Raises:
+            TableNotFoundError: the table was discarded.
+        """
+        head = read_head(self._store, self.id)
+        if head is None or head.state in ("dropped", "replaced"):
+            raise TableNotFoundError(f"the table staged as {self._database}.{self._name} was discarded")
+        return load(self._store, self.id, head)
+
+    def begin(self, operation: str) -> Transaction:
+        """Begin a transaction on top of the newest version."""
+        return self.snapshot.begin(operation)
+
+    def publish(self, replace: bool = False) -> TableSnapshot:
+        """Give the table its name.
+
+        Args:
+            replace: take the place of the table that has the name, if there is one; its rows are deleted, its
+                files left alone. There is no moment at which the name stands for no table.
+
+        Raises:
+            NamespaceNotFoundError: the database was dropped meanwhile.
+            TableExistsError: the name is taken, and `replace` is not given.
+            TableNotFoundError: the table was discarded.
+        """
+        token = new_token()
+        head = self._set_name(self._database, self._name, token, "staged", "live")
+        while True:
+            found = self._names.find(self._database, self._name) if replace else None
+            if found is not None and found.id != self.id:
+                if self._take_place_of(found, token):
+                    break
+                continue
+            try:
+                self._names.take(self._database, self._name, self.id, token)
+                break
+            except TableExistsError:
+                if not replace:
+                    self._set_name("", "", b"", "live", "staged")
+                    raise
+            except NamespaceNotFoundError:
+                self._set_name("", "", b"", "live", "staged")
+                self._names.release(self._database, self._name, self.id + token)
+                raise
+        return load(self._store, self.id, head)
+
+    def _set_name(self, database: str, name: str, token: bytes, before: State, after: State) -> Head:
+        def change(head: Head) -> Head:
+            if head.state != before:
+                raise TableNotFoundError(
+                    f"the table staged as {self._database}.{self._name} was discarded or published already"
+                )
+            return msgspec.structs.replace(head, state=after, database=database, name=name, token=token)
+
+        return edit_head(
+            self._store, self.id, change, lambda head: head.state == after and head.token == token
+        )
+
+    def _take_place_of(self, other: Named, token: bytes) -> bool:
+        successor = self.id + token
+
+        def change(head: Head) -> Head:
+            if head.state != "live" or head.token != other.token:
+                return head
+            return msgspec.structs.replace(head, state="replaced", successor=successor)
+
+        # This is the step that counts: from here on the old table's head leads to the new table.
+        head = edit_head(self._store, other.id, change, lambda head: head.successor == successor)
+        if head.successor != successor:
+            return False
+        # The old head is the only way to the new table until the row of the name has been changed; if this
+        # fails because someone else has changed it, nobody needs the old head either.
+        self._names.move(self._database, self._name, other.row, successor)
+        delete_table(self._store, other.id)
+        return True
+
+    def discard(self) -> None:
+        """Remove the table, unless it has been published."""
+
+        def change(head: Head) -> Head:
+            if head.state not in ("staged", "dropped"):
+                raise UnsupportedError(
+                    f"table {self._database}.{self._name} is published already; drop it by its name"
+                )
+            return msgspec.structs.replace(head, state="dropped") if head.state == "staged" else head
+
+        try:
+            edit_head(self._store, self.id, change, lambda head: head.state == "dropped")
+        except TableNotFoundError:
+            return
+        delete_table(self._store, self.id)

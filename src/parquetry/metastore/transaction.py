@@ -1,0 +1,236 @@
+"""What a commit is to change, collected before anything is written.
+
+A transaction looks at one version of its table (`base`) and gathers changes to partitions and metadata;
+several calls for one partition add up. `commit` hands them to `commit.Committer`, which knows how they become
+visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from parquetry.errors import PartitionExistsError, UnsupportedError
+from parquetry.metastore.model import DataFile, TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.scan.plan import ScanPlan
+from parquetry.types import Value
+
+Kind = Literal["append", "replace", "add", "drop", "move"]
+
+
+@dataclass(slots=True)
+class Change:
+    """What happens to one partition.
+
+    Attributes:
+        kind: ``append`` fits on top of whatever others do meanwhile; all other kinds need the partition as it
+            was in `base`. ``add`` and ``move`` need it to be absent, ``drop`` present.
+        files: to add, or to put in place of the present ones.
+        location: where `files` lie; None: where the partition lies in `base`, else its default location.
+        parameters: to merge in, or to put in place of the present ones; None: leave them.
+        source: key of the partition whose content moves here.
+    """
+
+    kind: Kind
+    files: list[DataFile] = field(default_factory=list)
+    location: str | None = None
+    parameters: dict[str, str] | None = None
+    source: bytes | None = None
+
+
+@dataclass(slots=True)
+class Scope:
+    """A part of the table that is replaced as a whole; None is all of it."""
+
+    plan: ScanPlan | None
+
+
+class Transaction:
+    """Changes to a table, on top of one version of it. Nothing is written before `commit`.
+
+    Args:
+        base: the version.
+        operation: for the history.
+    """
+
+    def __init__(self, base: TableSnapshot, operation: str) -> None:
+        self.base = base
+        self.operation = operation
+        self.changes: dict[bytes, Change] = {}
+        self.scopes: list[Scope] = []
+        self.metadata: TableMetadata | None = None
+        self._done = False
+
+    def append(
+        self,
+        values: Sequence[Value],
+        files: Iterable[DataFile],
+        location: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add files to a partition, which is made if it is not there. Never conflicts with others' changes.
+
+        Args:
+            values: internal values of the partition columns.
+            files: paths are relative to where the partition lies in `base` (or to its default location).
+            location: what the paths are relative to instead; where a new partition will lie.
+            parameters: merged into those of the partition.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+        """
+        key = self._key(values)
+        change = self.changes.get(key)
+        if change is None:
+            self.changes[key] = Change("append", list(files), location, _copy(parameters))
+            return
+        self._merge_only(change, location)
+        if change.kind == "drop":
+            change.kind = "replace"
+        change.files += files
+        if parameters is not None:
+            change.parameters = {**(change.parameters or {}), **parameters}
+
+    def replace(
+        self,
+        values: Sequence[Value],
+        files: Iterable[DataFile],
+        location: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
+        """Put files in place of a partition's; it is made if it is not there.
+
+        Args:
+            values: internal values of the partition columns.
+            files: as for `append`.
+            location: the partition's location from now on; None: as in `base`, else the default.
+            parameters: put in place of the partition's; None: leave them.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+        """
+        key = self._key(values)
+        before = self.changes.get(key)
+        if before is not None:
+            self._merge_only(before, None)
+        kind: Kind = "add" if before is not None and before.kind == "add" else "replace"
+        self.changes[key] = Change(kind, list(files), location, _copy(parameters))
+
+    def add(
+        self,
+        values: Sequence[Value],
+        location: str | None = None,
+        files: Iterable[DataFile] = (),
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make a partition that must not be there yet; whether it is, shows at `commit`.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+            PartitionExistsError: this transaction already gives it files.
+        """
+        key = self._key(values)
+        before = self.changes.get(key)
+        if before is not None and before.kind != "drop":
+            raise PartitionExistsError(
+                f"partition {self.base.describe(key)} of table {self.base.label} is given twice in one commit"
+            )
+        kind: Kind = "add" if before is None else "replace"
+        self.changes[key] = Change(kind, list(files), location, dict(parameters or {}))
+
+    def drop(self, values: Sequence[Value]) -> None:
+        """Take a partition out of the table; whether it is there, shows at `commit`. Files are left alone.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+        """
+        key = self._key(values)
+        before = self.changes.get(key)
+        if before is not None:
+            self._merge_only(before, None)
+            if before.kind == "add":
+                del self.changes[key]
+                return
+        self.changes[key] = Change("drop")
+
+    def rename(self, values: Sequence[Value], new_values: Sequence[Value]) -> None:
+        """Give a partition other values; its files stay where they are.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+            UnsupportedError: the same transaction changes one of the two partitions otherwise.
+        """
+        old, new = self._key(values), self._key(new_values)
+        if old == new:
+            return
+        for key in (old, new):
+            if key in self.changes:
+                raise UnsupportedError(
+                    f"partition {self.base.describe(key)} of table {self.base.label} is renamed and changed "
+                    "otherwise in one commit; make two of it"
+                )
+        self.changes[old] = Change("drop", source=old)
+        self.changes[new] = Change("move", source=old)
+
+    def replace_where(self, plan: ScanPlan | None) -> None:
+        """Drop all partitions of `base` that a plan selects, save those that this transaction gives files.
+
+        Those begin empty: an `append` to them replaces what they hold. The commit conflicts with whatever
+        others add, change or drop in the scope meanwhile.
+
+        Args:
+            plan: the scope; None: the whole table.
+
+        Raises:
+            UnsupportedError: the plan may select partitions that do not fulfil its filter.
+        """
+        if plan is not None and not plan.exact:
+            raise UnsupportedError(
+                f"partitions of table {self.base.label} cannot be replaced by a filter that does not decide "
+                "for each partition; filter on partition columns only"
+            )
+        self.scopes.append(Scope(plan))
+
+    def set_metadata(self, metadata: TableMetadata) -> None:
+        """Put metadata in place of the table's; conflicts with others who do the same."""
+        self.metadata = metadata
+
+    def commit(self, summary: Mapping[str, str] | None = None) -> TableSnapshot:
+        """Make all changes visible at once.
+
+        Args:
+            summary: free text by key, for the history.
+
+        Returns:
+            the version made; `base` if there is nothing to change.
+
+        Raises:
+            PartitionNotFoundError: a partition to drop or rename is not there.
+            PartitionExistsError: a partition to add is there.
+            CommitConflictError: others changed meanwhile what this transaction changes.
+            CommitAbortedError: another writer took this one for dead.
+            CommitUnknownError: the store does not say whether the commit took place.
+            TableNotFoundError: the table was dropped or replaced meanwhile.
+        """
+        from parquetry.metastore.commit import Committer
+
+        if self._done:
+            raise UnsupportedError("this transaction was already committed or has failed; begin another")
+        self._done = True
+        return Committer(self, dict(summary or {})).run()
+
+    def _key(self, values: Sequence[Value]) -> bytes:
+        return self.base.key_of(values)
+
+    def _merge_only(self, change: Change, location: str | None) -> None:
+        if change.source is not None or (location is not None and location != change.location):
+            raise UnsupportedError(
+                f"a partition of table {self.base.label} is renamed or given two locations, and changed "
+                "otherwise, in one commit; make two of it"
+            )
+
+
+def _copy(parameters: Mapping[str, str] | None) -> dict[str, str] | None:
+    return None if parameters is None else dict(parameters)

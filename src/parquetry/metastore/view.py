@@ -1,0 +1,86 @@
+"""Which rows of a table's partitions belong to a version.
+
+A row is tagged with the ticket of the commit that wrote it. It belongs to a version if that ticket had been
+published by then; of a partition's rows that do, the newest counts, and a tombstone says that the partition
+is gone. All of this is decided from the version's commit, in memory: a reader reads no row but the
+partitions' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from parquetry.keys import successor
+from parquetry.metastore.entries import TOMBSTONE
+from parquetry.metastore.keyspace import TICKET_BYTES, complement, partition_prefix, ticket_of
+from parquetry.metastore.model import Commit
+from parquetry.store.base import Range, Store
+
+Row = tuple[bytes, bytes, bytes]
+"""Key of a partition, tag (the complement of a ticket), value."""
+
+_AFTER_TICKETS = b"\xff" * TICKET_BYTES + b"\x00"
+
+
+class Found(NamedTuple):
+    """The newest row of a partition in a version."""
+
+    ticket: int
+    value: bytes
+
+    @property
+    def is_tombstone(self) -> bool:
+        """Return whether the row says that the partition is gone."""
+        return self.value == TOMBSTONE
+
+
+class View:
+    """The partition rows of one version of a table.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        commit: of the version.
+    """
+
+    def __init__(self, store: Store, table: bytes, commit: Commit) -> None:
+        self._store = store
+        self._prefix = partition_prefix(table)
+        self._newest = complement(commit.next_ticket - 1)
+        self._hidden = frozenset(
+            complement(ticket) for first, last in commit.invisible for ticket in range(first, last + 1)
+        )
+
+    def scan(self, ranges: Sequence[Range], *, single: bool = False) -> Iterator[Row]:
+        """Yield the newest rows of the partitions in ranges of keys, without tombstones.
+
+        Args:
+            ranges: disjoint and in order, without the table's prefix.
+            single: whether each range is that of one partition.
+        """
+        prefix = self._prefix
+        end = successor(prefix)
+        absolute = [(prefix + start, end if stop is None else prefix + stop) for start, stop in ranges]
+        return (row for row in self._rows(absolute, single) if row[2] != TOMBSTONE)
+
+    def newest(self, keys: Iterable[bytes]) -> dict[bytes, Found]:
+        """Return the newest rows of partitions, tombstones included; none for those never written."""
+        starts = [self._prefix + key for key in sorted(keys)]
+        ranges = [(start + self._newest, start + _AFTER_TICKETS) for start in starts]
+        return {key: Found(ticket_of(tag), value) for key, tag, value in self._rows(ranges, True)}
+
+    def _rows(self, ranges: Sequence[Range], single: bool) -> Iterator[Row]:
+        newest, hidden = self._newest, self._hidden
+        skip = len(self._prefix)
+        last: bytes | None = None
+        # Rows that do not belong to the version may come first; then one that does.
+        each = 1 + len(hidden) if single else None
+        for row_key, value in self._store.scan_ranges(ranges, each=each):
+            tag = row_key[-TICKET_BYTES:]
+            if tag < newest or tag in hidden:
+                continue
+            key = row_key[skip:-TICKET_BYTES]
+            if key != last:
+                last = key
+                yield key, tag, value

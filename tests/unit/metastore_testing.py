@@ -1,0 +1,173 @@
+"""Stores that fail on purpose, and small tables, for the tests of the metastore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from parquetry.errors import StoreError
+from parquetry.keys import encode_prefix, successor
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore.head import read_head
+from parquetry.metastore.keyspace import CHUNKS, JOURNAL, METADATA, partition_prefix, prefix_range, ticket_of
+from parquetry.metastore.snapshot import load
+from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.store import MemoryStore, Store
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class FaultyStore:
+    """A store whose writes, counted row by row, can be watched, interrupted, and lose their answers.
+
+    Attributes:
+        writes: number of rows written so far.
+        swaps: number of compare-and-sets so far.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.writes = 0
+        self.swaps = 0
+        self.crash_at: int | None = None
+        self.fail_at: int | None = None
+        self.before_write: Callable[[int], None] | None = None
+        self.after_get: Callable[[], None] | None = None
+        self.answer: Callable[[int, Callable[[], bool]], bool] | None = None
+        self.dead = False
+
+    def _count(self) -> None:
+        self._alive()
+        if self.before_write is not None:
+            hook, self.before_write = self.before_write, None
+            hook(self.writes)
+            if self.before_write is None:
+                self.before_write = hook
+        if self.writes == self.crash_at:
+            self.dead = True
+            raise Crash
+        self.writes += 1
+        if self.writes - 1 == self.fail_at:
+            raise StoreError("the store failed, as the test asked")
+
+    def _alive(self) -> None:
+        if self.dead:
+            raise Crash
+
+    def get(self, key: bytes) -> bytes | None:
+        self._alive()
+        value = self.store.get(key)
+        if self.after_get is not None:
+            hook, self.after_get = self.after_get, None
+            hook()
+            if self.after_get is None:
+                self.after_get = hook
+        return value
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self._alive()
+        return self.store.get_many(keys)
+
+    def scan(
+        self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        self._alive()
+        return self.store.scan(start, stop, limit=limit, reverse=reverse)
+
+    def scan_ranges(
+        self,
+        ranges: Sequence[tuple[bytes, bytes | None]],
+        *,
+        limit: int | None = None,
+        each: int | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        self._alive()
+        return self.store.scan_ranges(ranges, limit=limit)
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        for row in rows:
+            self._count()
+            self.store.put_many([row])
+
+    def delete_many(self, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            self._count()
+            self.store.delete_many([key])
+
+    def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        self._count()
+        self.swaps += 1
+        if self.answer is not None:
+            return self.answer(self.swaps - 1, lambda: self.store.compare_and_set(key, expected, value))
+        return self.store.compare_and_set(key, expected, value)
+
+    def close(self) -> None:
+        """The inner store goes on."""
+
+
+def metadata(**changes: Any) -> TableMetadata:
+    fields: dict[str, Any] = {
+        "columns": (Column("x", "long"), Column("d", "integer"), Column("s", "string")),
+        "partition_by": ("d", "s"),
+        "format": "parquet",
+        "location": "/lake/t",
+    }
+    return TableMetadata(**{**fields, **changes})
+
+
+def file(name: str, rows: int | None = 10, bytes: int = 100) -> DataFile:
+    return DataFile(name, bytes, rows)
+
+
+def new_table(store: Store | None = None) -> tuple[Metastore, TableSnapshot]:
+    """Return a metastore in memory with a table `default.t`: (1, a) with file a, (2, b) with file b."""
+    metastore = Metastore(store or MemoryStore(), "/lake")
+    table = metastore.create_table("default", "t", metadata())
+    transaction = table.begin("fill")
+    transaction.append((1, "a"), [file("a")])
+    transaction.append((2, "b"), [file("b")])
+    return metastore, transaction.commit()
+
+
+Content = dict[tuple[Any, ...], list[str]]
+
+
+def content(table: TableSnapshot) -> Content:
+    """Return the names of the files by partition, after checking the totals against them."""
+    found = list(table.partitions())
+    totals = table.totals
+    rows = [part.rows for part in found]
+    assert totals.partitions == len(found)
+    assert totals.files == sum(part.file_count for part in found) == sum(len(part.files) for part in found)
+    assert totals.bytes == sum(part.bytes for part in found)
+    assert totals.rows == (None if None in rows else sum(count or 0 for count in rows))
+    for part in found:
+        same = table.partition(part.values)
+        assert same is not None
+        assert same.files == part.files
+    return {part.values: [each.path for each in part.files] for part in found}
+
+
+def whole_day(table: TableSnapshot, day: int) -> ScanPlan:
+    """Return the plan of `d = day`."""
+    prefix = encode_prefix(table.partition_types, (day,))
+    return ScanPlan((KeyScan("range", prefix, successor(prefix), None),))
+
+
+def leftovers(store: Store, table: bytes) -> list[str]:
+    """Return what a table's rows hold that no version needs."""
+    head = read_head(store, table)
+    assert head is not None
+    known = {commit.ticket for commit in load(store, table, head).history()}
+    found = [f"pending ticket {ticket}" for ticket in head.pending]
+    found += [f"journal {key.hex()}" for key, _ in store.scan(*prefix_range(JOURNAL + table))]
+    tickets = [(key, ticket_of(key)) for key, _ in store.scan(*prefix_range(partition_prefix(table)))]
+    for tag in (CHUNKS, METADATA):
+        for key, _ in store.scan(*prefix_range(tag + table)):
+            tickets.append((key, int.from_bytes(key[9:17], "big")))
+    for key, ticket in tickets:
+        if ticket not in known:
+            found.append(f"row {key.hex()} of ticket {ticket}")
+    return found
