@@ -1,0 +1,285 @@
+"""Row keys whose bytes sort as their values do, and which can be read from the end.
+
+A key is its fields, one after another, and then a trailer: the end offset of every field in four bytes each.
+Two keys of one table differ inside a field or are equal, so the trailer never decides the order; it lets the
+n-th field be found without reading those before it, the wish of document 002 that Hive left open.
+
+A field is Hive's BinarySortable form: `00` for NULL, else `01` and the value.
+
+| type                          | bytes after the marker                                              |
+|-------------------------------|---------------------------------------------------------------------|
+| boolean                       | `01` false, `02` true                                               |
+| tinyint, smallint, int, bigint| 1, 2, 4, 8 bytes, big-endian, sign bit flipped                      |
+| date, timestamp(_ntz)         | as int, as bigint                                                   |
+| float, double                 | IEEE bits, made to sort; one zero and one NaN, which sorts last     |
+| string, varchar, char, binary | `00` as `01 01`, `01` as `01 02`, the rest as it is; ends with `00` |
+| decimal                       | sign, exponent, digits as text; ends with `00`                      |
+
+A descending field has all its bytes inverted, so NULL comes last. No field's bytes begin another's. What
+precedes a key (the table) or follows it (a version) is the metastore's affair.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from parquetry.errors import ValueTypeError
+from parquetry.types import HELD_BITS, ColumnType, Value
+
+TRAILER_WIDTH = 4
+"""Bytes of one entry of the trailer."""
+
+NULL_FIELD = b"\x00"
+VALUE_MARKER = b"\x01"
+INVERT = bytes(range(255, -1, -1))
+"""A table for `bytes.translate` that turns a field round, to descending and back."""
+
+_INTEGER_WIDTH = {name: bits // 8 for name, bits in HELD_BITS.items()}
+_FIXED_WIDTH = {"boolean": 2, "float": 5, "double": 9} | {
+    name: width + 1 for name, width in _INTEGER_WIDTH.items()
+}
+
+
+def encode_value(type: ColumnType, value: Value, descending: bool = False) -> bytes:
+    """Encode one field.
+
+    Raises:
+        ValueTypeError: the value does not fit the type, or the type has no place in a key.
+
+    >>> encode_value(ColumnType('int'), 10).hex(' ')
+    '01 80 00 00 0a'
+    """
+    if value is None:
+        data = NULL_FIELD
+    else:
+        try:
+            data = VALUE_MARKER + _ENCODERS[type.name](type, value)
+        except KeyError:
+            raise ValueTypeError(f"type {type}: a column of this type cannot be part of a key") from None
+        except (TypeError, AttributeError, OverflowError, struct.error):
+            raise ValueTypeError(f"value {value!r} does not fit type {type}, so it has no key") from None
+    return data.translate(INVERT) if descending else data
+
+
+def decode_value(
+    type: ColumnType, data: bytes, offset: int = 0, descending: bool = False
+) -> tuple[Value, int]:
+    """Decode the field that begins at an offset; return its value and the offset after it."""
+    if descending:
+        data, start = data[offset:].translate(INVERT), 0
+    else:
+        start = offset
+    if data[start] == 0:
+        return None, offset + 1
+    value, end = _DECODERS[type.name](type, data, start + 1)
+    return value, offset + end - start
+
+
+def fixed_width(type: ColumnType) -> int | None:
+    """Give the length in bytes of every field of a type but NULL, or None where the length varies."""
+    return _FIXED_WIDTH.get(type.name)
+
+
+def encode_key(
+    types: Sequence[ColumnType], values: Sequence[Value], descending: Sequence[bool] = ()
+) -> bytes:
+    """Encode a whole key: the fields and the trailer.
+
+    >>> key = encode_key((ColumnType('int'), ColumnType('string')), (10, 'a'))
+    >>> key.hex(' '), field(key, 1, 2)
+    ('01 80 00 00 0a 01 61 00 00 00 00 05 00 00 00 08', b'\\x01a\\x00')
+    """
+    if len(values) != len(types):
+        raise ValueTypeError(f"{len(values)} values {tuple(values)!r} are no key of {len(types)} columns")
+    fields = _fields(types, values, descending)
+    ends = []
+    end = 0
+    for encoded in fields:
+        end += len(encoded)
+        ends.append(end)
+    return b"".join(fields) + trailer(ends)
+
+
+def encode_prefix(
+    types: Sequence[ColumnType], values: Sequence[Value], descending: Sequence[bool] = ()
+) -> bytes:
+    """Encode the leading fields of a key, with no trailer."""
+    return b"".join(_fields(types, values, descending))
+
+
+def trailer(ends: Sequence[int]) -> bytes:
+    """Encode the trailer from the end offsets of the fields."""
+    return struct.pack(f">{len(ends)}I", *ends)
+
+
+def field(key: bytes, n: int, count: int) -> bytes:
+    """Cut the n-th of `count` fields, from 0, out of a whole key; the others are not looked at."""
+    entry = len(key) - TRAILER_WIDTH * (count - n)
+    start = int.from_bytes(key[entry - TRAILER_WIDTH : entry], "big") if n else 0
+    return key[start : int.from_bytes(key[entry : entry + TRAILER_WIDTH], "big")]
+
+
+def decode_key(types: Sequence[ColumnType], key: bytes, descending: Sequence[bool] = ()) -> tuple[Value, ...]:
+    """Decode all values of a key, from its beginning; the trailer is not needed."""
+    values = []
+    offset = 0
+    for position, type in enumerate(types):
+        value, offset = decode_value(type, key, offset, bool(descending) and descending[position])
+        values.append(value)
+    return tuple(values)
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """Give the smallest bytes greater than every string that begins with `prefix`; None if there are none.
+
+    The last byte grows by one, and a byte that is full is carried over, which Hive forgot: its `p = 255`
+    scanned nothing.
+
+    >>> successor(b'\\x01\\xff'), successor(b'\\xff')
+    (b'\\x02', None)
+    """
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes((stripped[-1] + 1,)) if stripped else None
+
+
+def _fields(types: Sequence[ColumnType], values: Sequence[Value], descending: Sequence[bool]) -> list[bytes]:
+    if not descending:
+        return [encode_value(type, value) for type, value in zip(types, values, strict=False)]
+    return [
+        encode_value(type, value, down) for type, value, down in zip(types, values, descending, strict=False)
+    ]
+
+
+def _encode_integer(type: ColumnType, value: Any) -> bytes:
+    width = _INTEGER_WIDTH[type.name]
+    encoded: bytes = (value + (1 << (8 * width - 1))).to_bytes(width, "big")
+    return encoded
+
+
+def _decode_integer(type: ColumnType, data: bytes, offset: int) -> tuple[Value, int]:
+    width = _INTEGER_WIDTH[type.name]
+    end = offset + width
+    return int.from_bytes(data[offset:end], "big") - (1 << (8 * width - 1)), end
+
+
+def _encode_float(type: ColumnType, value: Any) -> bytes:
+    wide = type.name == "double"
+    # Adding 0.0 turns -0.0 into 0.0; there are many NaNs, and this is the one.
+    number = math.nan if value != value else value + 0.0
+    bits = int.from_bytes(struct.pack(">d" if wide else ">f", number), "big")
+    size = 64 if wide else 32
+    sign = 1 << (size - 1)
+    if number != number:
+        bits = (0x7FF8 << 48) if wide else (0x7FC0 << 16)
+    return (bits ^ ((1 << size) - 1) if bits & sign else bits | sign).to_bytes(size // 8, "big")
+
+
+def _decode_float(type: ColumnType, data: bytes, offset: int) -> tuple[Value, int]:
+    wide = type.name == "double"
+    size = 64 if wide else 32
+    end = offset + size // 8
+    bits = int.from_bytes(data[offset:end], "big")
+    sign = 1 << (size - 1)
+    bits = bits ^ sign if bits & sign else bits ^ ((1 << size) - 1)
+    number: float = struct.unpack(">d" if wide else ">f", bits.to_bytes(size // 8, "big"))[0]
+    return number, end
+
+
+def escape(data: bytes) -> bytes:
+    """Write bytes so that `00` can end them: `00` as `01 01`, `01` as `01 02`."""
+    return data.replace(b"\x01", b"\x01\x02").replace(b"\x00", b"\x01\x01")
+
+
+def unescape(data: bytes) -> bytes:
+    """Undo `escape`."""
+    if b"\x01" not in data:
+        return data
+    # A pair 01 01 or 01 02 begins at the first 01 and no sooner, so one pass from the left is enough.
+    parts: list[bytes] = []
+    position = 0
+    while (found := data.find(b"\x01", position)) >= 0:
+        parts += (data[position:found], bytes((data[found + 1] - 1,)))
+        position = found + 2
+    return b"".join(parts) + data[position:]
+
+
+def _encode_text(type: ColumnType, value: Any) -> bytes:
+    padded = value.ljust(type.length) if type.name == "char" else value
+    return escape(padded.encode("utf-8", "surrogatepass")) + b"\x00"
+
+
+def _decode_text(_type: ColumnType, data: bytes, offset: int) -> tuple[Value, int]:
+    end = data.index(b"\x00", offset)
+    return unescape(data[offset:end]).decode("utf-8", "surrogatepass"), end + 1
+
+
+def _encode_binary(_type: ColumnType, value: Any) -> bytes:
+    return escape(bytes(memoryview(value))) + b"\x00"
+
+
+def _decode_binary(_type: ColumnType, data: bytes, offset: int) -> tuple[Value, int]:
+    end = data.index(b"\x00", offset)
+    return unescape(data[offset:end]), end + 1
+
+
+def _encode_boolean(_type: ColumnType, value: Any) -> bytes:
+    if not isinstance(value, bool):
+        raise TypeError
+    return b"\x02" if value else b"\x01"
+
+
+def _decode_boolean(_type: ColumnType, data: bytes, offset: int) -> tuple[Value, int]:
+    return data[offset] == 2, offset + 1
+
+
+def _encode_decimal(_type: ColumnType, value: Any) -> bytes:
+    sign, digits, _ = value.as_tuple()
+    figures = bytes(48 + digit for digit in digits).strip(b"0")
+    if not figures:
+        return b"\x01" + (0x7FFFFFFF).to_bytes(4, "big") + b"0\x00"
+    exponent: int = value.adjusted() + 1  # digits before the point
+    if not sign:
+        return b"\x02" + (0x80000000 + exponent).to_bytes(4, "big") + figures + b"\x00"
+    return b"\x00" + (0x80000000 - exponent).to_bytes(4, "big") + (figures + b"\x00").translate(INVERT)
+
+
+def _decode_decimal(type: ColumnType, data: bytes, offset: int) -> tuple[Value, int]:
+    sign = data[offset]
+    exponent = int.from_bytes(data[offset + 1 : offset + 5], "big") - 0x80000000
+    end = data.index(b"\xff" if sign == 0 else b"\x00", offset + 5)
+    figures = data[offset + 5 : end]
+    if sign == 0:
+        figures, exponent = figures.translate(INVERT), -exponent
+    number = 0 if sign == 1 else int(figures) * (1 if sign else -1)
+    # scaleb and quantize round to the context's 28 digits, and a decimal may have 38: build it from digits.
+    shift = exponent - len(figures) + type.scale if number else 0
+    scaled = number * 10**shift if shift >= 0 else number
+    return _decimal(scaled, type.scale if shift >= 0 else type.scale - shift), end + 1
+
+
+def _decimal(unscaled: int, scale: int) -> Decimal:
+    return Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
+
+
+_ENCODERS: dict[str, Callable[[ColumnType, Any], bytes]] = {
+    "boolean": _encode_boolean,
+    "float": _encode_float,
+    "double": _encode_float,
+    "decimal": _encode_decimal,
+    "binary": _encode_binary,
+    **dict.fromkeys(("string", "varchar", "char"), _encode_text),
+    **dict.fromkeys(_INTEGER_WIDTH, _encode_integer),
+}
+_DECODERS: dict[str, Callable[[ColumnType, bytes, int], tuple[Value, int]]] = {
+    "boolean": _decode_boolean,
+    "float": _decode_float,
+    "double": _decode_float,
+    "decimal": _decode_decimal,
+    "binary": _decode_binary,
+    **dict.fromkeys(("string", "varchar", "char"), _decode_text),
+    **dict.fromkeys(_INTEGER_WIDTH, _decode_integer),
+}

@@ -1,0 +1,297 @@
+"""What a query asks for: immutable nodes of a condition, with SQL's three truth values.
+
+A node is a value: hashable, comparable, and readable, as `str(node)` is SQL that `parse_filter` reads back.
+Nothing is computed here: `bind` fits literals to columns, `normalise` rewrites, `evaluate` and `match` judge.
+
+Every condition is TRUE, FALSE or NULL for a row; a row is wanted only where it is TRUE.
+
+| a     | b     | a AND b | a OR b | NOT a |
+|-------|-------|---------|--------|-------|
+| TRUE  | NULL  | NULL    | TRUE   | FALSE |
+| FALSE | NULL  | FALSE   | NULL   | TRUE  |
+| NULL  | NULL  | NULL    | NULL   | NULL  |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_literal
+
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "<=>")
+"""The comparisons; `<=>` is `=` that takes NULL for a value like any other."""
+
+FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
+"""The operator that says the same with its sides exchanged."""
+
+RESERVED = frozenset(("and", "or", "not", "in", "like", "escape", "between", "is", "null", "true", "false"))
+"""Words that name a column only within backticks."""
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A boolean column standing alone."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return name_text(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A column compared with a literal.
+
+    Attributes:
+        op: one of `OPERATORS`.
+        column: the column, on the left.
+        value: the literal, as `types` holds it; None is NULL.
+        type: the literal's type; the column's own once bound.
+    """
+
+    op: str
+    column: str
+    value: Value
+    type: ColumnType
+
+    def __str__(self) -> str:
+        return f"{name_text(self.column)} {self.op} {sql_literal(self.type, self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """A column equal to one of several literals.
+
+    Attributes:
+        column: the column.
+        values: the literals but NULL; put in order and made unique on construction.
+        type: their type; the column's own once bound.
+        has_null: whether NULL was among them, so that no match means NULL and not FALSE.
+    """
+
+    column: str
+    values: tuple[Value, ...]
+    type: ColumnType
+    has_null: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.values) > 1:
+            # 0.0 and -0.0, 1.5 and 1.50 are one value; any of the equals may stay.
+            unique = {order_key(value): value for value in self.values}
+            object.__setattr__(self, "values", tuple(unique[key] for key in sorted(unique)))
+
+    def __str__(self) -> str:
+        return f"{name_text(self.column)} IN {self.list_text()}"
+
+    def list_text(self) -> str:
+        """Write the literals in their parentheses."""
+        texts = [sql_literal(self.type, value) for value in self.values]
+        return f"({', '.join([*texts, 'NULL'] if self.has_null else texts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class TupleIn:
+    """Several columns equal, taken together, to one of several rows of literals, any of which may be NULL."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    types: tuple[ColumnType, ...]
+
+    def __str__(self) -> str:
+        return f"{self.columns_text()} IN {self.list_text()}"
+
+    def columns_text(self) -> str:
+        """Write the columns in their parentheses."""
+        return f"({', '.join(map(name_text, self.columns))})"
+
+    def list_text(self) -> str:
+        """Write the rows in their parentheses."""
+        rows = (
+            ", ".join(sql_literal(type, value) for type, value in zip(self.types, row, strict=True))
+            for row in self.rows
+        )
+        return f"({', '.join(f'({row})' for row in rows)})"
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """A column that is NULL; never NULL itself."""
+
+    column: str
+
+    def __str__(self) -> str:
+        return f"{name_text(self.column)} IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """A column's text matched whole against a pattern, `%` for any characters and `_` for one.
+
+    What starts with, ends with or contains a text is this with the text escaped (`like.starts_with` …).
+
+    Attributes:
+        column: the column; one that is not text is matched by the text a path would hold.
+        pattern: the pattern.
+        escape: the character that makes the next one stand for itself; empty for none.
+        type: the column's type.
+    """
+
+    column: str
+    pattern: str
+    escape: str = "\\"
+    type: ColumnType = field(default=STRING)
+
+    def __str__(self) -> str:
+        return f"{name_text(self.column)} LIKE {self.pattern_text()}"
+
+    def pattern_text(self) -> str:
+        """Write the pattern, and the escape where it is not the usual one."""
+        text = sql_literal(STRING, self.pattern)
+        return text if self.escape == "\\" else f"{text} ESCAPE {sql_literal(STRING, self.escape)}"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of the children."""
+
+    children: tuple[Predicate, ...]
+
+    def __str__(self) -> str:
+        texts = (f"({child})" if isinstance(child, Or) else str(child) for child in self.children)
+        return " AND ".join(texts) or "TRUE"
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one of the children."""
+
+    children: tuple[Predicate, ...]
+
+    def __str__(self) -> str:
+        texts = (f"({child})" if isinstance(child, And) else str(child) for child in self.children)
+        return " OR ".join(texts) or "FALSE"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The contrary of the child; NULL where it is NULL."""
+
+    child: Predicate
+
+    def __str__(self) -> str:
+        match self.child:
+            case IsNull(column):
+                return f"{name_text(column)} IS NOT NULL"
+            case In() as within:
+                return f"{name_text(within.column)} NOT IN {within.list_text()}"
+            case TupleIn() as within:
+                return f"{within.columns_text()} NOT IN {within.list_text()}"
+            case Like() as like:
+                return f"{name_text(like.column)} NOT LIKE {like.pattern_text()}"
+        return f"NOT ({self.child})"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """TRUE, FALSE or, as None, NULL for every row."""
+
+    value: bool | None
+
+    def __str__(self) -> str:
+        return "NULL" if self.value is None else str(self.value).upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A condition that is not understood, so that any row may satisfy it.
+
+    Attributes:
+        text: how to show it.
+        columns: the columns it is about.
+        reason: why it is not understood, as the pruning report says it: `function on the column`.
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Predicate: TypeAlias = Column | Compare | In | TupleIn | IsNull | Like | And | Or | Not | Constant | Opaque
+
+TRUE = Constant(True)
+FALSE = Constant(False)
+NULL = Constant(None)
+
+
+def columns(node: Predicate) -> set[str]:
+    """Name the columns a condition is about.
+
+    >>> sorted(columns(And((IsNull('a'), Like('b', 'x%')))))
+    ['a', 'b']
+    """
+    match node:
+        case And(children) | Or(children):
+            return set().union(*(columns(child) for child in children))
+        case Not(child):
+            return columns(child)
+        case TupleIn(columns=names) | Opaque(columns=names):
+            return set(names)
+        case Column(name):
+            return {name}
+        case Constant():
+            return set()
+    return {node.column}
+
+
+def opaque_parts(node: Predicate) -> tuple[Opaque, ...]:
+    """List the parts that are not understood, for the report's *why not more*."""
+    match node:
+        case Opaque():
+            return (node,)
+        case And(children) | Or(children):
+            return tuple(part for child in children for part in opaque_parts(child))
+        case Not(child):
+            return opaque_parts(child)
+    return ()
+
+
+def all_of(nodes: Iterable[Predicate]) -> Predicate:
+    """Join conditions with AND; none is TRUE, one is itself."""
+    children = tuple(nodes)
+    return children[0] if len(children) == 1 else And(children) if children else TRUE
+
+
+def any_of(nodes: Iterable[Predicate]) -> Predicate:
+    """Join conditions with OR; none is FALSE, one is itself."""
+    children = tuple(nodes)
+    return children[0] if len(children) == 1 else Or(children) if children else FALSE
+
+
+def equal(column: str, value: Value, type: ColumnType) -> Compare:
+    """Say that a column equals a literal."""
+    return Compare("=", column, value, type)
+
+
+def truth_of(name: str) -> Compare:
+    """Say of a boolean column that it is true."""
+    return Compare("=", name, True, BOOLEAN)
+
+
+def name_text(name: str) -> str:
+    """Write a column's name, in backticks where SQL needs them.
+
+    >>> name_text('day'), name_text('my day'), name_text('in')
+    ('day', '`my day`', '`in`')
+    """
+    if _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED:
+        return name
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"

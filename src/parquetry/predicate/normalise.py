@@ -1,0 +1,173 @@
+"""Rewrite a condition into a form that plans are made from, without changing what it says for any row.
+
+NOT is pushed down to the leaves, AND and OR are flattened, constants are folded, equalities of one column
+under an OR become one IN. Three truth values are kept throughout: `NOT (x IN (1, NULL))` is never TRUE, so it
+becomes `x != 1 AND NULL`. Left under a NOT are only leaves whose contrary has no operator of its own: IS
+NULL, IN, tuple IN, LIKE and what is not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from parquetry.predicate.nodes import (
+    FALSE,
+    NULL,
+    TRUE,
+    And,
+    Column,
+    Compare,
+    Constant,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    TupleIn,
+    truth_of,
+)
+from parquetry.types import ColumnType, Value
+
+_CONTRARY = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def normalise(node: Predicate) -> Predicate:
+    """Rewrite a bound condition; for every row it stays as true, as false and as unknown as it was.
+
+    >>> a = Compare('<', 'a', 5, ColumnType('int'))
+    >>> str(normalise(Not(And((a, Not(IsNull('b')))))))
+    'a >= 5 OR b IS NULL'
+    """
+    return _positive(node)
+
+
+def conjuncts(node: Predicate) -> tuple[Predicate, ...]:
+    """Split a condition at its topmost ANDs."""
+    return node.children if isinstance(node, And) else (node,)
+
+
+def _positive(node: Predicate) -> Predicate:
+    match node:
+        case And(children):
+            return conjoin(_positive(child) for child in children)
+        case Or(children):
+            return disjoin(_positive(child) for child in children)
+        case Not(child):
+            return _negative(child)
+        case Compare(op, column, None):
+            return IsNull(column) if op == "<=>" else NULL
+        case In():
+            return _membership(node)
+        case TupleIn():
+            return _tuple_membership(node)
+        case Column(name):
+            return truth_of(name)
+        case Compare() | IsNull() | Like() | Constant() | Opaque():
+            return node
+    assert_never(node)
+
+
+def _negative(node: Predicate) -> Predicate:
+    match node:
+        case And(children):
+            return disjoin(_negative(child) for child in children)
+        case Or(children):
+            return conjoin(_negative(child) for child in children)
+        case Not(child):
+            return _positive(child)
+        case Constant(truth):
+            return NULL if truth is None else Constant(not truth)
+        case Compare(op, column, None):
+            return Not(IsNull(column)) if op == "<=>" else NULL
+        case Compare("<=>", column, value, type):
+            return disjoin((IsNull(column), Compare("!=", column, value, type)))
+        case Compare(op, column, value, type):
+            return Compare(_CONTRARY[op], column, value, type)
+        case Column(name):
+            return _negative(truth_of(name))
+        case In(column, values, type, True) if values:
+            return conjoin((_negative(In(column, values, type)), NULL))
+        case In() | TupleIn():
+            simpler = _positive(node)
+            return Not(node) if simpler == node else _negative(simpler)
+        case IsNull() | Like() | Opaque():
+            return Not(node)
+    assert_never(node)
+
+
+def _membership(node: In) -> Predicate:
+    if not node.values:
+        return NULL if node.has_null else FALSE
+    if len(node.values) == 1 and not node.has_null:
+        return Compare("=", node.column, node.values[0], node.type)
+    return node
+
+
+def _tuple_membership(node: TupleIn) -> Predicate:
+    if not node.rows:
+        return FALSE
+    if len(node.columns) == 1:
+        values = tuple(value for (value,) in node.rows if value is not None)
+        return _membership(In(node.columns[0], values, node.types[0], len(values) < len(node.rows)))
+    return node
+
+
+def conjoin(children: Iterable[Predicate]) -> Predicate:
+    """Join normalised conditions with AND, flattened and folded."""
+    flat: dict[Predicate, None] = {}
+    for child in children:
+        for part in child.children if isinstance(child, And) else (child,):
+            if part == FALSE:
+                return FALSE
+            if part != TRUE:
+                flat[part] = None
+    if len(flat) <= 1:
+        return next(iter(flat), TRUE)
+    return And(tuple(flat))
+
+
+def disjoin(children: Iterable[Predicate]) -> Predicate:
+    """Join normalised conditions with OR, flattened and folded, the equalities of one column as one IN."""
+    flat: dict[Predicate, None] = {}
+    for child in children:
+        for part in child.children if isinstance(child, Or) else (child,):
+            if part == TRUE:
+                return TRUE
+            if part != FALSE:
+                flat[part] = None
+    if len(flat) <= 1:
+        return next(iter(flat), FALSE)
+    parts = _equalities_as_in(flat)
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _equalities_as_in(parts: Iterable[Predicate]) -> list[Predicate]:
+    groups: dict[tuple[str, ColumnType], list[Compare | In]] = {}
+    result: list[Predicate | tuple[str, ColumnType]] = []
+    for part in parts:
+        if isinstance(part, In) or (isinstance(part, Compare) and part.op == "="):
+            key = (part.column, part.type)
+            if key not in groups:
+                result.append(key)
+            groups.setdefault(key, []).append(part)
+        else:
+            result.append(part)
+    return [_united(groups[part]) if isinstance(part, tuple) else part for part in result]
+
+
+def _united(group: list[Compare | In]) -> Predicate:
+    first = group[0]
+    if len(group) == 1:
+        return first
+    values: list[Value] = []
+    has_null = False
+    for part in group:
+        if isinstance(part, In):
+            values += part.values
+            has_null = has_null or part.has_null
+        else:
+            values.append(part.value)
+    return _membership(In(first.column, tuple(values), first.type, has_null))

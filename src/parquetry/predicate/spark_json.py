@@ -1,0 +1,208 @@
+"""Conditions as the bridge sends them: Spark's V2 predicates as a JSON tree.
+
+    {"fn": "AND", "args": [{"fn": "=", "args": [{"col": ["a"]}, {"lit": "10", "type": "int"}]}, …]}
+
+A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Whatever
+is not known here becomes `Opaque` with the reason that the pruning report shows; nothing raises, since Spark
+evaluates every condition again where it has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from parquetry.errors import ParquetryError
+from parquetry.predicate import bind, like
+from parquetry.predicate.nodes import (
+    FALSE,
+    FLIPPED,
+    NULL,
+    TRUE,
+    And,
+    Constant,
+    IsNull,
+    Like,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    name_text,
+    truth_of,
+)
+from parquetry.types import STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
+
+_COMPARISONS = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
+_TEXT_TESTS = {"STARTS_WITH": like.starts_with, "ENDS_WITH": like.ends_with, "CONTAINS": like.contains}
+_HELD_AS_INTEGER = ("date", "timestamp", "timestamp_ntz")
+
+
+def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
+    """Read a condition, bound to the columns.
+
+    Args:
+        tree: the parsed JSON of one predicate.
+        columns: the table's columns by name; names in the tree may be written in any case.
+
+    Returns:
+        the condition, with `Opaque` in place of what is not understood.
+
+    >>> tree = {'fn': '>', 'args': [{'lit': '10', 'type': 'int'}, {'col': ['A']}]}
+    >>> str(from_json(tree, {'a': ColumnType('int')}))
+    'a < 10'
+    """
+    try:
+        return _node(tree, columns)
+    except _NotUnderstoodError as unknown:
+        reason = unknown.reason
+    except (ParquetryError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        reason = f"literal not understood: {error}"
+    return Opaque(_text(tree), tuple(dict.fromkeys(_names(tree))), reason)
+
+
+class _NotUnderstoodError(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
+    if "col" in tree:
+        name, type = _column(tree, columns)
+        if type.name != "boolean":
+            raise _NotUnderstoodError("a column that is no condition")
+        return truth_of(name)
+    if "lit" in tree:
+        value, type = _literal(tree)
+        if value is not None and not isinstance(value, bool):
+            raise _NotUnderstoodError("a literal that is no condition")
+        return Constant(value)
+    function = str(tree["fn"]).upper()
+    arguments = tree.get("args", ())
+    match function:
+        case "AND":
+            # Each side may be understood without the other.
+            return And(tuple(from_json(argument, columns) for argument in arguments))
+        case "OR":
+            return Or(tuple(from_json(argument, columns) for argument in arguments))
+        case "NOT":
+            return Not(from_json(arguments[0], columns))
+        case "ALWAYS_TRUE":
+            return TRUE
+        case "ALWAYS_FALSE":
+            return FALSE
+        case "BOOLEAN_EXPRESSION":
+            return from_json(arguments[0], columns)
+        case "IS_NULL" | "IS_NOT_NULL":
+            null = IsNull(_column(arguments[0], columns)[0])
+            return null if function == "IS_NULL" else Not(null)
+        case "IN":
+            return _in(arguments, columns)
+    if function in _COMPARISONS:
+        return _comparison(_COMPARISONS[function], arguments, columns)
+    if function in _TEXT_TESTS:
+        return _text_test(function, arguments, columns)
+    raise _NotUnderstoodError(f"function {function}")
+
+
+def _comparison(op: str, arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
+    left, right = arguments
+    if "lit" in left and "lit" not in right:
+        left, right, op = right, left, FLIPPED[op]
+    if "col" in left and "col" in right:
+        raise _NotUnderstoodError("comparison of two columns")
+    if "lit" not in right:
+        raise _NotUnderstoodError("function on the column")
+    name, type = _column(left, columns)
+    value, literal = _literal(right)
+    return bind.comparison(op, name, type, value, literal)
+
+
+def _in(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
+    name, type = _column(arguments[0], columns)
+    if any("lit" not in argument for argument in arguments[1:]):
+        raise _NotUnderstoodError("IN over something else than literals")
+    literals = [_literal(argument) for argument in arguments[1:]]
+    values = [value for value, _ in literals if value is not None]
+    kinds = {literal for value, literal in literals if value is not None}
+    if len(kinds) > 1:
+        raise _NotUnderstoodError("IN over literals of several types")
+    literal = next(iter(kinds), type)
+    return bind.membership(name, type, values, literal, len(values) < len(literals))
+
+
+def _text_test(function: str, arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
+    name, type = _column(arguments[0], columns)
+    if "lit" not in arguments[1]:
+        raise _NotUnderstoodError("comparison of two columns")
+    text, _ = _literal(arguments[1])
+    if text is None:
+        return NULL
+    if not type.textual or not isinstance(text, str):
+        raise _NotUnderstoodError(f"{function} on a column that is not text")
+    found = _TEXT_TESTS[function](name, text)
+    return Like(found.column, found.pattern, found.escape, type)
+
+
+def _column(tree: Any, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnType]:
+    if "col" not in tree:
+        raise _NotUnderstoodError("function on the column" if "fn" in tree else "a literal alone")
+    path = tree["col"]
+    if len(path) != 1:
+        raise _NotUnderstoodError("nested field")
+    try:
+        name, type = bind.resolve(path[0], columns)
+    except ParquetryError:
+        raise _NotUnderstoodError("unknown column") from None
+    return name, type
+
+
+def _literal(tree: Any) -> tuple[Value, ColumnType]:
+    text = tree["lit"]
+    type = parse_type(tree.get("type", "string"))
+    if text is None:
+        return None, type
+    if not type.primitive:
+        raise _NotUnderstoodError(f"literal of type {type}")
+    text = str(text)
+    if type.name in _HELD_AS_INTEGER:
+        return int(text), type
+    if type.name == "binary":
+        return bytes.fromhex(text), type
+    if type.name == "decimal":
+        return Decimal(text), type
+    if type.textual:
+        return text, STRING
+    return value_from_text(type, text.lower() if type.name == "boolean" else text), type
+
+
+def _names(tree: Any) -> list[str]:
+    if not isinstance(tree, Mapping):
+        return []
+    if isinstance(tree.get("col"), list) and tree["col"]:
+        return [str(tree["col"][0])]
+    arguments = tree.get("args")
+    return (
+        [name for argument in arguments for name in _names(argument)] if isinstance(arguments, list) else []
+    )
+
+
+def _text(tree: Any) -> str:
+    """Write a tree for people, whatever it holds."""
+    if not isinstance(tree, Mapping):
+        return str(tree)
+    if isinstance(tree.get("col"), list):
+        return ".".join(name_text(str(part)) for part in tree["col"]) or "?"
+    if "lit" in tree:
+        try:
+            value, type = _literal(tree)
+            return sql_literal(type, value)
+        except (_NotUnderstoodError, ParquetryError, ValueError, TypeError, ArithmeticError):
+            return str(tree["lit"])
+    function = str(tree.get("fn", "?"))
+    arguments = tree.get("args")
+    texts = [_text(argument) for argument in arguments] if isinstance(arguments, list) else []
+    if len(texts) == 2 and not function.isidentifier():
+        return f"{texts[0]} {function} {texts[1]}"
+    return f"{function}({', '.join(texts)})"

@@ -1,0 +1,88 @@
+"""Cut a filter's text into tokens: sqlglot's tokenizer for Spark with places and quotes as a filter needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parquetry.errors import FilterError
+from parquetry.predicate.nodes import RESERVED
+
+_NAME = re.compile(r"\w+")
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*`|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token.
+
+    Attributes:
+        kind: sqlglot's name of its type, or `END`.
+        text: the token; of a text, what it says, without quotes.
+        start: where it begins, in characters.
+    """
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def quoted(self) -> bool:
+        """Whether it is a text in quotes."""
+        return self.kind in ("STRING", "RAW_STRING")
+
+    @property
+    def word(self) -> str:
+        """The token in lower case if it may be a keyword or a sign, else nothing."""
+        return "" if self.kind == "IDENTIFIER" or self.kind.endswith("STRING") else self.text.lower()
+
+
+def tokenise(text: str) -> list[Token]:
+    """Cut a text into tokens, with an `END` as the last; doubled quotes are put together, suffixes dropped.
+
+    Raises:
+        FilterError: a quote or a comment is not closed.
+    """
+    # Imported here, as it takes longer than the rest of the library together and most scans parse nothing.
+    from sqlglot.dialects.spark import Spark
+    from sqlglot.errors import TokenError
+
+    try:
+        found: Sequence[Any] = Spark().tokenize(text)
+    except TokenError:
+        rest = _QUOTED.sub(lambda match: " " * len(match[0]), text)
+        place = min((at for at in map(rest.find, ("'", '"', "`", "/*")) if at >= 0), default=len(text))
+        raise FilterError("the filter ends within a text: close the quote", text, place) from None
+    tokens: list[Token] = []
+    end = -1
+    for item in found:
+        kind = item.token_type.name
+        previous = tokens[-1] if tokens else None
+        if previous is not None and item.start <= end:
+            continue  # sqlglot gives the suffix of `5L` as two more tokens at the number's place
+        if kind == "STRING" and previous and previous.kind == "STRING" and item.start == end + 1:
+            # 'it''s' is one text, and so it is for Spark from version 4 on.
+            quote = text[previous.start]
+            if text[item.start] == quote:
+                tokens[-1] = Token("STRING", previous.text + quote + item.text, previous.start)
+                end = item.end
+                continue
+        if kind == "NUMBER" and previous and previous.kind == "DOT" and item.start == end + 1:
+            tokens[-1] = Token("NUMBER", "." + item.text, previous.start)
+        else:
+            tokens.append(Token(kind, item.text, item.start))
+        end = item.end
+    return [*tokens, Token("END", "", len(text.rstrip()))]
+
+
+def is_name(token: Token) -> bool:
+    """Whether a token can be a column's name."""
+    if token.kind == "IDENTIFIER":
+        return True
+    return (
+        token.kind not in ("STRING", "RAW_STRING", "NUMBER", "HEX_STRING", "NATIONAL_STRING", "END")
+        and _NAME.fullmatch(token.text) is not None
+        and token.word not in RESERVED
+    )

@@ -1,0 +1,426 @@
+"""Column types, and a value's forms: in memory, in a path, in SQL, in Python.
+
+A value in memory (`Value`) is what Spark's InternalRow holds: None, bool, int, float, Decimal, str or bytes;
+a date is days since 1970-01-01, a timestamp microseconds since the epoch. So any year fits, and statistics,
+keys and filters compare plain Python values. How values become sortable bytes is in `keys`; how they are
+escaped in a path is in `layout`.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import math
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from typing import Any, TypeAlias
+
+from parquetry import temporal
+from parquetry.errors import ValueTypeError
+
+Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
+
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+"""Width of each integer type, in bits."""
+HELD_BITS = INTEGER_BITS | {"date": 32, "timestamp": 64, "timestamp_ntz": 64}
+"""Width of each type of which the values are Python's int, in bits."""
+
+_ALIASES = {
+    "boolean": "boolean", "bool": "boolean",
+    "tinyint": "tinyint", "byte": "tinyint",
+    "smallint": "smallint", "short": "smallint",
+    "int": "int", "integer": "int",
+    "bigint": "bigint", "long": "bigint",
+    "float": "float", "real": "float",
+    "double": "double", "double precision": "double",
+    "decimal": "decimal", "dec": "decimal", "numeric": "decimal",
+    "string": "string", "varchar": "varchar", "char": "char", "character": "char",
+    "binary": "binary", "date": "date",
+    "timestamp": "timestamp", "timestamp_ltz": "timestamp", "timestamp_ntz": "timestamp_ntz",
+}  # fmt: skip
+_PRIMITIVE = frozenset(_ALIASES.values())
+_TEXTUAL = frozenset(("string", "varchar", "char"))
+_SQL_TYPE = re.compile(r"([a-z_]+(?: precision)?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_BOOLEANS = dict.fromkeys(("true", "t", "yes", "y", "1"), True) | dict.fromkeys(
+    ("false", "f", "no", "n", "0"), False
+)
+_SPECIAL = {"nan": math.nan} | {
+    sign + name: -math.inf if sign == "-" else math.inf
+    for sign in ("", "+", "-")
+    for name in ("inf", "infinity")
+}
+# Wide enough for any decimal(38, s) met with any literal; Inexact says that digits would be lost.
+_EXACT = Context(prec=200, traps=[InvalidOperation, Inexact])
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A column's type under its SQL name.
+
+    Attributes:
+        name: `boolean`, `tinyint`, `smallint`, `int`, `bigint`, `float`, `double`, `decimal`, `string`,
+            `varchar`, `char`, `binary`, `date`, `timestamp` or `timestamp_ntz`; any other type (struct, map,
+            interval, a collated string…) stands here with its whole text and is not `primitive`.
+        precision: digits of a decimal, 1 to 38.
+        scale: digits of a decimal after the point.
+        length: characters of a `char` or `varchar`.
+    """
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+    length: int = 0
+
+    @property
+    def primitive(self) -> bool:
+        """Whether values of the type can be compared, written in a path and put in a key."""
+        return self.name in _PRIMITIVE
+
+    @property
+    def textual(self) -> bool:
+        """Whether values are text: string, varchar or char."""
+        return self.name in _TEXTUAL
+
+    @property
+    def integral(self) -> bool:
+        """Whether values are whole numbers: tinyint, smallint, int or bigint."""
+        return self.name in INTEGER_BITS
+
+    @property
+    def floating(self) -> bool:
+        """Whether values may be NaN: float or double."""
+        return self.name in ("float", "double")
+
+    def __str__(self) -> str:
+        if self.name == "decimal":
+            return f"decimal({self.precision},{self.scale})"
+        return f"{self.name}({self.length})" if self.length else self.name
+
+
+STRING = ColumnType("string")
+BOOLEAN = ColumnType("boolean")
+
+
+def parse_type(text: str) -> ColumnType:
+    """Read a type as SQL's DDL writes it, names and aliases in any case.
+
+    Raises:
+        ValueTypeError: the parameters do not fit, as in `decimal(40,2)` or `int(3)`.
+
+    >>> str(parse_type('NUMERIC(10, 2)')), str(parse_type('long')), parse_type('struct<a:int>').primitive
+    ('decimal(10,2)', 'bigint', False)
+    """
+    stripped = " ".join(text.split())
+    match = _SQL_TYPE.fullmatch(stripped.lower())
+    name = _ALIASES.get(match[1].strip()) if match else None
+    if match is None or name is None:
+        return ColumnType(stripped)
+    numbers = [int(number) for number in match.groups()[1:] if number is not None]
+    if name == "decimal":
+        precision, scale = (*numbers, 0)[:2] if numbers else (10, 0)
+        if not 1 <= precision <= 38 or scale > precision:
+            raise ValueTypeError(f"type {text}: a decimal has 1 to 38 digits, and no more of them as scale")
+        return ColumnType(name, precision=precision, scale=scale)
+    if name in ("char", "varchar"):
+        if len(numbers) != 1 or numbers[0] < 1:
+            raise ValueTypeError(f"type {text}: write one length of at least 1, as in {name}(10)")
+        return ColumnType(name, length=numbers[0])
+    if numbers:
+        raise ValueTypeError(f"type {text}: {name} takes no parameters")
+    return ColumnType(name)
+
+
+def type_from_json(json: Any) -> ColumnType:
+    """Read a type of Spark's schema JSON: a name, or an object for struct, array and map.
+
+    >>> str(type_from_json('long')), type_from_json({'type': 'struct', 'fields': []}).primitive
+    ('bigint', False)
+    """
+    if isinstance(json, str):
+        return parse_type(json)
+    return ColumnType(jsonlib.dumps(json, separators=(",", ":")))
+
+
+def value_from_text(type: ColumnType, text: str, zone: str = "UTC") -> Value:
+    """Read a value from the text of a path or of a quoted literal.
+
+    Args:
+        type: what the text should be.
+        text: unescaped; blanks around anything but strings are dropped, as Spark's casts do.
+        zone: the zone of a `timestamp` without one of its own.
+
+    Raises:
+        ValueTypeError: the text does not fit the type.
+
+    >>> value_from_text(parse_type('int'), '007'), value_from_text(parse_type('decimal(10,2)'), '1.5')
+    (7, Decimal('1.50'))
+    """
+    try:
+        reader = _READERS[type.name]
+    except KeyError:
+        raise ValueTypeError(f"type {type}: values of this type cannot be read from text") from None
+    try:
+        return reader(type, text, zone)
+    except (ValueError, InvalidOperation, Inexact, OverflowError) as error:
+        reason = f": {error}" if isinstance(error, ValueError) and str(error) else ""
+        raise ValueTypeError(f"value {text!r} does not fit type {type}{reason}") from None
+
+
+def _read_boolean(_type: ColumnType, text: str, _zone: str) -> Value:
+    value = _BOOLEANS.get(text.strip().lower())
+    if value is None:
+        raise ValueError("write true or false")
+    return value
+
+
+def _read_integer(type: ColumnType, text: str, _zone: str) -> Value:
+    stripped = text.strip()
+    if not _INTEGER.fullmatch(stripped):
+        raise ValueError("write a whole number")
+    return _ranged(type, int(stripped))
+
+
+def _read_time(type: ColumnType, text: str, zone: str) -> Value:
+    if type.name == "date":
+        return _ranged(type, temporal.date_from_text(text))
+    return _ranged(type, temporal.timestamp_from_text(text, zone if type.name == "timestamp" else None))
+
+
+def _ranged(type: ColumnType, value: int) -> int:
+    limit = 1 << (HELD_BITS[type.name] - 1)
+    if not -limit <= value < limit:
+        raise ValueError(f"the range is {-limit} to {limit - 1}")
+    return value
+
+
+def _read_float(type: ColumnType, text: str, _zone: str) -> Value:
+    stripped = text.strip()
+    special = _SPECIAL.get(stripped.lower())
+    if special is not None:
+        return special
+    if stripped[-1:] in "dDfF":
+        stripped = stripped[:-1]
+    if not _NUMBER.fullmatch(stripped):
+        raise ValueError("write a number, NaN or Infinity")
+    return float(stripped) if type.name == "double" else to_float32(float(stripped))
+
+
+def _read_decimal(type: ColumnType, text: str, _zone: str) -> Value:
+    stripped = text.strip()
+    if not _NUMBER.fullmatch(stripped):
+        raise ValueError("write a number")
+    return _scaled(type, Decimal(stripped))
+
+
+def _scaled(type: ColumnType, value: Decimal) -> Decimal:
+    if value and value.adjusted() >= type.precision - type.scale:
+        raise ValueError("it has too many digits before the point")
+    try:
+        scaled = value.quantize(Decimal((0, (1,), -type.scale)), context=_EXACT)
+    except Inexact:
+        raise ValueError("it has too many digits after the point") from None
+    return abs(scaled) if scaled.is_zero() else scaled
+
+
+def _read_text(type: ColumnType, text: str, _zone: str) -> Value:
+    if not type.length:
+        return text
+    if len(text) > type.length:
+        if text[type.length :].strip(" "):
+            raise ValueError(f"it is longer than {type.length} characters")
+        text = text[: type.length]
+    # Spark and SQL compare a char padded to its length, so that is its one form in memory.
+    return text.ljust(type.length) if type.name == "char" else text
+
+
+_READERS: dict[str, Callable[[ColumnType, str, str], Value]] = {
+    "boolean": _read_boolean,
+    "float": _read_float,
+    "double": _read_float,
+    "decimal": _read_decimal,
+    "binary": lambda _type, text, _zone: text.encode(),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), _read_time),
+    **dict.fromkeys(INTEGER_BITS, _read_integer),
+    **dict.fromkeys(_TEXTUAL, _read_text),
+}
+
+
+def text_from_value(type: ColumnType, value: Value) -> str:
+    """Write a value other than NULL as Spark writes it into a path, before escaping.
+
+    A timestamp is written in UTC, a double as Java prints it, a decimal with its scale, bytes as UTF-8.
+
+    Raises:
+        ValueTypeError: the value is NULL, which has no text.
+
+    >>> text_from_value(parse_type('double'), 1e10), text_from_value(parse_type('date'), 0)
+    ('1.0E10', '1970-01-01')
+    """
+    if value is None:
+        raise ValueTypeError(f"NULL of type {type} has no text: write the default partition's name instead")
+    if type.name == "timestamp" or type.name == "timestamp_ntz":
+        return temporal.timestamp_text(int(value))
+    if type.name == "date":
+        return temporal.date_text(int(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _java_text(value, single=type.name == "float")
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def to_float32(value: float) -> float:
+    """Round to the nearest single-precision number; what is beyond its range is infinite."""
+    try:
+        rounded: float = struct.unpack(">f", struct.pack(">f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded
+
+
+def _java_text(value: float, single: bool) -> str:
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    text = repr(value)
+    if single:
+        # The shortest digits that name this single-precision number, which are fewer than the double's.
+        text = next(t for t in (f"{value:.{n}e}" for n in range(9)) if to_float32(float(t)) == value)
+    sign, digits, _ = Decimal(text).as_tuple()
+    exponent = Decimal(text).adjusted() if value else 0
+    figures = "".join(map(str, digits)).rstrip("0") or "0"
+    if -3 <= exponent < 7:
+        shifted = "0" * -exponent + figures if exponent < 0 else figures.ljust(exponent + 1, "0")
+        point = max(exponent, 0) + 1
+        body = f"{shifted[:point]}.{shifted[point:] or '0'}"
+    else:
+        body = f"{figures[0]}.{figures[1:] or '0'}E{exponent}"
+    return ("-" if sign else "") + body
+
+
+def to_python(type: ColumnType, value: Value) -> Any:
+    """Give a value as Python's users expect it: date, datetime (aware in UTC for `timestamp`), Decimal, …
+
+    A date or timestamp outside the years 1 to 9999 comes as its text.
+
+    >>> to_python(parse_type('date'), 19782)
+    datetime.date(2024, 2, 29)
+    """
+    if value is None:
+        return None
+    try:
+        if type.name == "date":
+            return date(1970, 1, 1) + timedelta(days=int(value))
+        if type.name == "timestamp":
+            return temporal.datetime_from_micros(int(value))
+        if type.name == "timestamp_ntz":
+            return temporal.datetime_from_micros(int(value)).replace(tzinfo=None)
+    except OverflowError:
+        return text_from_value(type, value)
+    return value
+
+
+def from_python(type: ColumnType, obj: Any) -> Value:
+    """Take a value as `to_python` gives it, or as text, into the form used in memory.
+
+    Whole numbers fit wider types, a naive datetime given as a `timestamp` is read in UTC.
+
+    Raises:
+        ValueTypeError: the object does not fit the type.
+
+    >>> from_python(parse_type('decimal(5,2)'), 3), from_python(parse_type('date'), '1970-01-02')
+    (Decimal('3.00'), 1)
+    """
+    if obj is None:
+        return None
+    if isinstance(obj, str):
+        return value_from_text(type, obj)
+    converter = _CONVERTERS.get(type.name)
+    try:
+        converted = converter(type, obj) if converter else None
+    except (ValueError, InvalidOperation, Inexact, OverflowError) as error:
+        raise ValueTypeError(f"value {obj!r} does not fit type {type}: {error}") from None
+    if converted is None:
+        raise ValueTypeError(f"value {obj!r} of Python's {obj.__class__.__name__} does not fit type {type}")
+    return converted
+
+
+def _from_number(type: ColumnType, obj: Any) -> Value:
+    if isinstance(obj, bool):
+        return None
+    if type.floating and isinstance(obj, int | float | Decimal):
+        return to_float32(float(obj)) if type.name == "float" else float(obj)
+    if type.name == "decimal" and isinstance(obj, int | float | Decimal):
+        number = Decimal(repr(obj)) if isinstance(obj, float) else Decimal(obj)
+        if not number.is_finite():
+            raise ValueError("a decimal is a finite number")
+        return _scaled(type, number)
+    if type.integral and hasattr(obj, "__index__"):
+        return _ranged(type, obj.__index__())
+    return None
+
+
+def _from_datetime(type: ColumnType, obj: Any) -> Value:
+    if isinstance(obj, datetime) and (type.name == "timestamp" or obj.tzinfo is None):
+        return temporal.micros_from_datetime(obj)
+    return None
+
+
+def _from_date(_type: ColumnType, obj: Any) -> Value:
+    if isinstance(obj, date) and not isinstance(obj, datetime):
+        return obj.toordinal() - date(1970, 1, 1).toordinal()
+    return None
+
+
+_CONVERTERS: dict[str, Callable[[ColumnType, Any], Value]] = {
+    "boolean": lambda _type, obj: obj if isinstance(obj, bool) else None,
+    "binary": lambda _type, obj: bytes(obj) if isinstance(obj, bytes | bytearray | memoryview) else None,
+    "date": _from_date,
+    "timestamp": _from_datetime,
+    "timestamp_ntz": _from_datetime,
+    **dict.fromkeys((*INTEGER_BITS, "float", "double", "decimal"), _from_number),
+}
+
+
+def sql_literal(type: ColumnType, value: Value) -> str:
+    """Write a value as Spark's SQL reads it.
+
+    >>> sql_literal(STRING, "it's"), sql_literal(parse_type('date'), 0), sql_literal(STRING, None)
+    ("'it''s'", "DATE '1970-01-01'", 'NULL')
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f"X'{value.hex().upper()}'"
+    text = text_from_value(type, value)
+    if type.name == "date":
+        return f"DATE '{text}'"
+    if type.name == "timestamp":
+        return f"TIMESTAMP '{text} UTC'"
+    if type.name == "timestamp_ntz":
+        return f"TIMESTAMP_NTZ '{text}'"
+    if isinstance(value, str):
+        escaped = text.replace("\\", "\\\\").replace("'", "''")
+        return f"'{escaped}'"
+    if isinstance(value, float):
+        # SQL reads 0.1 as a decimal and compares it as a double, which a float's 0.1 is not: write them all.
+        # It has no bare NaN or Infinity; a quoted one is taken as a number wherever a number is due.
+        return _java_text(value, single=False) if math.isfinite(value) else f"'{text}'"
+    return text
+
+
+def order_key(value: Value) -> Any:
+    """Give a sort key in SQL's order for values of one type: NULL first, NaN greatest, -0.0 equal to 0.0.
+
+    >>> sorted([float('nan'), 1.0, None, -2.0], key=order_key)
+    [None, -2.0, 1.0, nan]
+    """
+    if value is None:
+        return (0, 0)
+    return (2, 0) if value != value else (1, value)

@@ -1,0 +1,97 @@
+"""Keys sort as their values do, and give their values back."""
+
+from __future__ import annotations
+
+from generated_tables import TYPES, free_values, tables, types, values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parquetry.keys import decode_key, decode_value, encode_key, encode_prefix, encode_value, field, successor
+from parquetry.types import Value, order_key
+
+
+class Descending:
+    """A sort key turned round."""
+
+    def __init__(self, key: object) -> None:
+        self.key = key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Descending) and self.key == other.key
+
+    def __lt__(self, other: Descending) -> bool:
+        return bool(other.key < self.key)  # type: ignore[operator]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def ordered(row: tuple[Value, ...], descending: list[bool]) -> list[object]:
+    """Give the sort key of a row."""
+    keys = [order_key(value) for value in row]
+    return [Descending(key) if down else key for key, down in zip(keys, descending, strict=True)]
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(st.data())
+def test_bytes_are_in_the_order_of_the_values(data: st.DataObject) -> None:
+    """For rows of any types, NULLs and directions: bytes(a) < bytes(b) exactly if a sorts before b."""
+    columns = data.draw(tables())
+    kinds = [type for _, type in columns]
+    descending = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))
+    row = st.tuples(*(free_values(type) for type in kinds))
+    left, right = data.draw(row), data.draw(row)
+    left_bytes, right_bytes = (encode_key(kinds, values, descending) for values in (left, right))
+    left_order, right_order = ordered(left, descending), ordered(right, descending)
+    assert (left_bytes < right_bytes) == (left_order < right_order)
+    assert (left_bytes == right_bytes) == (left_order == right_order)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.data())
+def test_a_key_gives_its_values_back(data: st.DataObject) -> None:
+    """Decoding undoes encoding, from the beginning and by the n-th field from the end."""
+    columns = data.draw(tables())
+    kinds = [type for _, type in columns]
+    descending = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))
+    row = data.draw(st.tuples(*(free_values(type) for type in kinds)))
+    key = encode_key(kinds, row, descending)
+    decoded = decode_key(kinds, key, descending)
+    assert list(map(order_key, decoded)) == list(map(order_key, row))
+    assert [str(value) for value in decoded] == [
+        "0.0" if value == 0 and isinstance(value, float) else str(value) for value in row
+    ]
+    for position, type in enumerate(kinds):
+        cut = field(key, position, len(kinds))
+        assert cut == encode_value(type, row[position], descending[position])
+        assert decode_value(type, b"??" + cut, 2, descending[position])[1] == 2 + len(cut)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.data())
+def test_no_field_begins_another(data: st.DataObject) -> None:
+    """So a prefix of whole fields selects exactly the keys that have these values."""
+    type = data.draw(types)
+    left, right = (encode_value(type, data.draw(values(type))) for _ in range(2))
+    assert left == right or not (left.startswith(right) or right.startswith(left))
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.binary(max_size=6), st.binary(max_size=6), st.binary(max_size=6))
+def test_the_successor_follows_everything_with_the_prefix_and_nothing_else(
+    prefix: bytes, rest: bytes, other: bytes
+) -> None:
+    """prefix + anything < successor(prefix), and what is between has the prefix."""
+    end = successor(prefix)
+    assert end is None or prefix + rest < end
+    if prefix <= other and (end is None or other < end):
+        assert other.startswith(prefix)
+
+
+def test_a_prefix_is_a_key_without_its_trailer_and_last_fields() -> None:
+    """`encode_prefix` of the leading values begins each key that has them."""
+    row = (1, "a", None)
+    kinds = [TYPES[3], TYPES[8], TYPES[6]]
+    key = encode_key(kinds, row)
+    assert key.startswith(encode_prefix(kinds, row[:2]))
+    assert key.startswith(encode_prefix(kinds, row))
+    assert len(key) == len(encode_prefix(kinds, row)) + 12

@@ -1,0 +1,239 @@
+"""Literals fitted to columns, and conditions as the bridge sends them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from parquetry.errors import ColumnNotFoundError, ValueTypeError
+from parquetry.predicate.bind import NUMBER, always, bind, never
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.nodes import (
+    And,
+    Column,
+    Compare,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    TupleIn,
+)
+from parquetry.predicate.spark_json import from_json
+from parquetry.types import STRING, ColumnType, parse_type
+
+TYPES = {
+    name: parse_type(text)
+    for name, text in {
+        "n": "int",
+        "t": "tinyint",
+        "dc": "decimal(4,2)",
+        "s": "string",
+        "ok": "boolean",
+        "d": "date",
+        "c": "char(3)",
+        "f": "float",
+        "g": "double",
+        "b": "binary",
+        "ts": "timestamp",
+        "st": "struct<a:int>",
+    }.items()
+}
+DOUBLE, TIMESTAMP = parse_type("double"), parse_type("timestamp")
+
+
+def number(op: str, name: str, text: str) -> Compare:
+    """Compare a column with an unquoted number."""
+    return Compare(op, name, Decimal(text), NUMBER)
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (number("<", "N", "2.5"), "n <= 2"),
+        (number(">=", "n", "-0.5"), "n > -1"),
+        (number("=", "t", "127"), "t = 127"),
+        (number("<", "f", "-1e-60"), "f <= -1.401298464324817E-45"),
+        (number("<", "f", "1e-60"), "f <= 0.0"),
+        (number("<=", "t", "128"), "t <= 127"),
+        (number(">", "t", "128"), "t > 127"),
+        (number("<=>", "t", "128"), "FALSE"),
+        (number(">", "t", "-129"), "NOT (t IS NULL AND NULL)"),
+        (number("<", "t", "-129"), "t IS NULL AND NULL"),
+        (number("<", "dc", "1.005"), "dc <= 1.00"),
+        (number(">", "dc", "1000"), "dc > 99.99"),
+        (number("<", "dc", "-99.995"), "dc IS NULL AND NULL"),
+        (number("=", "dc", "5"), "dc = 5.00"),
+        (Compare("=", "dc", 0.1, DOUBLE), "dc = 0.10"),
+        (Compare("<", "n", float("inf"), DOUBLE), "n <= 2147483647"),
+        (Compare("<=", "n", float("-inf"), DOUBLE), "n IS NULL AND NULL"),
+        (Compare("=", "n", float("nan"), DOUBLE), "n IS NULL AND NULL"),
+        (Compare("=", "g", 3, ColumnType("int")), "g = 3.0"),
+        (number("=", "g", "1e400"), "g = 'Infinity'"),
+        (Compare("=", "s", None, STRING), "NULL"),
+        (Compare("<=>", "s", None, STRING), "s IS NULL"),
+        (Compare("=", "c", "ab   ", STRING), "c = 'ab '"),
+        (Compare(">", "c", "abc!", STRING), "c > 'abc'"),
+        (Compare(">", "c", "abc\t", STRING), "c >= 'abc'"),
+        (Compare("=", "c", "abcd", STRING), "c IS NULL AND NULL"),
+        (Compare("=", "d", 86_400_000_000, TIMESTAMP), "d = DATE '1970-01-02'"),
+        (Compare("<", "d", 86_400_000_001, TIMESTAMP), "d <= DATE '1970-01-02'"),
+        (Compare("=", "ts", 1, parse_type("date")), "ts = TIMESTAMP '1970-01-02 00:00:00 UTC'"),
+        (In("n", (Decimal("1.5"), Decimal(2)), NUMBER, True), "n IN (2, NULL)"),
+        (Column("OK"), "ok = true"),
+        (In("n", (Decimal("1.5"),), NUMBER, True), "NULL"),
+        (In("N", (1,), TYPES["n"]), "n IN (1)"),
+        (
+            TupleIn(("N", "s"), ((Decimal(1), "a"), (Decimal("1.5"), "b")), (NUMBER, STRING)),
+            "(n, s) IN ((1, 'a')) OR (n IS NULL AND NULL AND s = 'b')",
+        ),
+        (Not(Or((IsNull("S"), Like("D", "2024%")))), "NOT (s IS NULL OR d LIKE '2024%')"),
+    ],
+)
+def test_literals_are_fitted(node: Predicate, text: str) -> None:
+    """What the column cannot hold becomes a bound or a constant that says the same."""
+    bound = bind(node, TYPES)
+    assert str(bound) == text
+    assert bind(bound, TYPES) == bound
+
+
+def test_a_not_in_over_tuples_keeps_null_apart_from_false() -> None:
+    """`(n, s) NOT IN ((1.5, 'b'))` is TRUE for n = 1 and NULL where n is NULL and s is 'b'."""
+    node = bind(Not(TupleIn(("n", "s"), ((Decimal("1.5"), "b"),), (NUMBER, STRING))), TYPES)
+    assert evaluate(node, {"n": 1, "s": "b"}) is True
+    assert evaluate(node, {"n": None, "s": "b"}) is None
+    assert evaluate(node, {"n": None, "s": "c"}) is True
+
+
+def test_never_and_always_are_null_for_null() -> None:
+    """And else FALSE and TRUE."""
+    assert [evaluate(never("n"), {"n": value}) for value in (1, None)] == [False, None]
+    assert [evaluate(always("n"), {"n": value}) for value in (1, None)] == [True, None]
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        number("=", "s", "5"),
+        Compare("=", "n", True, parse_type("boolean")),
+        Compare("=", "ok", 1, TYPES["n"]),
+        Compare("=", "n", "x", STRING),
+        Column("n"),
+        Like("st", "x"),
+        Compare("=", "st", 1, TYPES["n"]),
+        Compare("=", "c", 5, TYPES["n"]),
+        Compare("=", "d", 5, TYPES["n"]),
+        Compare("=", "b", 5, TYPES["n"]),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(node: Predicate) -> None:
+    """With the column's name and type."""
+    with pytest.raises(ValueTypeError):
+        bind(node, TYPES)
+
+
+def test_an_unknown_column_is_refused_with_those_to_choose_from() -> None:
+    """Hive dropped such a condition from a range silently."""
+    with pytest.raises(ColumnNotFoundError, match=r"'nn'.*n, t, dc"):
+        bind(And((IsNull("nn"),)), TYPES)
+
+
+def lit(text: str | None, type: str) -> dict[str, Any]:
+    """A literal as the bridge sends it."""
+    return {"lit": text, "type": type}
+
+
+def col(*path: str) -> dict[str, Any]:
+    """A column as the bridge sends it."""
+    return {"col": list(path)}
+
+
+def fn(name: str, *arguments: Any) -> dict[str, Any]:
+    """A function as the bridge sends it."""
+    return {"fn": name, "args": list(arguments)}
+
+
+@pytest.mark.parametrize(
+    ("tree", "text"),
+    [
+        (fn("=", col("N"), lit("10", "int")), "n = 10"),
+        (fn("<>", col("n"), lit("10", "int")), "n != 10"),
+        (fn(">", lit("10", "int"), col("n")), "n < 10"),
+        (fn("<=>", col("n"), lit(None, "int")), "n IS NULL"),
+        (
+            fn("AND", fn("IS_NOT_NULL", col("n")), fn("NOT", fn("IS_NULL", col("s")))),
+            "n IS NOT NULL AND s IS NOT NULL",
+        ),
+        (fn("OR", col("ok"), fn("=", col("ok"), lit("false", "boolean"))), "ok = true OR ok = false"),
+        (fn("IN", col("n"), lit("3", "int"), lit("1", "int"), lit(None, "int")), "n IN (1, 3, NULL)"),
+        (fn("IN", col("s"), lit(None, "string")), "s IN (NULL)"),
+        (fn("STARTS_WITH", col("s"), lit("5%", "string")), r"s LIKE '5\\%%'"),
+        (fn("ENDS_WITH", col("s"), lit("x", "string")), "s LIKE '%x'"),
+        (fn("CONTAINS", col("s"), lit("x", "string")), "s LIKE '%x%'"),
+        (fn("CONTAINS", col("s"), lit(None, "string")), "NULL"),
+        (fn("ALWAYS_TRUE"), "TRUE"),
+        (fn("ALWAYS_FALSE"), "FALSE"),
+        (lit("true", "boolean"), "TRUE"),
+        (lit(None, "boolean"), "NULL"),
+        (fn("=", col("d"), lit("19782", "date")), "d = DATE '2024-02-29'"),
+        (fn("=", col("ts"), lit("-1", "timestamp")), "ts = TIMESTAMP '1969-12-31 23:59:59.999999 UTC'"),
+        (fn("=", col("b"), lit("00ff", "binary")), "b = X'00FF'"),
+        (fn("=", col("dc"), lit("1.50", "decimal(4,2)")), "dc = 1.50"),
+        (fn("<", col("g"), lit("NaN", "double")), "g < 'NaN'"),
+        (fn(">", col("g"), lit("-Infinity", "double")), "g > '-Infinity'"),
+        (fn("=", col("f"), lit("1.5", "float")), "f = 1.5"),
+        (fn("=", col("c"), lit("a", "string")), "c = 'a  '"),
+        (fn("BOOLEAN_EXPRESSION", fn("=", col("n"), lit("1", "int"))), "n = 1"),
+        (fn("=", col("n"), lit("1", "long")), "n = 1"),
+    ],
+)
+def test_sparks_predicates_are_read(tree: Any, text: str) -> None:
+    """Each of Spark's names, and literals as InternalRow holds them."""
+    assert str(from_json(tree, TYPES)) == text
+
+
+@pytest.mark.parametrize(
+    ("tree", "reason", "columns"),
+    [
+        (fn("=", fn("CAST", col("n")), lit("1", "int")), "function on the column", ("n",)),
+        (fn("=", col("n"), col("t")), "comparison of two columns", ("n", "t")),
+        (fn("=", col("st", "a"), lit("1", "int")), "nested field", ("st",)),
+        (fn("=", col("nope"), lit("1", "int")), "unknown column", ("nope",)),
+        (fn("RLIKE", col("s"), lit("x", "string")), "function RLIKE", ("s",)),
+        (fn("=", col("s"), lit("1", "int")), "literal not understood", ("s",)),
+        (fn("=", col("n"), lit("x", "int")), "literal not understood", ("n",)),
+        (fn("=", col("n")), "literal not understood", ("n",)),
+        (fn("IN", col("n"), col("t")), "IN over something else", ("n", "t")),
+        (fn("STARTS_WITH", col("n"), lit("x", "string")), "not text", ("n",)),
+        (fn("=", col("n"), lit("1", "interval day")), "literal of type", ("n",)),
+        ({}, "literal not understood", ()),
+        (None, "literal not understood", ()),
+        ([], "literal not understood", ()),
+        (col("n"), "no condition", ("n",)),
+        (lit("5", "int"), "no condition", ()),
+        (fn("=", lit("1", "int"), lit("1", "int")), "", ()),
+        ({"fn": "=", "args": 5}, "literal not understood", ()),
+        ({"col": []}, "nested field", ()),
+        ({"fn": None}, "function", ()),
+    ],
+)
+def test_what_is_not_understood_is_opaque_with_a_reason(
+    tree: Any, reason: str, columns: tuple[str, ...]
+) -> None:
+    """And never an error, as Spark evaluates the condition again."""
+    found = from_json(tree, TYPES)
+    assert isinstance(found, Opaque)
+    assert reason in found.reason
+    assert found.columns == columns
+    assert str(found)
+
+
+def test_one_side_is_used_when_the_other_is_not_understood() -> None:
+    """An AND of something and something else prunes by the first."""
+    found = from_json(fn("AND", fn("=", col("n"), lit("1", "int")), fn("F", col("s"))), TYPES)
+    assert isinstance(found, And)
+    assert str(found) == "n = 1 AND F(s)"

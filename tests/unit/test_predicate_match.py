@@ -1,0 +1,193 @@
+"""Match: what known values and file statistics decide."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from parquetry.predicate.match import Bounds, Match, match_bounds, match_values
+from parquetry.predicate.nodes import TRUE, And, Like, Not, Opaque, Or, Predicate, TupleIn
+from parquetry.predicate.parse import parse_filter
+from parquetry.types import ColumnType, parse_type
+
+CANNOT, MIGHT, MUST = Match.CANNOT, Match.MIGHT, Match.MUST
+TYPES = {
+    "n": parse_type("int"),
+    "f": parse_type("double"),
+    "s": parse_type("string"),
+    "c": parse_type("char(3)"),
+}
+INT = ColumnType("int")
+UNKNOWN = Opaque("g(n)", ("n",), "function on the column")
+
+
+def judged(text: str, **bounds: Bounds) -> Match:
+    """Judge a filter by statistics."""
+    return match_bounds(parse_filter(text, TYPES), bounds.get)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("n = 5", MIGHT),
+        ("n = 11", CANNOT),
+        ("n != 11", MUST),
+        ("n < 1", CANNOT),
+        ("n <= 1", MIGHT),
+        ("n < 11", MUST),
+        ("n > 10", CANNOT),
+        ("n >= 10", MIGHT),
+        ("n >= 1", MUST),
+        ("n is null", CANNOT),
+        ("n is not null", MUST),
+        ("n in (11, 12, 0)", CANNOT),
+        ("n in (0, 10)", MIGHT),
+        ("n not in (11, 12)", MUST),
+        ("n <=> 11", CANNOT),
+        ("n <=> null", CANNOT),
+        ("n = null", CANNOT),
+        ("not n > 10", MUST),
+        ("n > 10 or n < 1", CANNOT),
+        ("n >= 1 and n <= 10", MUST),
+        ("n not in (11, null)", CANNOT),
+        ("n in (5, null)", MIGHT),
+        ("s = 'x'", MIGHT),
+        ("n > 10 and s = 'x'", CANNOT),
+        ("n < 11 or s = 'x'", MUST),
+        ("s is null", MIGHT),
+        ("(n, s) in ((11, 'a'), (12, 'b'))", CANNOT),
+        ("(n, s) in ((11, 'a'), (2, 'b'))", MIGHT),
+    ],
+)
+def test_bounds_decide(text: str, answer: Match) -> None:
+    """A file with n from 1 to 10, no NULL, and nothing known of s."""
+    assert judged(text, n=Bounds(1, 10, nulls=0, rows=9)) is answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("n < 11", MIGHT),
+        ("n > 10", CANNOT),
+        ("not n > 10", MIGHT),
+        ("n is null", MIGHT),
+        ("n <=> 11", CANNOT),
+        ("not n <=> 11", MUST),
+        ("n is null or n < 11", MIGHT),
+    ],
+)
+def test_a_null_is_never_a_must(text: str, answer: Match) -> None:
+    """With NULLs in the file, or not counted."""
+    for nulls in (3, None):
+        assert judged(text, n=Bounds(1, 10, nulls=nulls, rows=9)) is answer
+
+
+def test_only_nulls() -> None:
+    """A column that the file does not have, or that holds nothing else."""
+    for known in (Bounds(all_null=True), Bounds(nulls=4, rows=4)):
+        assert judged("n = 1", n=known) is CANNOT
+        assert judged("not n = 1", n=known) is CANNOT
+        assert judged("n is null", n=known) is MUST
+        assert judged("n <=> 1", n=known) is CANNOT
+        assert judged("not n <=> 1", n=known) is MUST
+        assert judged("s like '%'", s=known) is CANNOT
+    assert judged("n is null", n=Bounds(rows=0)) is CANNOT
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("f > 5", MIGHT),
+        ("f >= 5", MIGHT),
+        ("f != 2", MIGHT),
+        ("f < 1", CANNOT),
+        ("f <= 0.5", CANNOT),
+        ("f = 5", CANNOT),
+        ("f < 5", MIGHT),
+        ("f <= 3", MIGHT),
+        ("f = 'NaN'", MIGHT),
+        ("f > 'NaN'", CANNOT),
+        ("f >= 'NaN'", MIGHT),
+        ("f <= 'NaN'", MUST),
+        ("f < 'NaN'", MIGHT),
+        ("f in (7, 'NaN')", MIGHT),
+        ("f in (7, 8)", CANNOT),
+        ("f != 7", MUST),
+        ("not f < 5", MIGHT),
+        ("not f >= 5", MIGHT),
+        ("f >= 1", MUST),
+        ("f != 'NaN'", MIGHT),
+        ("f is not null", MUST),
+        ("f not in (7, 8)", MUST),
+        ("not f > 'NaN'", MUST),
+    ],
+)
+def test_nan_may_hide_from_statistics(text: str, answer: Match) -> None:
+    """A float column from 1 to 3 with no NULL: NaN is in no statistics, and above everything."""
+    assert judged(text, f=Bounds(1.0, 3.0, nulls=0, rows=9)) is answer
+
+
+def test_zero_has_no_sign() -> None:
+    """-0.0 and 0.0 are equal, whichever a writer kept."""
+    for low, high in ((0.0, 0.0), (-0.0, -0.0), (-0.0, 0.0)):
+        known = Bounds(low, high, nulls=0, rows=2)
+        assert judged("f = 0", f=known) is MIGHT
+        assert judged("f >= '-0.0'", f=known) is MUST
+        assert judged("f < 0", f=known) is CANNOT
+
+
+def test_statistics_that_cannot_be_true_are_not_trusted() -> None:
+    """NaN as a bound, and a least value above the greatest."""
+    assert judged("f = 5", f=Bounds(1.0, math.nan, nulls=0)) is MIGHT
+    assert judged("f < 0", f=Bounds(math.nan, 3.0, nulls=0)) is MIGHT
+    assert judged("n = 50", n=Bounds(10, 1, nulls=0)) is MIGHT
+
+
+def test_truncated_texts_are_bounds_still() -> None:
+    """The least value cut off, the greatest cut off and raised."""
+    known = Bounds("ab", "ad", nulls=0, rows=5, min_exact=False, max_exact=False)
+    assert judged("s = 'ac'", s=known) is MIGHT
+    assert judged("s like 'b%'", s=known) is CANNOT
+    assert judged("s like 'a%'", s=known) is MUST
+    assert judged("s like 'a%z'", s=known) is MIGHT
+    assert judged("s like '%z'", s=known) is MIGHT
+    assert judged("s < 'ab'", s=known) is CANNOT
+    assert judged("s not like 'a%'", s=known) is CANNOT
+    assert judged("s like 'aa%'", s=known) is CANNOT
+    assert judged("s like '%'", s=known) is MUST
+
+
+def test_a_char_is_padded_before_it_is_compared() -> None:
+    """Another writer's statistics have no padding."""
+    assert judged("c = 'a'", c=Bounds("a", "a", nulls=0)) is MUST
+    assert judged("c = 'a'", c=Bounds("a", "a", nulls=0, min_exact=False, max_exact=False)) is MIGHT
+    assert judged("c > 'b'", c=Bounds("a", "ab", nulls=0)) is CANNOT
+
+
+@pytest.mark.parametrize(
+    ("node", "answer"),
+    [
+        (UNKNOWN, MIGHT),
+        (Not(UNKNOWN), MIGHT),
+        (And((UNKNOWN, parse_filter("n = 3", TYPES))), CANNOT),
+        (Or((UNKNOWN, parse_filter("n = 2", TYPES))), MUST),
+        (And((UNKNOWN, parse_filter("n = 2", TYPES))), MIGHT),
+        (Like("s", "a%"), MIGHT),
+        (TRUE, MUST),
+        (parse_filter("n = null", TYPES), CANNOT),
+        (parse_filter("n <=> 2", TYPES), MUST),
+        (TupleIn(("n", "s"), ((3, "a"), (None, "b")), (INT, TYPES["s"])), CANNOT),
+        (TupleIn(("n", "s"), ((2, "a"),), (INT, TYPES["s"])), MIGHT),
+        (Not(TupleIn(("n", "s"), ((3, "a"),), (INT, TYPES["s"]))), MIGHT),
+    ],
+)
+def test_known_values_decide_what_they_can(node: Predicate, answer: Match) -> None:
+    """Rows with n = 2 and nothing known of s, in a partition."""
+    assert match_values(node, {"n": 2}) is answer
+
+
+def test_what_is_not_understood_might() -> None:
+    """By statistics too."""
+    assert match_bounds(UNKNOWN, {"n": Bounds(1, 1, nulls=0)}.get) is MIGHT
+    assert match_bounds(parse_filter("n is null", TYPES), {}.get) is MIGHT

@@ -1,0 +1,203 @@
+"""Filters as people type them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from parquetry.errors import FilterError
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.parse import parse_filter
+from parquetry.types import parse_type
+
+TYPES = {
+    name: parse_type(text)
+    for name, text in {
+        "year": "int",
+        "t": "tinyint",
+        "s": "string",
+        "Day": "date",
+        "ts": "timestamp",
+        "ntz": "timestamp_ntz",
+        "dc": "decimal(5,2)",
+        "f": "float",
+        "d": "double",
+        "ok": "boolean",
+        "b": "binary",
+        "c": "char(3)",
+        "my col": "int",
+        "date": "date",
+        "nested": "struct<a:int>",
+    }.items()
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("year = 2015 and s='CA'", "year = 2015 AND s = 'CA'"),
+        ("year == 1 OR year <> 2 or year != 3", "year = 1 OR year != 2 OR year != 3"),
+        ("10 < year", "year > 10"),
+        ("10 >= year", "year <= 10"),
+        ("1 <=> YEAR", "year <=> 1"),
+        ("year = '2015'", "year = 2015"),
+        ('year = "-7"', "year = -7"),
+        ("year = '2.5'", "year IS NULL AND NULL"),
+        ("year < 2.5", "year <= 2"),
+        ("year > -2.5", "year > -3"),
+        ("year >= 1e20", "year > 2147483647"),
+        ("year < -1e20", "year IS NULL AND NULL"),
+        ("year != 3000000000", "NOT (year IS NULL AND NULL)"),
+        ("year = 5L", "year = 5"),
+        ("dc = 12.5BD", "dc = 12.50"),
+        ("dc < .125", "dc <= 0.12"),
+        ("d = 1e2", "d = 100.0"),
+        ("d = 'NaN'", "d = 'NaN'"),
+        ("f = '0.1'", "f = 0.10000000149011612"),
+        ("f < 0.1", "f <= 0.09999999403953552"),
+        ("dc > '-0.001'", "dc > -0.01"),
+        ("year = +5", "year = 5"),
+        ("s = 'it''s' or s = \"a\"\"b\"", "s = 'it''s' OR s = 'a\"b'"),
+        (r"s = 'a\\b\'c'", r"s = 'a\\b''c'"),
+        ("s like 'a\\_%'", r"s LIKE 'a\\_%'"),
+        ("s not like 'a!%' escape '!'", "s NOT LIKE 'a!%' ESCAPE '!'"),
+        ("year between 1 and 2 and t = 3", "year >= 1 AND year <= 2 AND t = 3"),
+        ("year not between 1 and 2", "NOT (year >= 1 AND year <= 2)"),
+        ("5 between t and year", "t <= 5 AND year >= 5"),
+        ("year in (3, '1', 2.5, null)", "year IN (1, 3, NULL)"),
+        ("not year in (1)", "year NOT IN (1)"),
+        ("year in (2.5)", "year IS NULL AND NULL"),
+        ("s in (null)", "NULL"),
+        ("(year, s) in ((1, 'a'), (2, null))", "(year, s) IN ((1, 'a'), (2, NULL))"),
+        ("(year, t) not in ((1, 2))", "(year, t) NOT IN ((1, 2))"),
+        ("(year) in (1)", "year IN (1)"),
+        ("((year = 1))", "year = 1"),
+        ("(year) = (1)", "year = 1"),
+        ("s is null or s is not null", "s IS NULL OR s IS NOT NULL"),
+        ("not (not ok)", "NOT (NOT (ok = true))"),
+        ("ok and ok = false", "ok = true AND ok = false"),
+        ("true", "TRUE"),
+        ("1 = 1 and null", "TRUE AND NULL"),
+        ("day = DATE '2024-02-29'", "Day = DATE '2024-02-29'"),
+        ("day='2024-02-29'", "Day = DATE '2024-02-29'"),
+        ("date < date '2024-01-01'", "date < DATE '2024-01-01'"),
+        ("date is null", "date IS NULL"),
+        ("day <= timestamp '2024-02-29 12:00:00'", "Day <= DATE '2024-02-29'"),
+        ("day < timestamp '2024-02-29 00:00:00'", "Day < DATE '2024-02-29'"),
+        ("ts = TIMESTAMP '2024-02-29 12:34:56.5'", "ts = TIMESTAMP '2024-02-29 12:34:56.5 UTC'"),
+        ("ts > date '2024-02-29'", "ts > TIMESTAMP '2024-02-29 00:00:00 UTC'"),
+        ("ntz = timestamp '2024-02-29 01:02:03'", "ntz = TIMESTAMP_NTZ '2024-02-29 01:02:03'"),
+        ("b = X'61fF' or b = 'a'", "b = X'61FF' OR b = X'61'"),
+        ("`my col` = 1 -- a comment", "`my col` = 1"),
+        ("c = 'a' and c < 'abcd'", "c = 'a  ' AND c <= 'abc'"),
+        ("year = null", "NULL"),
+        ("year <=> null", "year IS NULL"),
+        ("year\n  =\n1", "year = 1"),
+        ("s = 'é' and s > '😀'", "s = 'é' AND s > '😀'"),
+        ("year = 1 or year = 2 and t = 3", "year = 1 OR (year = 2 AND t = 3)"),
+        ("s = r'a\\n'", r"s = 'a\\n'"),
+    ],
+)
+def test_filters_are_read(text: str, wanted: str) -> None:
+    """Names in any case, literals in their columns' types."""
+    found = parse_filter(text, TYPES)
+    assert str(found) == wanted
+    if "NULL AND NULL" not in wanted:
+        assert str(parse_filter(str(found), TYPES)) == wanted
+
+
+def test_timestamps_are_read_in_the_zone() -> None:
+    """A literal with a zone of its own keeps it; a date is compared with the zone's midnights."""
+    zone = "Europe/Berlin"
+    assert (
+        str(parse_filter("ts = '2024-07-01 00:00:00'", TYPES, zone))
+        == "ts = TIMESTAMP '2024-06-30 22:00:00 UTC'"
+    )
+    assert "22:00:00 UTC" in str(parse_filter("ts = timestamp '2024-07-01'", TYPES, zone))
+    assert "00:00:00 UTC" in str(parse_filter("ts = timestamp '2024-07-01 00:00:00Z'", TYPES, zone))
+    assert str(parse_filter("day = timestamp '2024-07-01'", TYPES, zone)) == "Day = DATE '2024-07-01'"
+    assert (
+        str(parse_filter("day >= timestamp '2024-07-01 00:00:00Z'", TYPES, zone)) == "Day > DATE '2024-07-01'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        ("", 0, "empty"),
+        ("   ", 0, "empty"),
+        ("yeer = 1", 0, "yeer"),
+        ("year = 1 t", 9, "'t' is not expected"),
+        ("year = 1; drop table x", 8, "';'"),
+        ("year = 'abc'", 7, "'abc'"),
+        ("year = ", 6, "the end"),
+        ("s = 'abc", 4, "close the quote"),
+        ("s = 'a''b", 4, "close the quote"),
+        ("`my col = 1", 0, "close the quote"),
+        ("year in ()", 9, "empty"),
+        ("year in (1", 10, "close the list"),
+        ("year in (t)", 9, "literal"),
+        ("(year, t) in ((1, 2), (3))", 22, "2 literals"),
+        ("(year, t) = (1, 2)", 10, "IN"),
+        ("(year = 1", 9, "parenthesis"),
+        ("year = t", 7, "two columns"),
+        ("s = 5", 4, "quote it"),
+        ("ok = 1", 5, "1"),
+        ("year", 0, "no condition"),
+        ("5", 0, "compare"),
+        ("'a' like s", 0, "column on its left"),
+        ("s like 5", 7, "pattern in quotes"),
+        ("s like 'a\\\\b'", 7, "escape"),
+        ("s like 'a' escape 'xy'", 18, "one character"),
+        ("year is 5", 8, "IS NULL"),
+        ("day = '2024-02-30'", 6, "2024-02-30"),
+        ("ts = timestamp 'x'", 15, "'x'"),
+        ("nested.a = 1", 6, "within a column"),
+        ("nested = 1", 9, "struct"),
+        ("year = 1 and", 12, "the end"),
+        ("b = X'abc'", 4, "hexadecimal"),
+        ("upper(s) = 'A'", 0, "upper"),
+        ("year = -'5'", 8, "number after the sign"),
+        ("1 = 'a'", 4, "different types"),
+        ("year between 1 or 2", 15, "BETWEEN low AND high"),
+        ("year = 1 and N'and'", 13, "'and'"),
+        ("year = 2024-01-01", 11, "'-'"),
+        ("t = 'NaN'", 4, "'NaN'"),
+        ("not", 3, "the end"),
+        ("a" * 3 + "\n= 1", 0, "aaa"),
+    ],
+)
+def test_what_is_wrong_is_marked(text: str, place: int, says: str) -> None:
+    """The message shows the line and puts a caret under the place."""
+    with pytest.raises(FilterError) as caught:
+        parse_filter(text, TYPES)
+    assert caught.value.position == place
+    assert says in str(caught.value)
+    line, caret = str(caught.value).splitlines()[-2:]
+    assert line[2:] == text.split("\n")[0]
+    assert len(caret) - 3 == place
+
+
+def test_depth_is_no_crash() -> None:
+    """A hundred parentheses are read; absurd numbers are refused and do not end the process."""
+    assert str(parse_filter("(" * 100 + "year = 1" + ")" * 100, TYPES)) == "year = 1"
+    with pytest.raises(FilterError, match="nested too deeply"):
+        parse_filter("(" * 5000 + "year = 1" + ")" * 5000, TYPES)
+
+
+def test_a_number_in_quotes_is_one_number_however_written() -> None:
+    """`'007'` is 7, as Hive takes it."""
+    assert evaluate(parse_filter("year in ('007', '8')", TYPES), {"year": 7}) is True
+
+
+def test_only_parsing_imports_sqlglot() -> None:
+    """Planning a scan starts without it."""
+    code = (
+        "import sys, parquetry.types, parquetry.keys, parquetry.predicate.nodes, parquetry.predicate.parse, "
+        "parquetry.predicate.spark_json, parquetry.scan; sys.exit('sqlglot' in sys.modules)"
+    )
+    path = os.pathsep.join(sys.path)
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": path})
