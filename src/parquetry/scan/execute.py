@@ -1,0 +1,257 @@
+"""Read a plan's keys from a store, and test residuals on their bytes.
+
+A field's bytes sort as its values do, so a residual compares bytes with bytes; only LIKE looks into a text,
+and only a column that is not text is decoded for it. The n-th field is found by the trailer at the key's end.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+from parquetry.errors import ColumnNotFoundError
+from parquetry.keys import INVERT, TRAILER_WIDTH, decode_value, encode_value, unescape
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.like import matcher
+from parquetry.predicate.nodes import (
+    And,
+    Compare,
+    Constant,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    TupleIn,
+)
+from parquetry.predicate.nodes import columns as columns_of
+from parquetry.predicate.normalise import normalise
+from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.types import ColumnType, Value
+
+Test: TypeAlias = Callable[[bytes], bool]
+"""Whether a key may satisfy a condition."""
+
+
+def compile_residual(
+    residual: Predicate | None,
+    columns: Sequence[tuple[str, ColumnType]],
+    descending: Sequence[bool] = (),
+    *,
+    prefix: int = 0,
+    suffix: int = 0,
+) -> Test:
+    """Compile a residual into a test of key bytes.
+
+    Args:
+        residual: the condition, bound; None is TRUE. A part that is not understood passes every key.
+        columns: the key's columns with their types, in key order.
+        descending: which of them are in descending order; empty for none.
+        prefix: bytes before the key's first field, as the metastore's table prefix.
+        suffix: bytes after the key's trailer, as the metastore's version.
+
+    Raises:
+        ColumnNotFoundError: the condition is about a column that the key does not have.
+
+    >>> from parquetry.keys import encode_key
+    >>> int_ = ColumnType('int')
+    >>> test = compile_residual(Compare('<', 'q', 5, int_), [('p', int_), ('q', int_)])
+    >>> [test(encode_key((int_, int_), (1, q))) for q in (4, 5, None)]
+    [True, False, False]
+    """
+    if residual is None:
+        return _always
+    layout = _Layout(columns, descending or (False,) * len(columns), prefix, suffix)
+    return layout.test(normalise(residual))
+
+
+def execute(
+    plan: ScanPlan,
+    columns: Sequence[tuple[str, ColumnType]],
+    descending: Sequence[bool],
+    scan: Callable[[bytes, bytes | None], Iterable[tuple[bytes, bytes]]],
+) -> Iterator[tuple[bytes, bytes]]:
+    """Read the rows that a plan finds, in key order.
+
+    Args:
+        plan: what to read.
+        columns: the key's columns with their types, in key order.
+        descending: which of them are in descending order; empty for none.
+        scan: gives the rows of a range of keys, as `Store.scan` does.
+    """
+    tests: dict[int, Test] = {}
+    for part in plan.scans:
+        test = tests.get(id(part.residual))
+        if test is None:
+            test = tests[id(part.residual)] = compile_residual(part.residual, columns, descending)
+        yield from _tested(part, test, scan)
+
+
+def _tested(
+    part: KeyScan, test: Test, scan: Callable[[bytes, bytes | None], Iterable[tuple[bytes, bytes]]]
+) -> Iterable[tuple[bytes, bytes]]:
+    rows = scan(part.start, part.stop)
+    return rows if test is _always else (row for row in rows if test(row[0]))
+
+
+def _always(_key: bytes) -> bool:
+    return True
+
+
+def _never(_key: bytes) -> bool:
+    return False
+
+
+class _Layout:
+    """Where the fields of a key are, and the tests made for them."""
+
+    def __init__(
+        self,
+        columns: Sequence[tuple[str, ColumnType]],
+        descending: Sequence[bool],
+        prefix: int,
+        suffix: int,
+    ) -> None:
+        self._columns = {
+            name: (position, type, descending[position]) for position, (name, type) in enumerate(columns)
+        }
+        self._count = len(columns)
+        self._prefix = prefix
+        self._suffix = suffix
+
+    def test(self, node: Predicate) -> Test:
+        """Make the test of a normalised condition; TRUE is all that matters, so FALSE stands for NULL."""
+        match node:
+            case And(children):
+                return reduce(_both, map(self.test, children))
+            case Or(children):
+                return reduce(_either, map(self.test, children))
+            case Constant(truth):
+                return _always if truth else _never
+            case Opaque() | Not(Opaque()):
+                return _always
+            case Compare(op, column, value):
+                return self._comparison(op, column, value)
+            case IsNull(column):
+                return self._equal(column, None)
+            case Not(IsNull(column)):
+                return _negated(self._equal(column, None))
+            case In(column, values):
+                return self._contained(column, values)
+            case Not(In(column, values)):
+                return _negated(self._contained(column, (*values, None)))
+            case Like(column, pattern, escaping) if self._of(column)[1].textual:
+                return self._like(column, pattern, escaping, True)
+            case Not(Like(column, pattern, escaping)) if self._of(column)[1].textual:
+                return self._like(column, pattern, escaping, False)
+            case TupleIn():
+                return self._tuple(node)
+        return self._decoding(node)
+
+    def _of(self, column: str) -> tuple[int, ColumnType, bool]:
+        found = self._columns.get(column)
+        if found is None:
+            raise ColumnNotFoundError(f"column {column!r} is not part of the key {tuple(self._columns)}")
+        return found
+
+    def _cut(self, column: str) -> Callable[[bytes], bytes]:
+        """Make the function that cuts a column's field out of a key."""
+        position = self._of(column)[0]
+        prefix = self._prefix
+        back = TRAILER_WIDTH * (self._count - position) + self._suffix
+        if position == 0:
+            end_only = struct.Struct(">I").unpack_from
+            return lambda key: key[prefix : prefix + end_only(key, -back)[0]]
+        # The end of the field before is the entry before this field's own.
+        ends = struct.Struct(">II").unpack_from
+        back += TRAILER_WIDTH
+
+        def cut(key: bytes) -> bytes:
+            start, end = ends(key, -back)
+            return key[prefix + start : prefix + end]
+
+        return cut
+
+    def _encoded(self, column: str, value: Value) -> bytes:
+        _, type, down = self._of(column)
+        return encode_value(type, value, down)
+
+    def _equal(self, column: str, value: Value) -> Test:
+        cut, wanted = self._cut(column), self._encoded(column, value)
+        return lambda key: cut(key) == wanted
+
+    def _comparison(self, op: str, column: str, value: Value) -> Test:
+        cut, down = self._cut(column), self._of(column)[2]
+        wanted, null = self._encoded(column, value), self._encoded(column, None)
+        if op in ("=", "<=>"):
+            return lambda key: cut(key) == wanted
+        if op == "!=":
+            return lambda key: cut(key) not in (wanted, null)
+        # NULL is the first field in ascending order and the last in descending: beyond the range's open end.
+        if down:
+            return {
+                "<": lambda key: wanted < cut(key) < null,
+                "<=": lambda key: wanted <= cut(key) < null,
+                ">": lambda key: cut(key) < wanted,
+                ">=": lambda key: cut(key) <= wanted,
+            }[op]
+        return {
+            "<": lambda key: null < cut(key) < wanted,
+            "<=": lambda key: null < cut(key) <= wanted,
+            ">": lambda key: cut(key) > wanted,
+            ">=": lambda key: cut(key) >= wanted,
+        }[op]
+
+    def _contained(self, column: str, values: Sequence[Value]) -> Test:
+        cut, wanted = self._cut(column), frozenset(self._encoded(column, value) for value in values)
+        return lambda key: cut(key) in wanted
+
+    def _like(self, column: str, pattern: str, escaping: str, expected: bool) -> Test:
+        cut, (_, _, down) = self._cut(column), self._of(column)
+        null, matches = self._encoded(column, None), matcher(pattern, escaping)
+
+        def test(key: bytes) -> bool:
+            field = cut(key)
+            if field == null:
+                return False
+            text = (field.translate(INVERT) if down else field)[1:-1]
+            if b"\x01" in text:
+                text = unescape(text)
+            return matches(text.decode("utf-8", "surrogatepass")) is expected
+
+        return test
+
+    def _tuple(self, node: TupleIn) -> Test:
+        cuts = [self._cut(column) for column in node.columns]
+        wanted = frozenset(
+            tuple(self._encoded(column, value) for column, value in zip(node.columns, row, strict=True))
+            for row in node.rows
+            if not any(value is None for value in row)
+        )
+        return lambda key: tuple([cut(key) for cut in cuts]) in wanted
+
+    def _decoding(self, node: Predicate) -> Test:
+        """Make the test that decodes the columns of a leaf: for LIKE on numbers, and for tuple NOT IN."""
+        cuts = [(column, self._cut(column), self._of(column)) for column in sorted(columns_of(node))]
+
+        def test(key: bytes) -> bool:
+            row = {name: decode_value(type, cut(key), 0, down)[0] for name, cut, (_, type, down) in cuts}
+            return evaluate(node, row) is True
+
+        return test
+
+
+def _both(left: Test, right: Test) -> Test:
+    return lambda key: left(key) and right(key)
+
+
+def _either(left: Test, right: Test) -> Test:
+    return lambda key: left(key) or right(key)
+
+
+def _negated(test: Test) -> Test:
+    return lambda key: not test(key)

@@ -1,0 +1,305 @@
+"""From a condition on partition columns to the ranges of keys that hold its answer.
+
+Document 002 turns every leaf into a scan and joins scans by AND and OR, which multiplies them. Here the
+key's columns are taken in order, and the condition is cut along each: between two markers of a column every
+leaf about it is TRUE or not, so what is left is a condition on later columns. Where the span is a single
+value, the next column is cut in the same way; else the span is a range and the rest is its residual. The
+spans of one column never overlap, so no key is read twice, and keys come in order.
+
+    p1 > 10 AND (p1 > 20 OR c1 = 5)      (10, end) where p1 > 20 OR c1 = 5
+    p1 IN (1, 2) AND p2 IN (5, 6)        four gets: (1,5) (1,6) (2,5) (2,6)
+    p1 = 3 OR c1 = 7                     everything where p1 = 3 OR c1 = 7
+
+Ranges that touch become one, whose residual is the whole condition as far as the range does not decide it.
+Three limits keep a plan cheap, each at the price of a residual only: the number of scans, the work of
+cutting, and the number of neighbouring single values that are read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TypeAlias
+
+from parquetry.keys import decode_value, successor, trailer
+from parquetry.predicate.bind import bind
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.nodes import (
+    FALSE,
+    NULL,
+    TRUE,
+    And,
+    Compare,
+    Constant,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    TupleIn,
+)
+from parquetry.predicate.nodes import columns as columns_of
+from parquetry.predicate.normalise import conjoin, disjoin, normalise
+from parquetry.scan.marker import END, FieldSpace, Span
+from parquetry.scan.overlay import Piece, contiguous, intersection, union
+from parquetry.scan.plan import EVERYTHING, KeyScan, ScanPlan
+from parquetry.types import ColumnType, Value
+
+MAX_SCANS = 10_000
+"""Ranges in a plan, past which a column's spans are read as one."""
+MAX_STEPS = 20_000
+"""Conditions found in spans, past which no more columns are cut."""
+MERGE_POINTS = 64
+"""Spans of one column, past which neighbouring single values are read as one range: a seek costs more."""
+
+_Sub: TypeAlias = tuple[bytes, bytes | None, Predicate, tuple[int, ...] | None]
+"""From, to (None: the end of what has gone before), residual, and of a get the widths of its fields."""
+
+
+def plan_scan(
+    predicate: Predicate,
+    columns: Sequence[tuple[str, ColumnType]],
+    descending: Sequence[bool] = (),
+) -> ScanPlan:
+    """Plan the reading of all keys that a condition may be TRUE for.
+
+    Args:
+        predicate: a condition on the key's columns only; parts that are not understood become residuals.
+        columns: the key's columns with their types, in key order.
+        descending: which of them are in descending order; empty for none.
+
+    Returns:
+        the ranges: disjoint, in key order; none if no key can satisfy the condition.
+
+    Raises:
+        ColumnNotFoundError: the condition is about a column that the key does not have.
+        ValueTypeError: a literal cannot be compared with its column.
+
+    >>> from parquetry.predicate.nodes import equal
+    >>> int_ = ColumnType('int')
+    >>> print(plan_scan(Compare('>', 'p', 255, int_), [('p', int_), ('q', int_)]))
+    scan [0180000100, )
+    >>> print(plan_scan(And((equal('p', 1, int_), equal('q', 2, int_))), [('p', int_), ('q', int_)]))
+    get 01800000010180000002000000050000000a
+    """
+    normal = normalise(_without_small_tuples(normalise(bind(predicate, dict(columns)))))
+    if normal == TRUE:
+        return EVERYTHING
+    planner = _Planner(columns, descending or (False,) * len(columns))
+    scans = []
+    for low, high, residual, widths in planner.cut(normal, 0, MAX_SCANS):
+        rest = None if residual == TRUE else residual
+        if widths is None:
+            scans.append(KeyScan("range", low, high, rest))
+        else:
+            key = low + trailer(tuple(accumulate(widths)))
+            scans.append(KeyScan("get", key, successor(key), rest))
+    return ScanPlan(tuple(scans))
+
+
+def _without_small_tuples(node: Predicate) -> Predicate:
+    """Write `(a, b) NOT IN ((1, 2))` as `a != 1 OR b != 2`, which can be cut along each column."""
+    match node:
+        case And(children):
+            return And(tuple(map(_without_small_tuples, children)))
+        case Or(children):
+            return Or(tuple(map(_without_small_tuples, children)))
+        case Not(TupleIn(names, rows, types)) if len(rows) <= MERGE_POINTS:
+            return And(
+                tuple(
+                    Or(tuple(Compare("!=", *part) for part in zip(names, row, types, strict=True)))
+                    for row in rows
+                )
+            )
+    return node
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A piece of a column, and what becomes of it.
+
+    Attributes:
+        piece: the piece.
+        below: of a single value, its ranges relative to the value's field; None for a range of values.
+    """
+
+    piece: Piece
+    below: list[_Sub] | None
+
+    @property
+    def hole(self) -> bool:
+        """Whether it is a single value that is not wanted."""
+        return self.below is not None and not self.below
+
+    @property
+    def partial(self) -> bool:
+        """Whether it is a single value of which not every key has to be read."""
+        if not self.below:
+            return False
+        low, high, residual, widths = self.below[0]
+        return (
+            len(self.below) > 1 or low != b"" or high is not None or (widths is not None and residual != TRUE)
+        )
+
+
+class _Planner:
+    """The cutting of one condition; remembers what it has met, as many values leave the same condition."""
+
+    def __init__(self, columns: Sequence[tuple[str, ColumnType]], descending: Sequence[bool]) -> None:
+        self._spaces = [
+            FieldSpace(name, type, down) for (name, type), down in zip(columns, descending, strict=True)
+        ]
+        self._steps = 0
+        # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
+        self._cuts: dict[tuple[int, int, int], tuple[Predicate, list[_Sub]]] = {}
+        self._about: dict[int, tuple[Predicate, set[str]]] = {}
+        self._spans: dict[tuple[int, int], tuple[Predicate, list[Span]]] = {}
+
+    def cut(self, node: Predicate, depth: int, budget: int) -> list[_Sub]:
+        """Give the ranges for a condition on the columns from `depth` on, relative to the fields before."""
+        if node in (FALSE, NULL):
+            return []
+        if depth == len(self._spaces):
+            return [(b"", None, node, () if depth else None)]
+        if node == TRUE or self._steps > MAX_STEPS or self._spaces[depth].column not in self._columns(node):
+            return [(b"", None, node, None)]
+        key = (id(node), depth, budget)
+        if key not in self._cuts:
+            self._cuts[key] = (node, self._cut(node, depth, budget))
+        return self._cuts[key][1]
+
+    def _cut(self, node: Predicate, depth: int, budget: int) -> list[_Sub]:
+        space = self._spaces[depth]
+        pieces = self._pieces(node, depth)
+        if not pieces:
+            return []
+        everything = pieces[0][0] == space.low and pieces[-1][1] == END and contiguous(pieces)
+        if everything and any(rest != TRUE and not space.point(low, high) for low, high, rest in pieces):
+            # A branch of an OR needs every key, so one scan that tests the whole condition does.
+            return [(b"", None, node, None)]
+        if len(pieces) > budget:
+            return [self._as_range(node, depth, pieces)]
+        items = [_Item(piece, self._below(piece, depth, budget // len(pieces))) for piece in pieces]
+        result: list[_Sub] = []
+        for run in _runs(items):
+            as_range = run[0].below is None or (len(run) > 1 and any(item.below is None for item in run))
+            if as_range or (len(run) > 1 and len(pieces) > MERGE_POINTS):
+                result.append(self._as_range(node, depth, [item.piece for item in run]))
+            else:
+                for item in run:
+                    result += _placed(item)
+        return result
+
+    def _below(self, piece: Piece, depth: int, budget: int) -> list[_Sub] | None:
+        low, high, node = piece
+        space = self._spaces[depth]
+        if not space.point(low, high):
+            return None
+        if node != TRUE and space.column in self._columns(node):
+            node = _at(node, space.column, decode_value(space.type, low, 0, space.descending)[0])
+        return self.cut(node, depth + 1, max(budget, 1))
+
+    def _as_range(self, node: Predicate, depth: int, pieces: Sequence[Piece]) -> _Sub:
+        low, high = pieces[0][0], pieces[-1][1]
+        rest = pieces[0][2]
+        if len(pieces) > 1 and not (contiguous(pieces) and all(piece[2] == TRUE for piece in pieces)):
+            rest = self._within(node, depth, low, high)
+        return (
+            b"" if low == self._spaces[depth].low else low,
+            None if high == END else high,
+            rest,
+            None,
+        )
+
+    def _pieces(self, node: Predicate, depth: int) -> list[Piece]:
+        """Cut the column at `depth` into pieces, each with what the condition still asks for in it."""
+        match node:
+            case And(children):
+                pieces = intersection([self._pieces(child, depth) for child in children])
+            case Or(children):
+                pieces = union([self._pieces(child, depth) for child in children])
+            case Constant(truth):
+                return [(self._spaces[depth].low, END, TRUE)] if truth else []
+            case _:
+                pieces = self._spans_of(node, depth)
+        self._steps += sum(len(rest.children) if isinstance(rest, And | Or) else 1 for _, _, rest in pieces)
+        return pieces
+
+    def _spans_of(self, leaf: Predicate, depth: int) -> list[Span]:
+        space = self._spaces[depth]
+        if space.column not in self._columns(leaf) or _not_understood(leaf):
+            return [(space.low, END, leaf)]
+        key = (id(leaf), depth)
+        if key not in self._spans:
+            self._spans[key] = (leaf, space.spans(leaf))
+        return self._spans[key][1]
+
+    def _within(self, node: Predicate, depth: int, low: bytes, high: bytes) -> Predicate:
+        """Leave out of a condition what a range of the column at `depth` decides."""
+        if self._steps > MAX_STEPS:
+            return node
+        match node:
+            case And(children):
+                return conjoin(self._within(child, depth, low, high) for child in children)
+            case Or(children):
+                return disjoin(self._within(child, depth, low, high) for child in children)
+        self._steps += 1
+        met = [span for span in self._spans_of(node, depth) if span[0] < high and low < span[1]]
+        if not met:
+            return FALSE
+        decided = contiguous(met) and met[0][0] <= low and high <= met[-1][1]
+        return TRUE if decided and all(span[2] == TRUE for span in met) else node
+
+    def _columns(self, node: Predicate) -> set[str]:
+        if id(node) not in self._about:
+            self._about[id(node)] = (node, columns_of(node))
+        return self._about[id(node)][1]
+
+
+def _not_understood(leaf: Predicate) -> bool:
+    return isinstance(leaf, Opaque) or (isinstance(leaf, Not) and isinstance(leaf.child, Opaque))
+
+
+def _at(node: Predicate, column: str, value: Value) -> Predicate:
+    """Leave out of a condition what one value of a column decides; what is not TRUE is as good as FALSE."""
+    match node:
+        case And(children):
+            return conjoin(_at(child, column, value) for child in children)
+        case Or(children):
+            return disjoin(_at(child, column, value) for child in children)
+    if _not_understood(node) or columns_of(node) != {column}:
+        return node
+    return TRUE if evaluate(node, {column: value}) is True else FALSE
+
+
+def _runs(items: Sequence[_Item]) -> Iterator[list[_Item]]:
+    """Group what touches and has to be read in full, so that each group can be one range.
+
+    A value that is not wanted joins two ranges, as reading on costs less than a second scan.
+    """
+    run: list[_Item] = []
+    holes: list[_Item] = []
+    for item in items:
+        if item.hole:
+            holes.append(item)
+            continue
+        joins = bool(run) and contiguous([near.piece for near in (*run[-1:], *holes, item)])
+        if holes:
+            joins = joins and run[-1].below is None and item.below is None
+        if joins and not run[-1].partial and not item.partial:
+            run += holes
+        elif run:
+            yield run
+            run = []
+        run.append(item)
+        holes = []
+    if run:
+        yield run
+
+
+def _placed(item: _Item) -> Iterator[_Sub]:
+    """Put a single value's field before its ranges."""
+    field, after, _ = item.piece
+    for low, high, residual, widths in item.below or ():
+        stop = field + high if high is not None else None if after == END else after
+        yield field + low, stop, residual, None if widths is None else (len(field), *widths)

@@ -1,0 +1,222 @@
+"""Where a condition on one column is TRUE, as spans of that column's bytes in a key.
+
+A span runs from a marker to a marker, the second not included; both are bytes to compare fields with. Hive's
+markers are a value and whether it is included; here that is settled by the bytes themselves: what lies after
+a value begins at the successor of its field, as `X10 00` would still come before a longer key that begins
+with `X10`. NULL has a place of its own in the order, and is in no span but its own.
+
+Only TRUE matters to a scan, so FALSE and NULL are both "no span". Where a condition cannot be told from the
+bytes alone, its span carries the condition, to be tested on each key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import lru_cache
+from typing import TypeAlias
+
+from parquetry.keys import INVERT, encode_value, escape, fixed_width, successor
+from parquetry.predicate.like import Rest, head
+from parquetry.predicate.nodes import (
+    TRUE,
+    Compare,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Predicate,
+    TupleIn,
+    equal,
+)
+from parquetry.types import HELD_BITS, ColumnType, Value
+
+END = b"\xff\xff"
+"""After every field of a column: no field begins with these bytes."""
+
+Span: TypeAlias = tuple[bytes, bytes, Predicate]
+"""From, to (not included), and what is still to be tested there; `TRUE` is nothing."""
+
+
+@dataclass(slots=True)
+class FieldSpace:
+    """The bytes that a column's fields can take, in the order of the keys.
+
+    Attributes:
+        column: the column's name.
+        type: the column's type.
+        descending: whether the column's order is turned round.
+        values: the values of all fields that spans were made from, by their bytes.
+        low: where the column's first field may begin.
+        value_low: where the fields that are not NULL begin.
+        value_high: where the fields that are not NULL end.
+    """
+
+    column: str
+    type: ColumnType
+    descending: bool
+    values: dict[bytes, Value] = field(default_factory=dict)
+    low: bytes = field(init=False)
+    value_low: bytes = field(init=False)
+    value_high: bytes = field(init=False)
+    _width: int | None = field(init=False)
+    _first: bytes | None = field(init=False)
+    _last: bytes | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.low, self.value_low, self.value_high = (
+            (b"\xfe", b"\xfe", b"\xff") if self.descending else (b"\x00", b"\x01", END)
+        )
+        self._width = fixed_width(self.type)
+        self._first, self._last = _extremes(self.type, self.descending)
+
+    def field_of(self, value: Value) -> bytes:
+        """Encode a value, and remember which it was."""
+        encoded = encode_value(self.type, value, self.descending)
+        self.values[encoded] = value
+        return encoded
+
+    def after(self, encoded: bytes) -> bytes:
+        """Give the marker after a field of this column."""
+        if encoded == self._last:
+            return self.value_high
+        if self._width == len(encoded):
+            # Keeping the width makes the marker after 255 and the marker before 256 the same bytes.
+            return (int.from_bytes(encoded, "big") + 1).to_bytes(len(encoded), "big")
+        return successor(encoded) or END
+
+    def point(self, low: bytes, high: bytes) -> bool:
+        """Whether a span holds the fields of one value only."""
+        return (low in self.values or self._width == len(low)) and self.after(low) == high
+
+    def spans(self, leaf: Predicate) -> list[Span]:
+        """Give the spans, in order, in which a leaf about this column may be TRUE."""
+        match leaf:
+            case Compare(op, _, value):
+                return self._comparison(leaf, op, self.field_of(value))
+            case In(_, values):
+                return self._points((self.field_of(value), TRUE) for value in values)
+            case IsNull():
+                return [(self.field_of(None), END if self.descending else b"\x01", TRUE)]
+            case Like() if self.type.textual:
+                return self._like(leaf)
+            case TupleIn():
+                return self._tuples(leaf)
+            case Not(IsNull()):
+                return [(self.value_low, self.value_high, TRUE)]
+            case Not(In(_, values)):
+                return self._all_but(leaf, sorted(self.field_of(value) for value in values))
+            case Not(Like() as like) if self.type.textual:
+                return self._unlike(leaf, like)
+            case Not(TupleIn()):
+                return [(self.low, END, leaf)]
+        return [(self.value_low, self.value_high, leaf)]
+
+    def _comparison(self, leaf: Predicate, op: str, encoded: bytes) -> list[Span]:
+        if op == "=" or op == "<=>":
+            return [(encoded, self.after(encoded), TRUE)]
+        if op == "!=":
+            return self._all_but(leaf, [encoded])
+        if (op in ("<", "<=")) != self.descending:
+            return self._between(self.value_low, self.after(encoded) if op in ("<=", ">=") else encoded)
+        return self._between(encoded if op in ("<=", ">=") else self.after(encoded), self.value_high)
+
+    def _between(self, low: bytes, high: bytes) -> list[Span]:
+        return [(low, high, TRUE)] if low < high and (self._first is None or high > self._first) else []
+
+    def _points(self, fields: Iterable[tuple[bytes, Predicate]]) -> list[Span]:
+        return sorted(
+            ((encoded, self.after(encoded), node) for encoded, node in fields), key=lambda span: span[0]
+        )
+
+    def _all_but(self, leaf: Predicate, encoded: list[bytes]) -> list[Span]:
+        """Give everything but NULL, with the excluded values as points of their own that carry the leaf.
+
+        A point that turns out FALSE at the edge of a range makes it narrower; one in the middle does not
+        split it, as reading on costs less than a second scan.
+        """
+        result: list[Span] = []
+        position = self.value_low
+        for point in encoded:
+            result += self._between(position, point)
+            position = self.after(point)
+            result.append((point, position, leaf))
+        return result + self._between(position, self.value_high)
+
+    def _prefix(self, text: str) -> tuple[bytes, bytes]:
+        marker = b"\x01" + escape(text.encode("utf-8", "surrogatepass"))
+        if self.descending:
+            marker = marker.translate(INVERT)
+        if not text:
+            return self.value_low, self.value_high
+        return marker, successor(marker) or END
+
+    def _like(self, like: Like) -> list[Span]:
+        text, rest = head(like.pattern, like.escape)
+        if rest is Rest.NOTHING:
+            if self.type.name == "char" and len(text) != self.type.length:
+                return []  # LIKE sees the padding
+            encoded = self.field_of(text)
+            return [(encoded, self.after(encoded), TRUE)]
+        low, high = self._prefix(text)
+        return [(low, high, TRUE if rest is Rest.ANYTHING else like)]
+
+    def _unlike(self, leaf: Predicate, like: Like) -> list[Span]:
+        text, rest = head(like.pattern, like.escape)
+        if rest is Rest.NOTHING:
+            if self.type.name == "char" and len(text) != self.type.length:
+                return [(self.value_low, self.value_high, TRUE)]
+            return self._all_but(leaf, [self.field_of(text)])
+        low, high = self._prefix(text)
+        return [*self._between(self.value_low, low), (low, high, leaf), *self._between(high, self.value_high)]
+
+    def _tuples(self, leaf: TupleIn) -> list[Span]:
+        """Give a point for each of the column's values, with what the rows ask of the other columns."""
+        at = leaf.columns.index(self.column)
+        others = [position for position in range(len(leaf.columns)) if position != at]
+        by_field: dict[bytes, list[tuple[Value, ...]]] = {}
+        for row in leaf.rows:
+            if not any(value is None for value in row):  # a row with a NULL equals nothing
+                by_field.setdefault(self.field_of(row[at]), []).append(tuple(row[i] for i in others))
+        names = tuple(leaf.columns[i] for i in others)
+        types = tuple(leaf.types[i] for i in others)
+        return self._points((encoded, _others(names, rows, types)) for encoded, rows in by_field.items())
+
+
+def _others(
+    names: tuple[str, ...], rows: list[tuple[Value, ...]], types: tuple[ColumnType, ...]
+) -> Predicate:
+    if not names:
+        return TRUE
+    if len(names) > 1:
+        return TupleIn(names, tuple(rows), types)
+    if len(rows) == 1:
+        return equal(names[0], rows[0][0], types[0])
+    return In(names[0], tuple(value for (value,) in rows), types[0])
+
+
+@lru_cache(maxsize=256)
+def _extremes(type: ColumnType, descending: bool) -> tuple[bytes | None, bytes | None]:
+    """Encode the first and the last value of a type in key order; None where there is none."""
+    least: Value
+    greatest: Value = None
+    bits = HELD_BITS.get(type.name)
+    if bits is not None:
+        least, greatest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    elif type.floating:
+        least, greatest = float("-inf"), float("nan")
+    elif type.name == "boolean":
+        least, greatest = False, True
+    elif type.name == "decimal":
+        greatest = Decimal((0, (9,) * type.precision, -type.scale))
+        least = Decimal((1, (9,) * type.precision, -type.scale))
+    elif type.name == "binary":
+        least = b""
+    elif type.textual and type.name != "char":
+        least = ""
+    else:
+        return None, None
+    first = encode_value(type, least, descending)
+    last = None if greatest is None else encode_value(type, greatest, descending)
+    return (last, first) if descending else (first, last)

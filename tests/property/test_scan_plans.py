@@ -1,0 +1,139 @@
+"""A plan finds what the brute-force evaluator finds, over generated tables, rows and conditions."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+
+from generated_tables import predicates, rows, tables
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parquetry.keys import decode_key, encode_key, successor
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.nodes import FALSE, TRUE, And, Constant, Not, Opaque, Or, Predicate
+from parquetry.predicate.normalise import normalise
+from parquetry.scan import EVERYTHING, compile_residual, execute, plan_scan
+from parquetry.scan.plan import ScanPlan
+
+VERSION = b"\x00\x00\x00\x00\x00\x00\x00\x07"
+RELAXED = settings(
+    max_examples=350,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+
+class Stored:
+    """Keys in order, each with a version after it, as the metastore keeps them."""
+
+    def __init__(self, keys: set[bytes]) -> None:
+        self.keys = sorted(key + VERSION for key in keys)
+
+    def scan(self, start: bytes, stop: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        first = bisect.bisect_left(self.keys, start)
+        last = len(self.keys) if stop is None else bisect.bisect_left(self.keys, stop)
+        return ((key[: -len(VERSION)], b"") for key in self.keys[first:last])
+
+
+def as_possible(node: Predicate, positive: bool = True) -> Predicate:
+    """Put TRUE for what is not understood where TRUE lets more rows in, and FALSE where FALSE does."""
+    match node:
+        case And(children):
+            return And(tuple(as_possible(child, positive) for child in children))
+        case Or(children):
+            return Or(tuple(as_possible(child, positive) for child in children))
+        case Not(child):
+            return Not(as_possible(child, not positive))
+        case Opaque():
+            return TRUE if positive else FALSE
+    return node
+
+
+def check_shape(plan: ScanPlan) -> None:
+    """Ranges are disjoint and in order, and gets are keys with their successor."""
+    end: bytes | None = b""
+    for scan in plan.scans:
+        assert end is not None
+        assert scan.start >= end
+        assert scan.stop is None or scan.start < scan.stop
+        if scan.kind == "get":
+            assert scan.stop == successor(scan.start)
+        end = scan.stop
+    assert len(plan.scans) <= 1 or plan.scans[0].start != b"" or plan.scans[0].stop is not None
+
+
+@RELAXED
+@given(st.data())
+def test_a_plan_finds_exactly_the_rows_that_satisfy_the_condition(data: st.DataObject) -> None:
+    """With everything understood: each row where the condition is TRUE, no other, each once, in key order."""
+    columns = data.draw(tables())
+    types = [type for _, type in columns]
+    names = [name for name, _ in columns]
+    descending = data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
+    keys = {encode_key(types, row, descending) for row in data.draw(rows(columns))}
+    predicate = data.draw(predicates(columns))
+
+    plan = plan_scan(predicate, columns, descending)
+    found = [key for key, _ in execute(plan, columns, descending, Stored(keys).scan)]
+
+    check_shape(plan)
+    assert plan.exact
+    wanted = [
+        key
+        for key in sorted(keys)
+        if evaluate(predicate, dict(zip(names, decode_key(types, key, descending), strict=True))) is True
+    ]
+    assert found == wanted
+
+
+@settings(RELAXED, max_examples=150)
+@given(st.data())
+def test_what_is_not_understood_lets_rows_in(data: st.DataObject) -> None:
+    """With `Opaque` parts no row is lost, and `exact` is claimed only where it holds."""
+    columns = data.draw(tables(max_columns=2))
+    types = [type for _, type in columns]
+    names = [name for name, _ in columns]
+    keys = {encode_key(types, row) for row in data.draw(rows(columns))}
+    predicate = data.draw(predicates(columns, opaque=True))
+
+    plan = plan_scan(predicate, columns)
+    found = {key for key, _ in execute(plan, columns, (False,) * len(columns), Stored(keys).scan)}
+
+    check_shape(plan)
+    possible, certain = as_possible(predicate), as_possible(predicate, positive=False)
+    for key in keys:
+        row = dict(zip(names, decode_key(types, key), strict=True))
+        if evaluate(certain, row) is True or (not plan.exact and evaluate(possible, row) is True):
+            assert key in found
+        if evaluate(possible, row) is not True:
+            assert key not in found
+
+
+@settings(RELAXED, max_examples=120)
+@given(st.data())
+def test_a_residual_on_bytes_says_what_the_evaluator_says(data: st.DataObject) -> None:
+    """A compiled residual agrees with the evaluator, with bytes before and after the key."""
+    columns = data.draw(tables())
+    types = [type for _, type in columns]
+    descending = data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
+    predicate = data.draw(predicates(columns))
+    test = compile_residual(predicate, columns, descending, prefix=3, suffix=len(VERSION))
+    for row in data.draw(rows(columns)):
+        key = b"db." + encode_key(types, row, descending) + VERSION
+        named = dict(zip([name for name, _ in columns], row, strict=True))
+        assert test(key) is (evaluate(predicate, named) is True)
+
+
+@settings(RELAXED, max_examples=60)
+@given(st.data())
+def test_a_constant_needs_no_keys_or_all(data: st.DataObject) -> None:
+    """A condition that folds to a constant plans everything or nothing."""
+    columns = data.draw(tables(max_columns=1))
+    predicate = data.draw(predicates(columns))
+    match normalise(predicate):
+        case Constant(True):
+            assert plan_scan(predicate, columns) == EVERYTHING
+        case Constant():
+            assert plan_scan(predicate, columns).scans == ()
