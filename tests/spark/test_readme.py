@@ -1,0 +1,26 @@
+"""The quick start of the README does what the README says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_quick_start_runs(tmp_path: Path) -> None:
+    """The quick start, run as it stands in an empty folder, prints the rows, the report and the last partitions."""
+    code = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert len(code) == 1
+    lines = [line for line in code[0].splitlines() if line.strip()]
+    assert len(lines) <= 24, "a quick start is quick"
+    (tmp_path / "quick_start.py").write_text(code[0])
+    done = subprocess.run(
+        [sys.executable, "quick_start.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "lake.shop.sales: partitions 2 of 90 (" in done.stdout
+    assert re.findall(r"\|(2026-03-0\d)\|", done.stdout) == ["2026-03-01", "2026-03-02"]
+    assert "{'day': datetime.date(2026, 3, 31)} 1000" in done.stdout
