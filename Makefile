@@ -1,0 +1,58 @@
+# Every target sets itself up: Python 3.11 or later and Java 17 are all that must be there.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV ?= .venv
+SF ?= 0.1
+DEMO_DATA ?= demo-data/sf$(SF)
+BENCH_DATA ?= demo-data/bench
+BENCH ?=
+BENCH_SCALE ?= 1
+PYTEST_ARGS ?= -n 2 --dist loadfile
+
+READY := $(VENV)/.parquetry
+RUN := $(VENV)/bin/python
+
+.PHONY: help demo test lint bench hbase wheel docs clean java
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+
+demo: java $(READY) ## load TPC-DS and query it: what each query read, of what, and why (SF=1 for more; DEMO_DATA=folder)
+	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)"
+
+test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them)
+	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+lint: $(READY) ## check style and types
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
+	@$(RUN) -m mypy
+
+bench: java $(READY) ## measure ratios side by side (BENCH="scans planning" for some of them; BENCH_SCALE=0.1 for a try)
+	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" $(BENCH)
+
+hbase: java $(READY) ## start a real HBase to try things on, until Enter is pressed
+	@PYTHONPATH=src $(RUN) -m tests.hbase.server
+
+# The jar must not stay: in a source tree it would be taken before the sources, however they have changed since.
+wheel: java $(READY) ## build dist/*.whl, which carries the compiled bridge, and dist/*.tar.gz
+	@trap 'rm -rf src/parquetry/spark/jars' EXIT; rm -rf dist src/parquetry/spark/jars; \
+	PYTHONPATH=src $(RUN) -m parquetry.spark.bridge; \
+	$(RUN) -m hatchling build
+
+docs: $(READY) ## write the generated pages of docs/ again
+	@$(RUN) -m parquetry.config > docs/configuration.md
+	@$(RUN) -m parquetry.cli.reference > docs/cli.md
+
+clean: ## remove all that was made here: the environment, the demo's data, builds, caches
+	rm -rf .venv demo-data dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+java:
+	@scripts/setup "$(VENV)" java
+
+$(READY): pyproject.toml scripts/setup
+	@scripts/setup "$(VENV)"

@@ -1,0 +1,120 @@
+"""What `make wheel` builds: a wheel with the compiled bridge, a source archive that can compile it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from parquetry._version import __version__
+
+PROJECT = Path(__file__).parents[2]
+SCALA = sorted(path.name for path in (PROJECT / "bridge").glob("*.scala"))
+WHERE_IS_THE_JAR = "from parquetry.spark import bridge; print(bridge.jar())"
+WHERE_ARE_THE_SOURCES = "from parquetry.spark import bridge; print(*bridge.sources(), sep='\\n')"
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in a folder with a space in its name, after `make wheel`."""
+    folder = tmp_path_factory.mktemp("a clone") / "of parquetry"
+    kept = (
+        "Makefile", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".gitignore",
+        "src", "bridge", "scripts", "demo",
+    )  # fmt: skip
+    folder.mkdir()
+    for name in kept:
+        copy = shutil.copytree if (PROJECT / name).is_dir() else shutil.copy2
+        copy(PROJECT / name, folder / name)
+    # the environment these tests run in is taken as it is
+    environment = [f"VENV={sys.prefix}", "-o", f"{sys.prefix}/.parquetry"]
+    made = subprocess.run(
+        ["make", "wheel", *environment], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(clone: Path) -> Path:
+    (found,) = (clone / "dist").glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def source_archive(clone: Path) -> Path:
+    (found,) = (clone / "dist").glob("*.tar.gz")
+    return found
+
+
+def unpacked(wheel: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def said(site: Path, code: str, cwd: Path) -> str:
+    """What Python says with a folder of packages before all others, and nothing of this project's tree."""
+    environment = {**os.environ, "PYTHONPATH": str(site), "XDG_CACHE_HOME": str(cwd / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_wheel_brings_a_compiled_bridge(wheel: Path, tmp_path: Path):
+    """An installed wheel uses the jar it carries, which holds the catalog, and compiles nothing."""
+    site = unpacked(wheel, tmp_path / "site")
+    jar = Path(said(site, WHERE_IS_THE_JAR, tmp_path))
+    assert jar.parent == site / "parquetry" / "spark" / "jars"
+    with zipfile.ZipFile(jar) as archive:
+        assert "org/apache/spark/sql/parquetry/ParquetryCatalog.class" in archive.namelist()
+    assert not (tmp_path / "cache").exists()
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path):
+    """A wheel is the package, with its types marked and the bridge's sources; no tests and no demo."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert wheel.name == f"parquetry-{__version__}-py3-none-any.whl"
+    assert {name.split("/")[0] for name in names} == {"parquetry", f"parquetry-{__version__}.dist-info"}
+    assert "parquetry/py.typed" in names
+    scala = sorted(name.rpartition("/")[2] for name in names if name.startswith("parquetry/spark/scala/"))
+    assert scala == SCALA
+    modules = {name for name in names if name.endswith(".py")}
+    tree = {f"parquetry/{path.relative_to(PROJECT / 'src' / 'parquetry').as_posix()}" for path in
+            (PROJECT / "src" / "parquetry").rglob("*.py")}  # fmt: skip
+    assert modules == tree
+
+
+def test_the_source_archive_can_compile_the_bridge(source_archive: Path, tmp_path: Path):
+    """A wheel built from the source archive carries no jar, and the sources in its place."""
+    with tarfile.open(source_archive) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    assert sorted(path.name for path in (source / "bridge").iterdir()) == SCALA
+    assert not list(source.rglob("*.jar"))
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel"],
+        cwd=source,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = (source / "dist").glob("*.whl")
+    site = unpacked(wheel, tmp_path / "site")
+    assert not list(site.rglob("*.jar"))
+    found = [Path(line) for line in said(site, WHERE_ARE_THE_SOURCES, tmp_path).splitlines()]
+    assert [path.name for path in found] == SCALA
+    assert {path.parent for path in found} == {site / "parquetry" / "spark" / "scala"}
+
+
+def test_make_wheel_leaves_no_jar_in_the_tree(clone: Path):
+    """A jar left in the source tree would be used in place of sources that have changed since."""
+    assert not list((clone / "src").rglob("*.jar"))
