@@ -1,0 +1,73 @@
+"""The outcomes as a table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from demo.queries import Outcome, bare_name
+from parquetry.prune.render_text import reason_text, size_text
+from parquetry.prune.report import ScanReport, Step
+
+_WIDTH = 8
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def summary(outcomes: Sequence[Outcome], sizes: Mapping[str, int], *, wide: bool) -> Table:
+    """Return the table: for each query what was read of the large tables, why, and if the answer is right.
+
+    Args:
+        outcomes: in the order of the rows.
+        sizes: bytes of each large table, by its full name.
+        wide: whether there is room for the conditions.
+    """
+    table = Table(title="What was read of the large tables", title_justify="left", box=None, pad_edge=False)
+    table.add_column("query", no_wrap=True, style="bold")
+    table.add_column("table", no_wrap=True)
+    table.add_column("partitions", justify="right", no_wrap=True)
+    table.add_column("bytes", no_wrap=True, width=_WIDTH)
+    table.add_column("", justify="right", no_wrap=True)
+    if wide:
+        table.add_column("because of", no_wrap=True, overflow="ellipsis")
+    table.add_column("answer", no_wrap=True)
+    for outcome in outcomes:
+        answer = Text("✗", "bold red") if outcome.faults else Text(f"✓ {outcome.rows:,}", "green")
+        for number, scan in enumerate(outcome.limited):
+            first = number == 0
+            total = sizes[scan.table]
+            table.add_row(
+                outcome.query.name if first else "",
+                bare_name(scan.table),
+                _partitions(scan),
+                bar(read_bytes(scan), total),
+                f"{size_text(read_bytes(scan))} of {size_text(total)}",
+                *([Text(reason(scan), "dim")] if wide else []),
+                answer if first else "",
+            )
+    return table
+
+
+def read_bytes(scan: ScanReport) -> int:
+    """Return the bytes of the columns that a scan read."""
+    step = scan.step("bytes")
+    return step.kept if step is not None else 0
+
+
+def reason(scan: ScanReport) -> str:
+    """Return what a scan went by."""
+    return "; ".join(reason_text(step) for step in scan.steps if step.name != "bytes" and step.by)
+
+
+def bar(part: int, whole: int) -> Text:
+    """Return a share as a bar; something is never drawn as nothing."""
+    eighths = round(8 * _WIDTH * part / whole) if whole else 0
+    full, rest = divmod(max(eighths, 1) if part else 0, 8)
+    drawn = "█" * full + (_EIGHTHS[rest] if rest else "")
+    return Text(drawn.ljust(_WIDTH, "·"), "cyan")
+
+
+def _partitions(scan: ScanReport) -> str:
+    step: Step | None = scan.step("partitions")
+    return f"{step.kept:,} of {step.of:,}" if step is not None else ""

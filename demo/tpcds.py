@@ -1,0 +1,100 @@
+"""Make TPC-DS with DuckDB's generator: rows as Parquet files, the queries' texts, counts to check against.
+
+Nothing is downloaded: the extension comes from PyPI with the demo's requirements. What Spark does with the
+data is `demo.run`'s affair.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+PARTITIONED_BY = {
+    "store_sales": "ss_sold_date_sk",
+    "catalog_sales": "cs_sold_date_sk",
+    "web_sales": "ws_sold_date_sk",
+}
+"""The key by which each of the large tables is partitioned; the others are plain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """TPC-DS at one scale, one Parquet file a table.
+
+    Attributes:
+        folder: where the files are.
+        rows: of each table, by its name; small tables first.
+    """
+
+    folder: Path
+    rows: dict[str, int]
+
+    def file(self, table: str) -> Path:
+        """Return the file of a table."""
+        return self.folder / f"{table}.parquet"
+
+    def count(self, sql: str) -> int:
+        """Return the one number that a query over the raw files gives, as DuckDB answers it."""
+        with duckdb.connect() as connection:
+            for table in self.rows:
+                connection.execute(f"CREATE VIEW {table} AS SELECT * FROM '{_quoted(self.file(table))}'")
+            found = connection.execute(sql).fetchone()
+        if found is None:
+            raise ValueError(f"not a query for one number: {sql}")
+        return int(found[0])
+
+
+def make(folder: Path, scale: float) -> Raw:
+    """Generate the tables into a folder; one that is there already is used as it is.
+
+    The folder appears whole or not at all, so an interrupted run leaves nothing half-made.
+
+    Args:
+        folder: of the Parquet files, one a table.
+        scale: TPC-DS's scale factor; 1 makes about 280 MB.
+    """
+    if not folder.exists():
+        unfinished = folder.with_name(f"{folder.name}.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        with _tpcds() as connection:
+            connection.execute(f"CALL dsdgen(sf={scale})")
+            for (table,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+                target = _quoted(unfinished / f"{table}.parquet")
+                connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+        unfinished.rename(folder)
+    return Raw(folder, _row_counts(folder))
+
+
+def query_texts() -> dict[int, str]:
+    """Return the texts of the 99 queries, by number."""
+    with _tpcds() as connection:
+        return dict(connection.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall())
+
+
+def _tpcds() -> duckdb.DuckDBPyConnection:
+    """Connect to an empty database with the generator loaded, from the package that brought it."""
+    package = importlib.util.find_spec("duckdb_extension_tpcds")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("duckdb-extension-tpcds is not installed; `make demo` installs it")
+    (extension,) = Path(package.origin).parent.glob("**/tpcds.duckdb_extension")
+    connection = duckdb.connect()
+    connection.execute(f"LOAD '{_quoted(extension)}'")
+    return connection
+
+
+def _row_counts(folder: Path) -> dict[str, int]:
+    with duckdb.connect() as connection:
+        counts = connection.execute(
+            "SELECT file_name, num_rows "
+            f"FROM parquet_file_metadata('{_quoted(folder / '*.parquet')}') ORDER BY num_rows, file_name"
+        ).fetchall()
+    return {Path(name).stem: rows for name, rows in counts}
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
