@@ -1,0 +1,43 @@
+"""The session and the catalog that the benchmarks on Spark share, and the files of its tables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+import parquetry
+
+CATALOG = "lake"
+LOG_SETTINGS = Path(__file__).parents[1] / "demo" / "log4j2.properties"
+
+
+def start(folder: Path) -> SparkSession:
+    """Start Spark on two cores, with a catalog in a folder."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]").appName("Parquetry benchmarks")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "4g",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.warehouse.dir": str((folder / "spark-warehouse").absolute()),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = parquetry.configure(builder, catalog=CATALOG, warehouse=folder / "warehouse").getOrCreate()
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.bench")
+    return spark
+
+
+def files(folder: Path, table: str, where: str | None = None) -> list[str]:
+    """Return the paths of the data files of a table, or of those partitions that a filter selects."""
+    with parquetry.open(folder / "warehouse") as catalog:
+        return [file.path for file in catalog.files(f"bench.{table}", where)]
+
+
+def drain(frame: DataFrame) -> None:
+    """Run a query to its end and throw its rows away."""
+    frame.collect()

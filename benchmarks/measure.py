@@ -1,0 +1,100 @@
+"""Measure variants of one job side by side, and keep what was found.
+
+On a machine with other work, seconds mean little and ratios within a run more: the variants take turns,
+each is warmed up once, and medians are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of the variants of one job, round by round."""
+
+    job: str
+    seconds: dict[str, list[float]]
+
+    def median(self, variant: str) -> float:
+        """Return a variant's median, in seconds."""
+        return statistics.median(self.seconds[variant])
+
+    def ratio(self, variant: str, of: str) -> float:
+        """Return how many times as long a variant takes as another."""
+        return self.median(variant) / self.median(of)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A number that has a target, or that is there to compare with.
+
+    Attributes:
+        what: is measured.
+        value: a ratio, unless `unit` says otherwise.
+        target: the most it should be; None if there is none.
+        unit: of the value.
+    """
+
+    what: str
+    value: float
+    target: float | None = None
+    unit: str = "×"
+
+    @property
+    def met(self) -> bool:
+        """Whether the target is met."""
+        return self.target is None or self.value <= self.target
+
+
+@dataclass(slots=True)
+class Result:
+    """What one benchmark found."""
+
+    name: str
+    timings: list[Timing] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def save(self, folder: Path, scale: float) -> Path:
+        """Write everything to a JSON file named for the benchmark, and return its path."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.name}.json"
+        machine = {"python": platform.python_version(), "system": platform.platform(), "at": time.time()}
+        path.write_text(
+            json.dumps({**asdict(self), "scale": scale, "machine": machine}, indent=1) + "\n",
+            encoding="utf-8",
+        )
+        return path
+
+
+def take_turns(job: str, variants: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> Timing:
+    """Run each variant once to warm up, then all in every round, each round beginning with another."""
+    for run in variants.values():
+        run()
+    seconds: dict[str, list[float]] = {name: [] for name in variants}
+    names = list(variants)
+    for number in range(rounds):
+        shift = number % len(names)
+        for name in names[shift:] + names[:shift]:
+            started = time.perf_counter()
+            variants[name]()
+            seconds[name].append(time.perf_counter() - started)
+    return Timing(job, seconds)
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """Return the geometric mean.
+
+    >>> geometric_mean([1.0, 4.0])
+    2.0
+    """
+    return math.exp(statistics.fmean(map(math.log, ratios)))

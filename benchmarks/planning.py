@@ -1,0 +1,99 @@
+"""What planning costs in Python: 30 partitions of 100,000, as the bridge asks for them. No Spark runs."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Finding, Result, Timing, take_turns
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.spark.planner import Planner
+
+PARTITIONS = 100_000
+SELECTED = 30
+_FILES = 2
+
+
+def run(_folder: Path, _scale: float) -> Result:
+    """Plan by equality with scattered keys and by a range, and everything else a query asks before it."""
+    result = Result("planning")
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = _fill(folder)
+        result.findings.append(
+            Finding(f"commit of {PARTITIONS:,} partitions, {_FILES} files each", seconds, None, "s")
+        )
+        planner = Planner()
+        scattered = [number * (PARTITIONS // SELECTED) for number in range(SELECTED)]
+        jobs: dict[str, list[dict[str, Any]]] = {
+            f"{SELECTED} scattered keys (IN)": [_call("IN", *scattered)],
+            f"{SELECTED} keys in a row (BETWEEN)": [_call(">=", 5000), _call("<=", 5000 + SELECTED - 1)],
+        }
+        for job, predicates in jobs.items():
+            variants = {
+                "in a session": partial(_plan, planner, folder, predicates),
+                "first of a session": partial(_plan_first, folder, predicates),
+            }
+            timing = take_turns(job, variants, rounds=25)
+            result.timings.append(timing)
+            result.findings += [_milliseconds(timing, variant) for variant in variants]
+    return result
+
+
+def _milliseconds(timing: Timing, variant: str) -> Finding:
+    what = f"planning {timing.job} of {PARTITIONS:,} partitions, {variant}"
+    return Finding(what, 1000 * timing.median(variant), 20.0, "ms")
+
+
+def _plan(planner: Planner, folder: str, predicates: list[dict[str, Any]]) -> None:
+    """Ask all that a query asks: the table, what its predicates are good for, and what to read."""
+    found = _ask(planner, folder, op="load_table", namespace=["bench"], name="wide")
+    about = {"table": found["table"], "predicates": predicates}
+    _ask(planner, folder, op="push_predicates", **about)
+    plan = _ask(planner, folder, op="plan_scan", **about, runtime=[], columns=["id", "amount"])
+    if len(plan["files"]) != SELECTED * _FILES:
+        raise AssertionError(f"{len(plan['files'])} files instead of {SELECTED * _FILES}")
+
+
+def _plan_first(folder: str, predicates: list[dict[str, Any]]) -> None:
+    """The same, beginning with opening the metastore."""
+    _plan(Planner(), folder, predicates)
+
+
+def _ask(planner: Planner, folder: str, **question: Any) -> Any:
+    head = {"protocol": 1, "catalog": "lake", "options": {"warehouse": folder}}
+    answer = json.loads(planner.ask(json.dumps({**head, **question})))
+    if "error" in answer:
+        raise AssertionError(answer["error"])
+    return answer["ok"]
+
+
+def _call(function: str, *values: int) -> dict[str, Any]:
+    literals = [{"lit": str(value), "type": "int"} for value in values]
+    return {"fn": function, "args": [{"col": ["key"]}, *literals]}
+
+
+def _fill(folder: str) -> float:
+    """Make the table, and return the seconds its one commit took."""
+    columns = (Column("id", "long"), Column("amount", "double"), Column("key", "integer"))
+    metastore = open_metastore(folder, create=True)
+    metastore.create_database("bench")
+    metadata = TableMetadata(columns, ("key",), "parquet", metastore.table_location("bench", "wide"))
+    table = metastore.create_table("bench", "wide", metadata)
+    transaction = table.begin("append")
+    for key in range(PARTITIONS):
+        statistics = {
+            "id": ColumnStatistics(80_000, 0, key, key + 9),
+            "amount": ColumnStatistics(70_000, 12, 0.0, 9.5),
+        }
+        transaction.append(
+            (key,), [DataFile(f"part-{n}.parquet", 160_000, 10_000, 0, statistics) for n in range(_FILES)]
+        )
+    started = time.perf_counter()
+    transaction.commit()
+    seconds = time.perf_counter() - started
+    metastore.close()
+    return seconds
