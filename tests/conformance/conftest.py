@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from parquetry.store import MemoryStore, SQLiteStore, Store
+from parquetry.store import MemoryStore, SQLiteStore, Store, open_store
+from tests.hbase.server.launcher import shared_server
+
+_NUMBERS = itertools.count()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "hbase"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of each kind."""
-    opened: Store = MemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "rows.sqlite")
+    opened: Store
+    if request.param == "memory":
+        opened = MemoryStore()
+    elif request.param == "sqlite":
+        opened = SQLiteStore(tmp_path / "rows.sqlite")
+    else:
+        url = shared_server().url(f"conformance{next(_NUMBERS)}")
+        opened = open_store(url, str(tmp_path), create=True)
     yield opened
     opened.close()

@@ -39,13 +39,14 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
 
     Args:
         url: ``sqlite`` (or None) for the file inside the warehouse, ``sqlite:///path`` for another file,
-            ``memory`` for one that ends with the process.
+            ``hbase://host:port/table`` for a table of HBase, ``memory`` for one that ends with the process.
         warehouse: local path or URI.
         create: make the store if it is not there.
 
     Raises:
         ConfigurationError: the URL is not understood.
         WarehouseError: there is no store and `create` is not given, or it cannot be opened.
+        StoreError: the server cannot be reached.
     """
     if url == "memory":
         return MemoryStore()
@@ -59,6 +60,11 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
         return SQLiteStore(os.path.join(folder, SQLITE_FILE), create=create)
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
         return SQLiteStore(urllib.parse.unquote(url.removeprefix("sqlite://")), create=create)
+    if url.startswith("hbase:"):
+        from parquetry.store.hbase import HBaseStore  # needs the extra parquetry[hbase]
+
+        return HBaseStore.open(url, create=create)
     raise ConfigurationError(
-        f"store {url!r} is not known; known are 'sqlite', 'sqlite:///absolute/path' and 'memory'"
+        f"store {url!r} is not known; known are 'sqlite', 'sqlite:///absolute/path', "
+        "'hbase://host:port/table' and 'memory'"
     )

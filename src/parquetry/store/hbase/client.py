@@ -1,0 +1,192 @@
+"""One table of HBase, in the words of Thrift2: cells with their timestamps, a request per call.
+
+Rows have one column. Deletes name the timestamp of the cell they are about, never a later one: a delete
+marker hides every put up to its timestamp, also one that is made afterwards in the same millisecond.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from parquetry.errors import StoreError, WarehouseError
+from parquetry.store.hbase.connection import Connections, RequestError, thrift
+from parquetry.store.hbase.filters import keys_only
+
+FAMILY, VALUE = b"f", b"v"
+CLOCK_TICK = 0.002
+"""Seconds after which a server's clock of milliseconds has surely moved on."""
+
+
+class Cell(NamedTuple):
+    """What a row holds.
+
+    Attributes:
+        stored: the bytes in the column.
+        timestamp: in ms, by the clock of the server that wrote it.
+    """
+
+    stored: bytes
+    timestamp: int
+
+
+class Table:
+    """A table of HBase.
+
+    Args:
+        connections: to the Thrift2 server.
+        name: with or without ``namespace:``.
+    """
+
+    def __init__(self, connections: Connections, name: str) -> None:
+        self.label = f"HBase table {name!r} at {connections.address}"
+        self._connections = connections
+        self._name = name.encode()
+        namespace, _, qualifier = name.rpartition(":")
+        self._full_name = thrift.TTableName(
+            ns=(namespace or "default").encode(), qualifier=qualifier.encode()
+        )
+        self._columns = [thrift.TColumn(family=FAMILY, qualifier=VALUE)]
+
+    def _call(self, method: str, *arguments: Any, repeat: bool = True) -> Any:
+        return self._connections.call(method, self._name, *arguments, repeat=repeat)
+
+    # -- the table itself
+
+    def exists(self) -> bool:
+        """Return whether the table is there.
+
+        Raises:
+            WarehouseError: it is, and is not laid out as this store's.
+        """
+        if not self._connections.call("tableExists", self._full_name):
+            return False
+        families = self._connections.call("getTableDescriptor", self._full_name).columns or ()
+        if FAMILY not in [family.name for family in families]:
+            raise WarehouseError(
+                f"the {self.label} has no column family {FAMILY.decode()!r}: it is not a metastore; "
+                "name another table, or add the family"
+            )
+        return True
+
+    def create(self, splits: Sequence[bytes]) -> None:
+        """Make the table, unless another is faster.
+
+        Args:
+            splits: first keys of all its regions but the first.
+        """
+        family = thrift.TColumnFamilyDescriptor(name=FAMILY, maxVersions=1)
+        table = thrift.TTableDescriptor(tableName=self._full_name, columns=[family])
+        try:
+            self._connections.call("createTable", table, sorted(splits) or None)
+        except RequestError as error:
+            if "TableExistsException" not in error.message:
+                raise
+
+    # -- rows
+
+    def get(self, keys: Sequence[bytes], *, values: bool = True) -> list[Cell | None]:
+        """Return the cells of rows, in the order of the keys.
+
+        Args:
+            keys: of the rows.
+            values: otherwise what is stored is left out.
+        """
+        filter = None if values else keys_only()
+        gets = [thrift.TGet(row=key, columns=self._columns, filterBytes=filter) for key in keys]
+        cells = []
+        for result in self._call("getMultiple", gets):
+            found = result.columnValues
+            cells.append(Cell(found[0].value, found[0].timestamp) if found else None)
+        return cells
+
+    def scan(
+        self,
+        start: bytes,
+        stop: bytes | None,
+        count: int,
+        *,
+        reverse: bool = False,
+        filter: bytes | None = None,
+    ) -> list[tuple[bytes, bytes]]:
+        """Return the first rows of a range, and what is stored there; fewer than `count` if that is all.
+
+        The scanner lives for this one request. It need not be carried over to another connection (where its
+        number may be that of a stranger's), nor be closed by who loses interest.
+
+        Args:
+            start: first key, which belongs to the range; in reverse, the greatest (b"": no bound).
+            stop: last key, which does not (None: no bound).
+            count: of rows.
+            reverse: from the greatest key down.
+            filter: serialised.
+        """
+        scan = thrift.TScan(
+            startRow=start or None,
+            stopRow=stop or None,
+            columns=self._columns,
+            caching=count,
+            limit=count,
+            reversed=reverse or None,
+            filterBytes=filter,
+        )
+        return [
+            (result.row, result.columnValues[0].value)
+            for result in self._call("getScannerResults", scan, count)
+        ]
+
+    def put(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Store into rows, each of which must come once: the later of two need not win."""
+        self._call("putMultiple", [_put(key, stored) for key, stored in rows])
+
+    def delete(self, keys: Sequence[bytes]) -> None:
+        """Remove rows as they are now."""
+        cells = self.get(keys, values=False)
+        deletes = [
+            thrift.TDelete(row=key, timestamp=cell.timestamp)
+            for key, cell in zip(keys, cells, strict=True)
+            if cell is not None
+        ]
+        if not deletes:
+            return
+        time.sleep(CLOCK_TICK)  # whatever is put from now on is later than these cells
+        failed = self._call("deleteMultiple", deletes)
+        if failed:
+            raise StoreError(
+                f"{len(failed)} of {len(keys)} rows of the {self.label} were not removed; try again"
+            )
+
+    def swap(self, key: bytes, expected: Cell | None, stored: bytes) -> bool:
+        """Store into a row if it holds what is expected (None: if there is no row), and say whether.
+
+        HBase is asked once, but the Thrift2 server may repeat the request, and then say False of what its
+        first try did.
+
+        Raises:
+            RequestError: there was no answer; unless it says otherwise, the row may have been written.
+        """
+        absent = b""
+        old = absent if expected is None else expected.stored
+        return self._mutate(key, old, thrift.TMutation(put=_put(key, stored)))
+
+    def remove(self, key: bytes, expected: bytes) -> None:
+        """Remove a row if it holds something that it never held before and never will again."""
+        cell = self.get([key])[0]
+        if cell is not None and cell.stored == expected:
+            time.sleep(CLOCK_TICK)
+            delete = thrift.TDelete(row=key, timestamp=cell.timestamp)
+            self._mutate(key, expected, thrift.TMutation(deleteSingle=delete))
+
+    def _mutate(self, key: bytes, expected: bytes, mutation: Any) -> bool:
+        mutations = thrift.TRowMutations(row=key, mutations=[mutation])
+        equal = thrift.TCompareOp.EQUAL
+        applied: bool = self._call(
+            "checkAndMutate", key, FAMILY, VALUE, equal, expected, mutations, repeat=False
+        )
+        return applied
+
+
+def _put(key: bytes, stored: bytes) -> Any:
+    value = thrift.TColumnValue(family=FAMILY, qualifier=VALUE, value=stored)
+    return thrift.TPut(row=key, columnValues=[value])

@@ -1,0 +1,103 @@
+"""Scans as a series of requests, each of which stands for itself.
+
+A request names where to go on (after the last row seen) and how many rows to return. Nothing has to be
+remembered on the server: it may be another one by then, or the same one started again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+
+from parquetry.store.base import Range
+from parquetry.store.hbase.cells import Row, present
+from parquetry.store.hbase.client import Table
+from parquetry.store.hbase.filters import row_ranges
+
+FIRST_BATCH, LARGEST_BATCH = 64, 2000
+"""Rows asked for at a time: few at first, in case that is all."""
+BATCH_BYTES = 4 << 20
+"""What a batch should not exceed by much: the Thrift2 server holds it in memory."""
+RANGES = 500
+"""Ranges in one request."""
+
+
+def next_size(size: int, stored: Sequence[bytes]) -> int:
+    """Return how many rows to ask for after a batch, by the size of those that came."""
+    average = sum(map(len, stored)) // max(1, len(stored)) + 1
+    return max(1, min(size * 8, LARGEST_BATCH, BATCH_BYTES // average))
+
+
+def forward(table: Table, ranges: Sequence[Range], limit: int | None, expected: int = 0) -> Iterator[Row]:
+    """Yield the rows of disjoint ranges, which are given in key order.
+
+    Args:
+        table: to scan.
+        ranges: each with start < stop; many go in one request, and HBase seeks from one to the next.
+        limit: how many rows will be looked at; more may be yielded.
+        expected: how many rows there probably are.
+    """
+    size = min(LARGEST_BATCH, max(FIRST_BATCH, expected + 1))
+    fetched = 0
+    for first in range(0, len(ranges), RANGES):
+        left: Sequence[Range] = ranges[first : first + RANGES]
+        while left:
+            count = _count(size, limit, fetched)
+            filter = row_ranges(left) if len(left) > 1 else None
+            batch = table.scan(left[0][0], left[-1][1], count, filter=filter)
+            yield from present(batch)
+            fetched += len(batch)
+            if len(batch) < count:
+                break
+            size = next_size(size, [stored for _, stored in batch])
+            left = _after(left, batch[-1][0] + b"\0")
+
+
+def backward(table: Table, start: bytes, stop: bytes | None, limit: int | None) -> Iterator[Row]:
+    """Yield the rows with start <= key < stop (None: no bound), from the greatest key down.
+
+    HBase then includes the upper bound and excludes the lower one, so both are widened, and what is too much
+    is left out.
+    """
+    below = _just_below(start)
+    size, fetched = FIRST_BATCH, 0
+    while True:
+        count = _count(size, limit, fetched) + (stop is not None)
+        batch = table.scan(stop or b"", below, count, reverse=True)
+        inside = [row for row in batch if row[0] >= start and row[0] != stop]
+        yield from present(inside)
+        if len(batch) < count or batch[-1][0] <= start:
+            return
+        fetched += len(inside)
+        size = next_size(size, [stored for _, stored in batch])
+        stop = batch[-1][0]
+
+
+def leading(rows: Iterable[Row], ranges: Sequence[Range], each: int) -> Iterator[Row]:
+    """Yield the first rows of each range."""
+    starts = [start for start, _ in ranges]
+    place = count = 0
+    for row in rows:
+        now = bisect_right(starts, row[0])
+        place, count = now, count + 1 if now == place else 1
+        if count <= each:
+            yield row
+
+
+def _count(size: int, limit: int | None, fetched: int) -> int:
+    return size if limit is None or fetched >= limit else min(size, limit - fetched)
+
+
+def _after(ranges: Sequence[Range], start: bytes) -> list[Range]:
+    return [(max(first, start), stop) for first, stop in ranges if stop is None or stop > start]
+
+
+def _just_below(key: bytes) -> bytes | None:
+    """Return a key less than another with little between them; None if none is less.
+
+    >>> _just_below(b"a\\x00"), _just_below(b"b"), _just_below(b"")
+    (b'a', b'a\\xff\\xff\\xff\\xff', None)
+    """
+    if key.endswith(b"\0"):
+        return key[:-1] or None
+    return key[:-1] + bytes([key[-1] - 1]) + b"\xff" * 4 if key else None

@@ -1,0 +1,202 @@
+"""The promises of a store, kept on one table of HBase."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import urllib.parse
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from parquetry.errors import ConfigurationError, StoreError, WarehouseError
+from parquetry.store.base import Range
+from parquetry.store.hbase.cells import Row, put_cell, swapped_cell, value_of
+from parquetry.store.hbase.client import Cell, Table
+from parquetry.store.hbase.connection import Connections, RequestError
+from parquetry.store.hbase.scans import BATCH_BYTES, FIRST_BATCH, backward, forward, leading, next_size
+
+DEFAULT_PORT = 9090
+TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 30.0
+WRITE_BATCH = 1000
+
+
+class HBaseStore:
+    """An ordered map in a table of HBase, reached through a Thrift2 server.
+
+    Args:
+        host: of the Thrift2 server.
+        port: of the Thrift2 server.
+        table: name, with or without ``namespace:``.
+        create: make the table if it is not there.
+        splits: keys at which a new table is split into regions.
+        timeout: how long to wait for an answer, in seconds.
+        patience: how long to try again while servers are away, in seconds.
+
+    Raises:
+        StoreError: the server cannot be reached.
+        WarehouseError: the table is not there and `create` is not given, or it is not a store's.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        table: str,
+        *,
+        create: bool = True,
+        splits: Sequence[bytes] = (),
+        timeout: float = TIMEOUT_SECONDS,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._connections = Connections(host, port, timeout, patience)
+        self._table = Table(self._connections, table)
+        self._local = threading.local()
+        if not self._table.exists():
+            if not create:
+                self.close()
+                raise WarehouseError(
+                    f"there is no {self._table.label}; create the metastore first, or correct the store's URL"
+                )
+            self._table.create(splits)
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = False) -> HBaseStore:
+        """Open the store that ``hbase://host[:port]/[namespace:]table`` names.
+
+        Behind a question mark may stand what `HBaseStore` takes: ``timeout`` and ``patience`` in seconds,
+        ``splits`` in hexadecimal digits, with commas between them.
+
+        Raises:
+            ConfigurationError: the URL says something else.
+        """
+        try:
+            parts = urllib.parse.urlsplit(url)
+            host, port = parts.hostname, parts.port or DEFAULT_PORT
+            table = urllib.parse.unquote(parts.path.removeprefix("/"))
+            options = dict(urllib.parse.parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+            timeout = float(options.pop("timeout", TIMEOUT_SECONDS))
+            patience = float(options.pop("patience", PATIENCE_SECONDS))
+            splits = [bytes.fromhex(key) for key in options.pop("splits", "").split(",") if key]
+            if not host or not table or "/" in table or options or timeout <= 0 or patience < 0:
+                raise ValueError(
+                    f"unknown option {min(options)!r}" if options else "a part is missing or wrong"
+                )
+        except ValueError as error:
+            raise ConfigurationError(
+                f"store {url!r} is not understood: {error}; write hbase://host:port/table, optionally with "
+                "?timeout=SECONDS&patience=SECONDS&splits=HEX,HEX"
+            ) from error
+        return cls(host, port, table, create=create, splits=splits, timeout=timeout, patience=patience)
+
+    # -- reading
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key; None if there is none."""
+        cell = self._table.get([key])[0]
+        # A compare-and-set mostly follows a get of the same row by the same thread.
+        self._local.seen = (key, cell)
+        return _value(cell)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of keys, in the order of the keys."""
+        values: list[bytes | None] = []
+        size = FIRST_BATCH
+        while len(values) < len(keys):
+            cells = self._table.get(keys[len(values) : len(values) + size])
+            values += map(_value, cells)
+            size = next_size(size, [cell.stored for cell in cells if cell is not None])
+        return values
+
+    def scan(
+        self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
+    ) -> Iterator[Row]:
+        """Yield the rows with start <= key < stop in key order, or in reverse order."""
+        if stop is not None and start >= stop:
+            return iter(())  # HBase takes equal bounds for a Get
+        rows = (
+            backward(self._table, start, stop, limit)
+            if reverse
+            else forward(self._table, [(start, stop)], limit)
+        )
+        return rows if limit is None else islice(rows, limit)
+
+    def scan_ranges(
+        self, ranges: Sequence[Range], *, limit: int | None = None, each: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of disjoint ranges, which are given in key order."""
+        wanted = [(start, stop) for start, stop in ranges if stop is None or start < stop]
+        if each is None:
+            rows = forward(self._table, wanted, limit, len(wanted))
+        else:
+            rows = leading(forward(self._table, wanted, None, len(wanted) * each), wanted, each)
+        return rows if limit is None else islice(rows, limit)
+
+    # -- writing
+
+    def put_many(self, rows: Iterable[Row]) -> None:
+        """Write rows, a thousand at a time."""
+        batch: dict[bytes, bytes] = {}
+        size = 0
+        for key, value in rows:
+            batch[key] = put_cell(value)
+            size += len(key) + len(value)
+            if len(batch) == WRITE_BATCH or size > BATCH_BYTES:
+                self._table.put(batch.items())
+                batch, size = {}, 0
+        if batch:
+            self._table.put(batch.items())
+
+    def delete_many(self, keys: Iterable[bytes]) -> None:
+        """Remove rows, a thousand at a time."""
+        left = iter(keys)
+        while batch := list(dict.fromkeys(islice(left, WRITE_BATCH))):
+            self._table.delete(batch)
+
+    def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Write (None: remove) a row if it now has the expected value (None: if it is absent).
+
+        Raises:
+            StoreError: the store fails, and whether the row was written could not be found out.
+        """
+        if expected is None and value is None:
+            return self.get(key) is None
+        stored = swapped_cell(value)
+        if not self._swap(key, expected, stored):
+            return False
+        if value is None:
+            with contextlib.suppress(StoreError):  # a tombstone does as well
+                self._table.remove(key, stored)
+        return True
+
+    def _swap(self, key: bytes, expected: bytes | None, stored: bytes) -> bool:
+        seen_key, cell = getattr(self._local, "seen", (None, None))
+        self._local.seen = (None, None)
+        if seen_key != key or _value(cell) != expected:
+            cell = self._table.get([key])[0]
+        while _value(cell) == expected:
+            failure = None
+            try:
+                if self._table.swap(key, cell, stored):
+                    return True
+            except RequestError as error:
+                if not error.sent:
+                    raise
+                failure = error
+            # False is no answer either: the Thrift2 server may have asked twice, and done it the first time.
+            cell = self._table.get([key])[0]
+            if cell is not None and cell.stored == stored:
+                return True
+            if failure is not None:
+                raise StoreError(
+                    f"whether row {key.hex()} of the {self._table.label} was changed is not known "
+                    f"({failure.message}); read it before trying again"
+                ) from failure
+        return False
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        self._connections.close()
+
+
+def _value(cell: Cell | None) -> bytes | None:
+    return None if cell is None else value_of(cell.stored)

@@ -1,0 +1,219 @@
+"""Commits on HBase: atomic at every point at which they can be interrupted, and done exactly once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from parquetry.errors import CommitUnknownError, StoreError
+from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.store import MemoryStore, Store
+from parquetry.store.hbase import HBaseStore
+from tests.hbase.proxy import Fate, Proxy
+from tests.hbase.server.launcher import HBaseServer
+from tests.unit.metastore_testing import (
+    Content,
+    Crash,
+    FaultyStore,
+    content,
+    file,
+    leftovers,
+    metadata,
+    new_table,
+    whole_day,
+)
+
+OLD: Content = {(1, "a"): ["a"], (2, "b"): ["b"]}
+NEW: Content = {(1, "a"): ["a", "a2"], (3, "new"): ["c"], (4, None): []}
+
+
+def change(transaction: Transaction) -> None:
+    transaction.append((1, "a"), [file("a2")])
+    transaction.append((3, "new"), [file("c")])
+    transaction.drop((2, "b"))
+    transaction.add((4, None), location="/elsewhere/4")
+    transaction.set_metadata(metadata(comment="changed"))
+
+
+def begin(store: Store) -> Transaction:
+    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    change(transaction)
+    return transaction
+
+
+def table_of(store: Store) -> TableSnapshot:
+    return Metastore(store, "/lake").table("default", "t")
+
+
+def check_next_commit(store: Store, before: Content) -> None:
+    transaction = table_of(store).begin("next")
+    transaction.append((9, "z"), [file("z")])
+    assert content(transaction.commit()) == {**before, (9, "z"): ["z"]}
+    assert leftovers(store, table_of(store).id) == []
+
+
+def clear(store: Store) -> None:
+    store.delete_many([key for key, _ in store.scan(b"", None)])
+
+
+def count_writes() -> int:
+    inner = MemoryStore()
+    new_table(inner)
+    store = FaultyStore(inner)
+    begin(store).commit()
+    return store.writes
+
+
+def test_life_of_a_table(store: HBaseStore) -> None:
+    """Tables are made, filled, read in parts, renamed and dropped, and every version reads as it was."""
+    catalog, table = new_table(store)
+    assert content(table) == OLD
+    transaction = table.begin("change")
+    change(transaction)
+    after = transaction.commit()
+    assert content(after) == NEW
+    assert content(table) == OLD
+    assert [part.values for part in after.partitions(whole_day(after, 3))] == [(3, "new")]
+    catalog.rename_table("default", "t", "default", "u")
+    assert content(catalog.table("default", "u")) == NEW
+    catalog.create_table("default", "t", metadata())
+    assert catalog.tables("default") == ["t", "u"]
+    for name in ("t", "u"):
+        catalog.drop_table("default", name)
+    assert catalog.tables("default") == []
+    catalog.create_table("default", "t", metadata())
+    assert content(catalog.table("default", "t")) == {}
+
+
+def test_crash_at_every_write(store: HBaseStore) -> None:
+    """A process that dies before a write leaves the old version or the new, and the next commit works."""
+    for stop in range(count_writes()):
+        new_table(store)
+        faulty = FaultyStore(store)
+        transaction = begin(faulty)
+        faulty.crash_at = stop
+        with pytest.raises(Crash):
+            transaction.commit()
+        found = content(table_of(store))
+        assert found == (OLD if table_of(store).version == 1 else NEW)
+        check_next_commit(store, found)
+        clear(store)
+
+
+@pytest.mark.parametrize("fate", ["reply lost", "request lost"])
+def test_any_message_lost(store: HBaseStore, proxy: Proxy, table: str, fate: Fate) -> None:
+    """Whichever message of a commit is lost, before it was applied or after, the commit takes place once."""
+    lost = 0
+    while True:
+        new_table(store)
+        client = HBaseStore("127.0.0.1", proxy.port, table)
+        transaction = begin(client)
+        proxy.requests.clear()
+        proxy.fate = lambda _, lost=lost: fate if len(proxy.requests) == lost + 1 else "delivered"
+        after = transaction.commit()
+        complete = len(proxy.requests) <= lost
+        client.close()
+        assert content(after) == NEW
+        assert [commit.operation for commit in table_of(store).history()].count("change") == 1
+        check_next_commit(store, NEW)
+        clear(store)
+        if complete:
+            break
+        lost += 1
+    assert lost > 5
+
+
+def test_message_lost_for_good(store: HBaseStore, proxy: Proxy, table: str) -> None:
+    """Where HBase cannot be reached any more, a commit fails, and what there is afterwards is old or new."""
+    for lost in range(0, 12, 3):
+        new_table(store)
+        client = HBaseStore("127.0.0.1", proxy.port, table, patience=0.1)
+        transaction = begin(client)
+        proxy.requests.clear()
+        proxy.fate = lambda _, lost=lost: "request lost" if len(proxy.requests) > lost else "delivered"
+        try:
+            transaction.commit()
+        except (StoreError, CommitUnknownError):
+            pass
+        else:
+            assert len(proxy.requests) <= lost
+        client.close()
+        proxy.fate = lambda _: "delivered"
+        found = content(table_of(store))
+        assert found == (OLD if table_of(store).version == 1 else NEW)
+        check_next_commit(store, found)
+        clear(store)
+
+
+APPEND = """
+import sys
+from parquetry.metastore import DataFile, Metastore
+from parquetry.store import open_store
+metastore = Metastore(open_store(sys.argv[1], "/lake"), "/lake")
+for n in range(6):
+    transaction = metastore.table("default", "t").begin("append")
+    transaction.append((1, "a"), [DataFile(f"{sys.argv[2]}-{n}", 100, 10)])
+    transaction.commit()
+"""
+
+
+def test_processes_append_to_one_partition(hbase: HBaseServer, store: HBaseStore, table: str) -> None:
+    """Blind appends by several processes all take place, none twice."""
+    new_table(store)
+    source = str(Path(__file__).parents[2] / "src")
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", APPEND, hbase.url(table), str(me)],
+            env={**os.environ, "PYTHONPATH": source},
+        )
+        for me in range(3)
+    ]
+    assert [worker.wait(90) for worker in workers] == [0, 0, 0]
+    names = ["a", *(f"{me}-{n}" for me in range(3) for n in range(6))]
+    found = content(table_of(store))
+    assert sorted(found.pop((1, "a"))) == sorted(names)
+    assert found == {(2, "b"): ["b"]}
+    assert table_of(store).version == 1 + 18
+
+
+def test_threads_commit_to_different_partitions(store: HBaseStore) -> None:
+    """Writers of one process commit side by side, and readers see one version at a time."""
+    new_table(store)
+    failures: list[BaseException] = []
+
+    def run(work: Callable[[], None]) -> threading.Thread:
+        def attempt() -> None:
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001
+                failures.append(error)
+
+        thread = threading.Thread(target=attempt)
+        thread.start()
+        return thread
+
+    def write(day: int) -> None:
+        for n in range(5):
+            transaction = table_of(store).begin("pair")
+            transaction.append((day, f"left {n}"), [file("l")])
+            transaction.append((day, f"right {n}"), [file("r")])
+            transaction.commit()
+
+    def read() -> None:
+        for _ in range(10):
+            found = content(table_of(store))
+            for day in (10, 11):
+                names = [name for other, name in found if other == day]
+                assert len([name for name in names if name.startswith("left")]) * 2 == len(names)
+
+    threads = [run(lambda day=day: write(day)) for day in (10, 11)] + [run(read)]  # type: ignore[misc]
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert table_of(store).version == 11
