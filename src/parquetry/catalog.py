@@ -19,10 +19,12 @@ from parquetry.predicate.normalise import normalise
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import ColumnType
 from parquetry.views import (
+    Commit,
     DataFile,
     Partition,
     Plan,
     Table,
+    commit_view,
     file_views,
     full_name,
     partition_view,
@@ -140,6 +142,17 @@ class Catalog:
                 for file in partition.files
             ),
         )
+
+    def history(self, name: str) -> Iterator[Commit]:
+        """Give the versions of a table that can be read, newest first.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+        """
+        from parquetry.maintenance.history import history
+
+        return map(commit_view, history(self._snapshot(name)))
 
     def plan(self, name: str, filter: str | Predicate) -> Plan:
         """Return how the partitions of a filter are found.

@@ -96,6 +96,31 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
+class Commit:
+    """A version of a table, and what made it.
+
+    Attributes:
+        version: its number; creation is 0.
+        committed_at: when it was made.
+        operation: what made it, such as ``append``.
+        partitions: their number then.
+        files: number of data files then.
+        rows: their number then; None if it was not known of some file.
+        bytes: size of the data files then.
+        summary: what the operation told about itself.
+    """
+
+    version: int
+    committed_at: datetime
+    operation: str
+    partitions: int
+    files: int
+    rows: int | None
+    bytes: int
+    summary: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """What is known of a column in a file.
 
@@ -187,6 +212,20 @@ def table_view(snapshot: ms.TableSnapshot) -> Table:
         files=totals.files,
         rows=totals.rows,
         bytes=totals.bytes,
+    )
+
+
+def commit_view(commit: ms.Commit) -> Commit:
+    """Return a commit as users see it."""
+    return Commit(
+        version=commit.version,
+        committed_at=datetime.fromtimestamp(commit.committed_at / 1000, UTC),
+        operation=commit.operation,
+        partitions=commit.totals.partitions,
+        files=commit.totals.files,
+        rows=commit.totals.rows,
+        bytes=commit.totals.bytes,
+        summary=dict(commit.summary),
     )
 
 

@@ -19,6 +19,7 @@ from parquetry.errors import ParquetryError
 
 if TYPE_CHECKING:
     from parquetry.catalog import Catalog
+    from parquetry.maintenance.dump_format import Manifest
 
 app = typer.Typer(
     name="parquetry",
@@ -256,6 +257,94 @@ def files(
             numbers=("rows", "size"),
             empty="No files.",
         )
+
+
+@app.command(epilog="Example: parquetry history sales.orders")
+def history(
+    table: TableArgument,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the versions of a table, newest first.
+
+    These are the ones that can be read with VERSION AS OF; counts are those after the commit.
+    """
+    import dataclasses
+
+    with _open(warehouse, store) as catalog:
+        found = catalog.history(table)
+        if as_json:
+            output.print_json(map(dataclasses.asdict, found))
+            return
+        output.print_table(
+            ("version", "committed at (UTC)", "operation", "partitions", "files", "rows", "size"),
+            (
+                (
+                    c.version,
+                    f"{c.committed_at:%Y-%m-%d %H:%M:%S}",
+                    c.operation,
+                    output.count(c.partitions),
+                    output.count(c.files),
+                    output.count(c.rows),
+                    output.size(c.bytes),
+                )
+                for c in found
+            ),
+            numbers=("version", "partitions", "files", "rows", "size"),
+        )
+
+
+@app.command(epilog="Example: parquetry dump /backup/lake-metastore")
+def dump(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A directory that is not there yet.")],
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the metastore into a directory, as text.
+
+    Databases, tables and all versions that can be read; data files stay where they are. The directory appears
+    when all is written. `restore` reads it, into a metastore of any kind.
+    """
+    from parquetry.maintenance.dump import dump
+    from parquetry.metastore import open_metastore
+    from parquetry.warehouse import find_warehouse
+
+    found = find_warehouse(warehouse, store)
+    with open_metastore(found.location, found.store) as metastore, output.progress() as told:
+        manifest = dump(metastore, folder, told)
+    _print_manifest(manifest, f"written to {folder}", as_json)
+
+
+@app.command(epilog="Example: parquetry restore /backup/lake-metastore -w /data/lake")
+def restore(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A directory that `dump` made.")],
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fill an empty metastore with what `dump` has written.
+
+    The metastore is made if it is not there; one that holds tables is refused. Tables keep their locations.
+    """
+    from parquetry.maintenance.restore import restore
+    from parquetry.metastore import open_metastore
+    from parquetry.warehouse import find_warehouse
+
+    found = find_warehouse(warehouse, store)
+    with open_metastore(found.location, found.store, create=True) as metastore, output.progress() as told:
+        manifest = restore(metastore, folder, told)
+    _print_manifest(manifest, f"restored from {folder}", as_json)
+
+
+def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
+    from parquetry.views import full_name
+
+    if as_json:
+        output.print_json({"table": full_name(t.database, t.name), "id": t.id} for t in manifest.tables)
+    else:
+        print(f"{len(manifest.tables)} tables of {len(manifest.databases)} databases {done}")
 
 
 @app.command(epilog="Example: pyspark $(parquetry conf --flags --warehouse /data/lake)")

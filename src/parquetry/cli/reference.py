@@ -20,7 +20,7 @@ INTRODUCTION = """\
 
 `parquetry` shows what the Python API shows (`parquetry.open()`): the tables of a warehouse, their partitions
 and their files. It needs no Spark and no Java, save for `conf` and for what `doctor` looks at, and changes
-nothing.
+nothing, save for `restore`.
 
 **Which warehouse.** `--warehouse`; else the environment variable `PARQUETRY_WAREHOUSE`; else the nearest
 `parquetry.toml` in the working directory and the folders above it, or `~/.config/parquetry/config.toml`:

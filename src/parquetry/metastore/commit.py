@@ -26,6 +26,7 @@ import msgspec
 
 from parquetry.errors import (
     CommitAbortedError,
+    CommitConflictError,
     CommitUnknownError,
     ParquetryError,
     PartitionExistsError,
@@ -143,6 +144,13 @@ class Committer:
                 "make another table and copy the rows"
             )
 
+    def _require_kept(self, head: Head, version: int) -> None:
+        if head.oldest > version:
+            raise CommitConflictError(
+                f"version {version}, on which {self._what} is based, was vacuumed away meanwhile; "
+                "nothing was written: run it again"
+            )
+
     # -- tickets
 
     def _allocate(self, owner: Owner, instead_of: int | None = None) -> Head:
@@ -157,6 +165,9 @@ class Committer:
 
         def change(head: Head) -> Head:
             require_open(self._base, head)
+            if instead_of is None:
+                # The rows of the base were read before; if they were kept until now, none was missing.
+                self._require_kept(head, self._base.version)
             now = now_ms()
             dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
             alive = {t: other for t, other in head.pending.items() if t not in dead}
@@ -282,6 +293,8 @@ class Committer:
 
         def change(head: Head) -> Head:
             require_open(self._base, head)
+            if self._transaction.restored_from is not None:
+                self._require_kept(head, self._transaction.restored_from)
             if self._ticket not in head.pending:
                 raise CommitAbortedError(
                     f"{self._what} took so long that another writer took its author for dead; "

@@ -7,6 +7,7 @@ the ticket that wrote them: the newest version of a partition comes first.
 | tag | key                                | value                                                       |
 |-----|------------------------------------|-------------------------------------------------------------|
 | 00  |                                    | format and version of the metastore                         |
+| 00  | `restoring`                        | hash of the dump that is being restored                     |
 | 01  | database                           | `databases.DatabaseRow`                                     |
 | 02  | database 00 table                  | `names`: table id and token                                 |
 | 03  | table                              | `head.Head`; changed by compare-and-set only                |
@@ -27,6 +28,7 @@ from parquetry.keys import successor
 from parquetry.store.base import Range, Store
 
 FORMAT = b"\x00"
+RESTORING = b"\x00restoring"
 DATABASES = b"\x01"
 NAMES = b"\x02"
 HEADS = b"\x03"

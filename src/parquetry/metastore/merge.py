@@ -51,7 +51,12 @@ class Merge:
         totals = Totals() if old is None else Totals().plus(old, -1)
         if change.kind == "drop":
             return TOMBSTONE, totals
-        new = self._moved(key, change.source) if change.source is not None else self._merged(key, change, old)
+        if change.entry is not None:
+            new = change.entry
+        elif change.source is not None:
+            new = self._moved(key, change.source)
+        else:
+            new = self._merged(key, change, old)
         return encode_entry(new), totals.plus(new)
 
     def _moved(self, key: bytes, source: bytes) -> PartitionEntry:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from parquetry.errors import PartitionExistsError, UnsupportedError
-from parquetry.metastore.model import DataFile, TableMetadata
+from parquetry.metastore.model import DataFile, PartitionEntry, TableMetadata
+from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
@@ -31,6 +32,7 @@ class Change:
         location: where `files` lie; None: where the partition lies in `base`, else its default location.
         parameters: to merge in, or to put in place of the present ones; None: leave them.
         source: key of the partition whose content moves here.
+        entry: to write as it is.
     """
 
     kind: Kind
@@ -38,6 +40,7 @@ class Change:
     location: str | None = None
     parameters: dict[str, str] | None = None
     source: bytes | None = None
+    entry: PartitionEntry | None = None
 
 
 @dataclass(slots=True)
@@ -61,6 +64,7 @@ class Transaction:
         self.changes: dict[bytes, Change] = {}
         self.scopes: list[Scope] = []
         self.metadata: TableMetadata | None = None
+        self.restored_from: int | None = None
         self._done = False
 
     def append(
@@ -174,6 +178,19 @@ class Transaction:
         self.changes[old] = Change("drop", source=old)
         self.changes[new] = Change("move", source=old)
 
+    def restore(self, version: TableSnapshot, partition: Partition) -> None:
+        """Put a partition back as it was, in place of what this transaction does to it otherwise.
+
+        Its files are listed again; the commit fails if the version is vacuumed away meanwhile.
+
+        Args:
+            version: of the same table.
+            partition: in that version.
+        """
+        oldest = version.version if self.restored_from is None else self.restored_from
+        self.restored_from = min(oldest, version.version)
+        self.changes[partition.key] = Change("replace", entry=partition.entry)
+
     def replace_where(self, plan: ScanPlan | None) -> None:
         """Drop all partitions of `base` that a plan selects, save those that this transaction gives files.
 
@@ -225,10 +242,11 @@ class Transaction:
         return self.base.key_of(values)
 
     def _merge_only(self, change: Change, location: str | None) -> None:
-        if change.source is not None or (location is not None and location != change.location):
+        as_it_was = change.source is not None or change.entry is not None
+        if as_it_was or (location is not None and location != change.location):
             raise UnsupportedError(
-                f"a partition of table {self.base.label} is renamed or given two locations, and changed "
-                "otherwise, in one commit; make two of it"
+                f"a partition of table {self.base.label} is renamed, restored or given two locations, and "
+                "changed otherwise, in one commit; make two of it"
             )
 
 

@@ -1,0 +1,190 @@
+"""Write what a metastore holds into a directory, to keep it or to restore it into another store.
+
+Databases, tables and all versions that can be read; data files are left where they are. Others may go on
+working: of each table, what one head shows is written. The format is told in `dump_format`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from parquetry._version import __version__
+from parquetry.errors import TableNotFoundError, WarehouseError
+from parquetry.maintenance.dump_format import (
+    FORMAT,
+    MANIFEST,
+    TABLES,
+    VERSION,
+    DumpedDatabase,
+    DumpedTable,
+    Manifest,
+    entry_to_json,
+    files_to_json,
+)
+from parquetry.metastore.catalog import Metastore
+from parquetry.metastore.entries import TOMBSTONE, decode_entry
+from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.keyspace import CHUNKS, TICKET_BYTES, metadata_key, number
+from parquetry.metastore.model import Commit, DataFile, TableMetadata, decoder
+from parquetry.metastore.retention import Need, commit_rows, oldest_commit, stored_rows
+from parquetry.metastore.snapshot import TableSnapshot
+
+Progress = Callable[[str, int, int], None]
+"""Told the table that is next, how many are done, and how many there are."""
+
+ATTEMPTS = 5
+
+
+def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress | None = None) -> Manifest:
+    """Write databases, tables and versions into a new directory, which appears when it is whole.
+
+    Args:
+        metastore: to read.
+        folder: must not be there yet.
+        progress: told what is going on.
+
+    Returns:
+        what was written.
+
+    Raises:
+        WarehouseError: the directory is there already, or cannot be written.
+    """
+    target = Path(folder).absolute()
+    if target.exists() or target.is_symlink():
+        raise WarehouseError(f"{target} is there already; name a directory that is not, or remove it")
+    work: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        (work / TABLES).mkdir()
+        manifest = _write(metastore, work, progress or _silent)
+        _write_file(work / MANIFEST, [msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"])
+        work.chmod(0o755 & ~_umask())
+        os.rename(work, target)
+    except OSError as error:
+        raise WarehouseError(f"the dump cannot be written to {target}: {error}") from None
+    finally:
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
+    return manifest
+
+
+def _silent(_table: str, _done: int, _of: int) -> None:
+    """Tell nobody."""
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
+    databases = [metastore.database(name) for name in metastore.databases()]
+    names = [(database.name, table) for database in databases for table in metastore.tables(database.name)]
+    tables: list[DumpedTable] = []
+    for done, (database, name) in enumerate(names):
+        progress(f"{database}.{name}", done, len(names))
+        table = _write_table(metastore, database, name, work)
+        if table is not None and all(other.id != table.id for other in tables):
+            tables.append(table)
+    progress("", len(names), len(names))
+    return Manifest(
+        FORMAT,
+        VERSION,
+        __version__,
+        metastore.warehouse,
+        [DumpedDatabase(database.name, database.properties) for database in databases],
+        tables,
+    )
+
+
+def _write_table(metastore: Metastore, database: str, name: str, work: Path) -> DumpedTable | None:
+    """Write a table; None if it was dropped or renamed since it was listed."""
+    for _ in range(ATTEMPTS):
+        try:
+            snapshot = metastore.table(database, name)
+        except TableNotFoundError:
+            return None
+        file = f"{TABLES}/{snapshot.id.hex()}.jsonl"
+        digest = hashlib.sha256()
+        try:
+            lines = _write_file(work / file, _lines(snapshot), digest.update)
+        except TableNotFoundError:  # dropped, replaced or vacuumed in mid-reading
+            (work / file).unlink(missing_ok=True)
+            continue
+        return DumpedTable(snapshot.id.hex(), database, name, file, lines, digest.hexdigest())
+    raise WarehouseError(
+        f"table {database}.{name} changes too often to be read as a whole; run the dump again"
+    )
+
+
+def _write_file(
+    path: Path, lines: Iterator[bytes] | list[bytes], hashed: Callable[[bytes], None] | None = None
+) -> int:
+    count = 0
+    with path.open("xb") as file:
+        for line in lines:
+            file.write(line)
+            count += 1
+            if hashed is not None:
+                hashed(line)
+        file.flush()
+        os.fsync(file.fileno())
+    return count
+
+
+def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
+    store, table = snapshot.store, snapshot.id
+    head = read_head(store, table)
+    if head is None:
+        raise TableNotFoundError("the table was dropped")
+    oldest = oldest_commit(store, table, head)
+    hidden = head.invisible()
+    yield _line("table", id=table.hex(), oldest=head.oldest, next_ticket=head.next_ticket, hidden=hidden)
+    commits = [c for _, c in commit_rows(store, table) if oldest.version <= c.version < head.commit.version]
+    commits.append(head.commit)
+    for commit in commits:
+        yield _line("commit", **msgspec.to_builtins(commit))
+    for ticket in sorted({commit.metadata for commit in commits}):
+        value = store.get(metadata_key(table, ticket))
+        if value is None:
+            raise TableNotFoundError("the table was dropped")
+        metadata: TableMetadata = decoder(TableMetadata).decode(value)
+        yield _line("metadata", ticket=ticket, value=msgspec.to_builtins(metadata))
+    yield from _chunks(snapshot, head)
+    for row in stored_rows(store, table, head, oldest):
+        if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
+            value_ = None if row.value == TOMBSTONE else entry_to_json(decode_entry(row.value))
+            yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
+    after = read_head(store, table)
+    if after is None or after.state != "live" or after.oldest > head.oldest:
+        raise TableNotFoundError("the table was dropped, replaced or vacuumed")
+    _require_all(commits, oldest)
+
+
+def _require_all(commits: list[Commit], oldest: Commit) -> None:
+    if [commit.version for commit in commits] != list(range(oldest.version, oldest.version + len(commits))):
+        raise WarehouseError("a version's commit is missing; CALL system.fsck tells more")
+
+
+def _chunks(snapshot: TableSnapshot, head: Head) -> Iterator[bytes]:
+    start = CHUNKS + snapshot.id
+    for key, value in snapshot.store.scan(start, start + number(head.next_ticket)):
+        ticket = int.from_bytes(key[-2 * TICKET_BYTES : -TICKET_BYTES], "big")
+        if head.is_committed(ticket):
+            files: tuple[DataFile, ...] = decoder(tuple[DataFile, ...]).decode(value)
+            place = int.from_bytes(key[-TICKET_BYTES:], "big")
+            yield _line("files", ticket=ticket, number=place, value=files_to_json(files))
+
+
+def _line(kind: str, **fields: Any) -> bytes:
+    return msgspec.json.encode({kind: fields}) + b"\n"

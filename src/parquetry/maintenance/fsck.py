@@ -1,0 +1,291 @@
+"""Compare what the metastore says of a table with itself and with the files on disk, and mend what can be.
+
+Findings are told apart by what can be lost: totals and rows that nobody needs are put right; a file that is
+gone is taken out of the table only when asked to repair; what needs a decision (a file of another size, a row
+that cannot be read) is reported with what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from parquetry.errors import ParquetryError, TableNotFoundError
+from parquetry.layout.location import join_location
+from parquetry.maintenance.files import Files
+from parquetry.metastore import recovery
+from parquetry.metastore.entries import TOMBSTONE, decode_entry
+from parquetry.metastore.head import Head, edit_head, read_head
+from parquetry.metastore.keyspace import (
+    JOURNAL,
+    chunk_key,
+    delete_in_batches,
+    journal_ticket,
+    metadata_key,
+    prefix_range,
+)
+from parquetry.metastore.model import Commit, DataFile, FileChunk, Totals, decoder, row_sum
+from parquetry.metastore.owner import now_ms
+from parquetry.metastore.partition import Partition
+from parquetry.metastore.retention import Need, retire, stored_rows, unneeded_chunks
+from parquetry.metastore.snapshot import TableSnapshot, load, load_commit
+
+_CHUNKS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be.
+
+    Attributes:
+        kind: ``missing file``, ``file size``, ``partition sums``, ``table totals``, ``unreadable row``,
+            ``missing file list``, ``unneeded file list``, ``missing commit``, ``missing metadata``,
+            ``journal`` or ``dead commit``.
+        partition: such as ``d=1/s=a``; None where it is about the table.
+        path: of a file.
+        detail: what is wrong, and what to do where it cannot be repaired.
+        repaired: whether it was put right.
+    """
+
+    kind: str
+    partition: str | None
+    path: str | None
+    detail: str
+    repaired: bool = False
+
+
+def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
+    """Check a table as it is now.
+
+    Args:
+        table: any version of it.
+        repair: put right what can be; missing files are taken out of the table in one commit.
+
+    Returns:
+        what was found.
+
+    Raises:
+        TableNotFoundError: the table was dropped.
+        WarehouseError: its files cannot be looked at.
+        CommitConflictError: others changed meanwhile what is to be repaired.
+    """
+    check = _Check(table)
+    found = [*check.versions(), *check.rows(), *check.leftovers(repair)]
+    if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
+        return found  # neither files nor totals can be told from what cannot be read
+    return [*found, *check.content(repair), *check.totals(repair)]
+
+
+class _Check:
+    def __init__(self, table: TableSnapshot) -> None:
+        self._store = table.store
+        self._id = table.id
+        self._label = table.label
+
+    def _head(self) -> Head:
+        head = read_head(self._store, self._id)
+        if head is None or head.state in ("dropped", "replaced"):
+            raise TableNotFoundError(f"table {self._label} was dropped or replaced meanwhile")
+        return head
+
+    # -- the metastore with itself
+
+    def versions(self) -> Iterator[Finding]:
+        """Look for commits and metadata of versions that should be readable."""
+        head = self._head()
+        wanted: set[int] = set()
+        for version in range(head.oldest, head.commit.version + 1):
+            commit = load_commit(self._store, self._id, head, version)
+            if commit is None:
+                yield Finding(
+                    "missing commit",
+                    None,
+                    None,
+                    f"version {version} cannot be read: its commit's row is gone",
+                )
+            else:
+                wanted.add(commit.metadata)
+        for ticket in sorted(wanted):
+            if self._store.get(metadata_key(self._id, ticket)) is None:
+                yield Finding(
+                    "missing metadata", None, None, f"the metadata that ticket {ticket} wrote are gone"
+                )
+
+    def _oldest(self, head: Head) -> Commit:
+        """Return the oldest version that can still be read; versions before may have lost their commits."""
+        for version in range(head.oldest, head.commit.version):
+            commit = load_commit(self._store, self._id, head, version)
+            if commit is not None:
+                return commit
+        return head.commit
+
+    def rows(self) -> Iterator[Finding]:
+        """Look for rows of partitions that cannot be read, and for lists of files that are gone."""
+        head = self._head()
+        table = self._table(head)
+        wanted: dict[FileChunk, str] = {}
+        for row in stored_rows(self._store, self._id, head, self._oldest(head)):
+            if row.value == TOMBSTONE or row.need is not Need.LIVE:
+                continue
+            name = f"key {row.key.hex()}"
+            try:
+                if table is not None:
+                    name = table.describe(row.key)
+                entry = decode_entry(row.value)
+                decoder(tuple[DataFile, ...]).decode(entry.inline)
+            except (ValueError, IndexError, msgspec.MsgspecError, ParquetryError) as error:
+                advice = "roll back to a version before it, or drop the partition"
+                yield Finding(
+                    "unreadable row", name, None, f"written by ticket {row.ticket}: {error}; {advice}"
+                )
+                continue
+            wanted.update(dict.fromkeys(entry.chunks, name))
+            if len(wanted) >= _CHUNKS_AT_ONCE:
+                yield from self._missing_chunks(wanted)
+                wanted = {}
+        yield from self._missing_chunks(wanted)
+
+    def _missing_chunks(self, wanted: dict[FileChunk, str]) -> Iterator[Finding]:
+        keys = [chunk_key(self._id, chunk.ticket, chunk.number) for chunk in wanted]
+        for (chunk, name), value in zip(wanted.items(), self._store.get_many(keys), strict=True):
+            try:
+                count = None if value is None else len(decoder(tuple[DataFile, ...]).decode(value))
+            except msgspec.MsgspecError:
+                count = None
+            if count != chunk.files:
+                yield Finding(
+                    "missing file list",
+                    name,
+                    None,
+                    f"a list of {chunk.files} files, written by ticket {chunk.ticket}, cannot be read; "
+                    "take the partition's files in again: drop it, then CALL system.sync",
+                )
+
+    def _table(self, head: Head) -> TableSnapshot | None:
+        try:
+            return load(self._store, self._id, head)
+        except TableNotFoundError:
+            return None
+
+    def leftovers(self, repair: bool) -> Iterator[Finding]:
+        """Look for what dead authors left, and for lists of files that no row refers to."""
+        head = self._head()
+        now = now_ms()
+        for owner in head.pending.values():
+            if owner.is_dead(now):
+                host = owner.host.split(" ")[0]
+                text = f"process {owner.pid} on {host} died during a commit; nothing of it shows"
+                yield Finding("dead commit", None, None, text, repair)
+        if repair:
+            head = retire(self._store, self._id, head.oldest)
+        scanned = self._store.scan(*prefix_range(JOURNAL + self._id))
+        ended = {journal_ticket(key) for key, _ in scanned}
+        for ticket in sorted(t for t in ended if t < head.next_ticket and t not in head.pending):
+            text = f"of ticket {ticket}, whose commit has ended"
+            yield Finding("journal", None, None, text, repair)
+        if repair:
+            recovery.sweep(self._store, self._id, head)
+        referenced: set[tuple[int, int]] = set()
+        for row in stored_rows(self._store, self._id, head, self._oldest(head)):
+            if row.value == TOMBSTONE:
+                continue
+            try:
+                entry = decode_entry(row.value)
+            except msgspec.MsgspecError:
+                return  # who knows what it refers to
+            referenced.update((chunk.ticket, chunk.number) for chunk in entry.chunks)
+        unneeded = list(unneeded_chunks(self._store, self._id, head, referenced))
+        if repair:
+            delete_in_batches(self._store, (key for key, _ in unneeded))
+        for key, _ in unneeded:
+            ticket = int.from_bytes(key[-16:-8], "big")
+            yield Finding(
+                "unneeded file list", None, None, f"written by ticket {ticket}; no row refers to it", repair
+            )
+
+    # -- the metastore with the files
+
+    def content(self, repair: bool) -> list[Finding]:
+        """Look at the files of the newest version, and at the sums that each partition keeps of them."""
+        table = load(self._store, self._id, self._head())
+        found: list[Finding] = []
+        mend: dict[bytes, tuple[Partition, list[DataFile]]] = {}
+        for partition, files, findings in self._partitions(table):
+            found += findings
+            if any(finding.kind in ("missing file", "partition sums") for finding in findings):
+                mend[partition.key] = partition, files
+        if not repair or not mend:
+            return found
+        transaction = table.begin("fsck")
+        for partition, files in mend.values():
+            entry = partition.entry
+            transaction.replace(partition.values, files, entry.location, entry.parameters)
+        transaction.commit({"repaired": str(len(mend))})
+        return [replace(f, repaired=f.kind in ("missing file", "partition sums")) for f in found]
+
+    def _partitions(self, table: TableSnapshot) -> Iterator[tuple[Partition, list[DataFile], list[Finding]]]:
+        """Yield each partition with those of its files that are there, and what is wrong with it."""
+        system = Files()
+        for partition in table.partitions():
+            name = table.describe(partition.key)
+            listed = partition.files
+            places = [system.place(join_location(partition.location, file.path)) for file in listed]
+            kept: list[DataFile] = []
+            findings: list[Finding] = []
+            for file, (place, info) in zip(listed, system.infos(places), strict=True):
+                path = system.name(place)
+                if info is None:
+                    text = "is listed, and not there; put it back, or have it taken out with repair => true"
+                    findings.append(Finding("missing file", name, path, text))
+                    continue
+                kept.append(file)
+                if info.bytes != file.bytes:
+                    text = f"has {info.bytes} bytes, {file.bytes} are listed; CALL system.sync reads it anew"
+                    findings.append(Finding("file size", name, path, text))
+            if findings and not self._unchanged(table, partition):
+                continue
+            sums = len(listed), sum(file.bytes for file in listed), row_sum(listed)
+            told = partition.file_count, partition.bytes, partition.rows
+            if sums != told:
+                text = f"files, bytes and rows are {_sums(sums)}, and {_sums(told)} is kept"
+                findings.append(Finding("partition sums", name, None, text))
+            yield partition, kept, findings
+
+    def _unchanged(self, table: TableSnapshot, partition: Partition) -> bool:
+        """Return whether a partition is still as it was: a file may have gone with a newer version."""
+        now = table.refresh().partition(partition.values)
+        return now is not None and now.ticket == partition.ticket
+
+    def totals(self, repair: bool) -> Iterator[Finding]:
+        """Compare the table's totals with the sums over its partitions."""
+        while True:
+            head = self._head()
+            table = load(self._store, self._id, head)
+            sums = sum((Totals().plus(partition.entry) for partition in table.partitions()), Totals())
+            told = head.commit.totals
+            if sums == told:
+                return
+            finding = Finding("table totals", None, None, f"are {told!r}, the partitions add up to {sums!r}")
+            if not repair:
+                yield finding
+                return
+            if self._set_totals(head.commit, sums):
+                yield replace(finding, repaired=True)
+                return
+
+    def _set_totals(self, commit: Commit, totals: Totals) -> bool:
+        """Put totals into the newest version; False if it is no longer the newest."""
+
+        def change(head: Head) -> Head:
+            if head.commit != commit:
+                return head
+            return msgspec.structs.replace(head, commit=msgspec.structs.replace(commit, totals=totals))
+
+        after = edit_head(self._store, self._id, change, lambda head: head.commit.totals == totals)
+        return after.commit.id == commit.id and after.commit.totals == totals
+
+
+def _sums(sums: tuple[int, int, int | None]) -> str:
+    return " / ".join("unknown" if each is None else str(each) for each in sums)

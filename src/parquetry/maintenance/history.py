@@ -1,0 +1,24 @@
+"""The versions of a table that can be read, as the commits that made them tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parquetry.metastore.head import read_head
+from parquetry.metastore.model import Commit
+from parquetry.metastore.snapshot import TableSnapshot
+
+
+def history(snapshot: TableSnapshot) -> Iterator[Commit]:
+    """Yield the commits up to a version, newest first, as far as their versions can be read.
+
+    Args:
+        snapshot: the version.
+    """
+    head = read_head(snapshot.store, snapshot.id)
+    oldest = 0 if head is None else head.oldest
+    for commit in snapshot.history():
+        # A vacuum that was cut short may have left commits whose partitions are gone.
+        if commit.version < oldest:
+            break
+        yield commit

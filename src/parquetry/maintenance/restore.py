@@ -1,0 +1,190 @@
+"""Fill an empty metastore, of whatever store, with what a dump holds.
+
+Everything is checked before anything is written. Names come last: until then nothing shows, and a restore
+that was cut short can be run again. A row of its own tells such a metastore from one that is in use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from parquetry.errors import StoreError, WarehouseError
+from parquetry.maintenance.dump import Progress
+from parquetry.maintenance.dump_format import (
+    MANIFEST,
+    DumpedTable,
+    Manifest,
+    entry_from_json,
+    files_from_json,
+    read_manifest,
+)
+from parquetry.metastore.catalog import Metastore
+from parquetry.metastore.entries import TOMBSTONE, encode_entry
+from parquetry.metastore.head import Head, swap
+from parquetry.metastore.identifiers import DEFAULT_DATABASE
+from parquetry.metastore.keyspace import (
+    DATABASES,
+    NAMES,
+    RESTORING,
+    chunk_key,
+    commit_key,
+    complement,
+    head_key,
+    metadata_key,
+    name_key,
+    partition_prefix,
+    prefix_range,
+)
+from parquetry.metastore.model import Commit, TableMetadata, encode
+from parquetry.store.base import Store
+
+_BATCH = 5000
+Rows = Iterator[tuple[bytes, bytes]]
+
+
+def restore(
+    metastore: Metastore, folder: str | os.PathLike[str], progress: Progress | None = None
+) -> Manifest:
+    """Write the databases, tables and versions of a dump into a metastore that has no tables.
+
+    Args:
+        metastore: to fill. Tables keep their ids and locations.
+        folder: that `dump` made.
+        progress: told what is going on.
+
+    Returns:
+        what was restored.
+
+    Raises:
+        WarehouseError: the dump is damaged, or the metastore is in use.
+        MetastoreVersionError: the dump is of another version.
+        StoreError: the store fails; run it again.
+    """
+    source = Path(folder)
+    try:
+        text = (source / MANIFEST).read_bytes()
+        manifest = read_manifest(text, str(source))
+        for table in manifest.tables:
+            _verify(source, table)
+    except OSError as error:
+        raise WarehouseError(
+            f"{source} cannot be read as a dump: {error}; name a directory that `dump` made"
+        ) from None
+    store = metastore.store
+    mark = hashlib.sha256(text).digest()
+    _claim(metastore, mark)
+    heads = []
+    for done, table in enumerate(manifest.tables):
+        if progress is not None:
+            progress(f"{table.database}.{table.name}", done, len(manifest.tables))
+        heads.append(_restore_table(store, source, table))
+    names = []
+    for table, head in zip(manifest.tables, heads, strict=True):
+        id = bytes.fromhex(table.id)
+        if store.get(head_key(id)) is None and not swap(store, head_key(id), None, encode(head)):
+            raise StoreError(f"table {table.database}.{table.name} was made by someone else meanwhile")
+        names.append((name_key(table.database, table.name), id + head.token))
+    known = set(metastore.databases()) - {DEFAULT_DATABASE}
+    for database in manifest.databases:
+        if database.name == DEFAULT_DATABASE:
+            if database.properties:
+                metastore.alter_database(database.name, database.properties)
+        elif database.name not in known:
+            metastore.create_database(database.name, database.properties)
+    store.put_many(names)
+    store.delete_many([RESTORING])
+    if progress is not None:
+        progress("", len(manifest.tables), len(manifest.tables))
+    return manifest
+
+
+def _verify(source: Path, table: DumpedTable) -> None:
+    digest, lines = hashlib.sha256(), 0
+    with (source / table.file).open("rb") as file:
+        for line in file:
+            digest.update(line)
+            lines += 1
+    if lines != table.lines or digest.hexdigest() != table.sha256:
+        raise WarehouseError(f"{source / table.file} is not as it was written; make another dump")
+
+
+def _claim(metastore: Metastore, mark: bytes) -> None:
+    """Mark the metastore as one into which this dump is being restored.
+
+    Raises:
+        WarehouseError: it is in use, or another dump is being restored into it.
+    """
+    store = metastore.store
+    found = store.get(RESTORING)
+    if found == mark:
+        return
+    if found is not None:
+        raise WarehouseError(
+            "restoring another dump into this metastore was cut short; run that again, or take an empty one"
+        )
+    if any(True for tag in (DATABASES, NAMES) for _ in store.scan(*prefix_range(tag), limit=1)):
+        raise WarehouseError(
+            f"the metastore of {metastore.warehouse} holds tables or databases, which would be mixed with "
+            "those of the dump; restore into an empty one"
+        )
+    if not swap(store, RESTORING, None, mark):
+        raise WarehouseError("someone else is restoring into this metastore")
+
+
+def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
+    """Write the rows of a table; return its head, which is not written yet."""
+    id = bytes.fromhex(table.id)
+    first: dict[str, Any] = {}
+    last: list[Commit] = []
+
+    def rows(lines: Iterator[bytes]) -> Rows:
+        for line in lines:
+            ((kind, fields),) = msgspec.json.decode(line).items()
+            if kind == "table":
+                first.update(fields)
+            elif kind == "commit":
+                commit = msgspec.convert(fields, Commit)
+                if last:  # the newest commit is in the head only
+                    yield commit_key(id, last[0].version), encode(last[0])
+                last[:] = [commit]
+            elif kind == "metadata":
+                metadata = msgspec.convert(fields["value"], TableMetadata)
+                yield metadata_key(id, fields["ticket"]), encode(metadata)
+            elif kind == "files":
+                files = files_from_json(fields["value"])
+                yield chunk_key(id, fields["ticket"], fields["number"]), encode(files)
+            elif kind == "partition":
+                value = fields["value"]
+                row = TOMBSTONE if value is None else encode_entry(entry_from_json(value))
+                key = partition_prefix(id) + bytes.fromhex(fields["key"]) + complement(fields["ticket"])
+                yield key, row
+            else:
+                raise KeyError(kind)
+
+    try:
+        with (source / table.file).open("rb") as file:
+            remaining = rows(iter(file))
+            while batch := list(islice(remaining, _BATCH)):
+                store.put_many(batch)
+        hidden = tuple((int(start), int(end)) for start, end in first["hidden"])
+        token = hashlib.sha256(id + b"restored").digest()[:8]
+        return Head(
+            state="live",
+            database=table.database,
+            name=table.name,
+            token=token,
+            next_ticket=first["next_ticket"],
+            pending={},
+            aborted=hidden,
+            commit=last[0],
+            oldest=first["oldest"],
+        )
+    except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump") from None

@@ -1,0 +1,50 @@
+"""Make a table what it was in an earlier version, in a commit like any other."""
+
+from __future__ import annotations
+
+from parquetry.errors import FileMissingError
+from parquetry.layout.location import join_location
+from parquetry.maintenance.files import Files
+from parquetry.metastore.partition import Partition
+from parquetry.metastore.snapshot import TableSnapshot
+
+
+def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
+    """Make a table's partitions and metadata what they were in a version; later versions stay in the history.
+
+    Args:
+        current: the table as it is.
+        target: the same table in the version to go back to.
+
+    Returns:
+        the version made; `current` if nothing differs.
+
+    Raises:
+        TableNotFoundError: the version was vacuumed away.
+        FileMissingError: a file of that version is gone (a PURGE deleted it, or somebody by hand).
+        CommitConflictError: others changed meanwhile what differs, or vacuumed the version.
+    """
+    transaction = current.begin("rollback")
+    tickets = {partition.key: partition.ticket for partition in current.partitions()}
+    restored: list[Partition] = []
+    for partition in target.partitions():
+        if tickets.pop(partition.key, None) != partition.ticket:
+            restored.append(partition)
+            transaction.restore(target, partition)
+    for key in tickets:
+        transaction.drop(current.values_of(key))
+    _require_files(target, restored)
+    if target.metadata != current.metadata:
+        transaction.set_metadata(target.metadata)
+    return transaction.commit({"to_version": str(target.version)})
+
+
+def _require_files(target: TableSnapshot, restored: list[Partition]) -> None:
+    files = Files()
+    places = (files.place(join_location(p.location, file.path)) for p in restored for file in p.files)
+    missing = [place for place, info in files.infos(places) if info is None]
+    if missing:
+        raise FileMissingError(
+            f"version {target.version} of table {target.label} cannot be had back: {len(missing)} of its "
+            f"files are gone, among them {files.name(missing[0])}; put them back, or take a later version"
+        )

@@ -1,0 +1,340 @@
+"""Delete what only old versions of a table need: data files first, then the rows of the metastore.
+
+1. Versions before `older_than` are retired in the head: from here on, reading them is an error, and so is a
+   rollback to them that has not committed yet.
+2. Files are looked for that nobody needs: those listed by rows that no kept version shows, and the table's
+   own files that no row lists. All rows of kept versions and of commits under way are gone through; a file
+   that one of them lists stays.
+3. Files are deleted, then rows. A row that lists a file goes after the file, so whatever a crash leaves, the
+   next run finds.
+
+A running write has files that no row lists yet: such files have to be older than the safety age. Files that
+Parquetry did not write are deleted only if the table listed them, in a managed table, below its location, and
+if they are still what was listed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from parquetry.errors import CommitConflictError, TableNotFoundError
+from parquetry.layout.location import join_location
+from parquetry.maintenance.files import Files, Info, Place, folder_of, is_below
+from parquetry.metastore import recovery
+from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
+from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.keyspace import JOURNAL, delete_in_batches, journal_ticket, prefix_range
+from parquetry.metastore.model import DataFile, PartitionEntry
+from parquetry.metastore.owner import now_ms
+from parquetry.metastore.retention import (
+    Need,
+    StoredRow,
+    commit_rows,
+    delete_stored_rows,
+    kept_since,
+    oldest_commit,
+    retire,
+    stored_rows,
+    unneeded_chunks,
+    unneeded_commits,
+    unneeded_metadata,
+)
+from parquetry.metastore.snapshot import TableSnapshot, load
+
+DAY_MS = 24 * 60 * 60 * 1000
+KEPT_MS = 7 * DAY_MS
+"""How long a version can be read after another took its place, unless the caller says otherwise."""
+SAFETY_MS = DAY_MS
+"""How old a file has to be, of which no commit tells, before it counts as left over."""
+PATIENCE_S = 30.0
+"""How long to wait for commits under way, in seconds."""
+_BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was deleted, or would be.
+
+    Attributes:
+        kind: ``data file``, ``left-over file``, ``partition versions``, ``file lists``, ``metadata``,
+            ``commits`` or ``journals``.
+        path: of a file; None for rows of the metastore.
+        count: how many.
+        bytes: of a file, or of the values of rows where they are known.
+    """
+
+    kind: str
+    path: str | None
+    count: int
+    bytes: int | None
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A file that may be of no use.
+
+    Attributes:
+        path: absolute.
+        own: whether Parquetry wrote it for this table.
+        listed: as the table had listed it; None: nothing did.
+        info: as it is on disk.
+    """
+
+    path: str
+    own: bool
+    listed: list[DataFile]
+    info: Info | None = None
+
+
+def vacuum(
+    table: TableSnapshot, *, older_than: int | None = None, dry_run: bool = False, safety: int = SAFETY_MS
+) -> list[Removed]:
+    """Delete what no version needs that was the table's content after a time.
+
+    Args:
+        table: any version of it.
+        older_than: that time, in milliseconds since the epoch; None: seven days ago. The newest version is
+            always kept.
+        dry_run: report only.
+        safety: age in milliseconds from which an own file that nothing lists counts as left over.
+
+    Returns:
+        what was deleted, or would be: a row for each file, and one for each kind of row.
+
+    Raises:
+        TableNotFoundError: the table was dropped meanwhile.
+        WarehouseError: a file cannot be deleted, or a directory cannot be listed.
+        CommitConflictError: others keep committing; nothing is lost, run it again.
+    """
+    return _Vacuum(table, dry_run, safety).run(now_ms() - KEPT_MS if older_than is None else older_than)
+
+
+class _Vacuum:
+    def __init__(self, table: TableSnapshot, dry_run: bool, safety: int) -> None:
+        self._store = table.store
+        self._id = table.id
+        self._label = table.label
+        self._dry_run = dry_run
+        self._safety = safety
+        self._files = Files()
+        self._own = f"pq-{table.id.hex()}-"
+        self._known_layouts: tuple[int, list[TableSnapshot]] | None = None
+
+    def run(self, older_than: int) -> list[Removed]:
+        head = self._head()
+        self._oldest = kept_since(self._store, self._id, head, older_than)
+        if not self._dry_run:
+            head = retire(self._store, self._id, self._oldest.version)
+            self._oldest = oldest_commit(self._store, self._id, head)
+        head, doomed = self._doomed(head)
+        rows = self._rows(head)
+        if not self._dry_run:
+            self._delete_files(head, doomed)
+            self._delete_rows(head)
+        files = [
+            Removed("data file" if c.listed else "left-over file", c.path, 1, c.info.bytes)
+            for c in doomed.values()
+            if c.info is not None
+        ]
+        return [*sorted(files, key=lambda row: row.path or ""), *rows]
+
+    def _head(self) -> Head:
+        head = read_head(self._store, self._id)
+        if head is None or head.state in ("dropped", "replaced"):
+            raise TableNotFoundError(f"table {self._label} was dropped or replaced meanwhile")
+        return head
+
+    # -- files
+
+    def _doomed(self, head: Head) -> tuple[Head, dict[Place, _Candidate]]:
+        """Return the files that nobody needs, and a head until which this is known to hold."""
+        candidates = self._superseded(head)
+        for place, info in self._files.below(self._files.place(self._current(head).metadata.location)):
+            if place in candidates:
+                candidates[place].info = info
+            elif self._is_own(place) and (info.modified or now_ms()) < now_ms() - self._safety:
+                candidates[place] = _Candidate(self._files.name(place), True, [], info)
+        return self._spare(head, candidates), self._deletable(head, candidates)
+
+    def _superseded(self, head: Head) -> dict[Place, _Candidate]:
+        """Return the files that were listed by versions which are no longer kept."""
+        layouts = self._layouts(head)
+        first = next(iter(layouts.values()))
+        found: dict[Place, _Candidate] = {}
+        for row in stored_rows(self._store, self._id, head, self._oldest):
+            needed = row.need in (Need.LIVE, Need.WORKING)
+            if needed or row.value == TOMBSTONE or head.is_aborted(row.ticket):
+                continue
+            # Commits before the first that is kept wrote only rows that it shows, too.
+            layout = layouts.get(row.ticket, first)
+            for path, file in self._listed(layout, row.key, decode_entry(row.value)):
+                place = self._files.place(path)
+                if place not in found:
+                    found[place] = _Candidate(path, self._is_own(place), [])
+                found[place].listed.append(file)
+        return found
+
+    def _layouts(self, head: Head) -> dict[int, TableSnapshot]:
+        """Return the version that each ticket made, oldest first: where partitions lay by default."""
+        by_metadata: dict[int, TableSnapshot] = {}
+        layouts: dict[int, TableSnapshot] = {}
+        for commit in (*(commit for _, commit in commit_rows(self._store, self._id)), head.commit):
+            if commit.metadata not in by_metadata:
+                by_metadata[commit.metadata] = load(self._store, self._id, head, commit)
+            layouts[commit.ticket] = by_metadata[commit.metadata]
+        return layouts
+
+    def _listed(
+        self, layout: TableSnapshot, key: bytes, entry: PartitionEntry
+    ) -> Iterator[tuple[str, DataFile]]:
+        folder = entry.location or layout.default_location(layout.values_of(key))
+        for file in read_files(self._store, self._id, entry):
+            yield join_location(folder, file.path), file
+
+    def _spare(self, head: Head, candidates: dict[Place, _Candidate]) -> Head:
+        """Take out what kept versions and commits under way list.
+
+        Returns:
+            a head: all that was committed until then is known.
+        """
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            for row in stored_rows(self._store, self._id, head, self._oldest):
+                if row.need in (Need.LIVE, Need.WORKING) and row.value != TOMBSTONE:
+                    self._spare_listed(head, row, candidates)
+            now = self._head()
+            quiet = now.commit.version == head.commit.version and not self._working(now)
+            # A file that others wrote may be listed anew by a commit of which no row is there yet.
+            if quiet or all(c.own for c in candidates.values()) or self._dry_run:
+                return head
+            if time.monotonic() > deadline:
+                raise CommitConflictError(
+                    f"table {self._label} has been committed to without a pause for {PATIENCE_S:.0f} s; "
+                    "nothing was deleted: run vacuum again"
+                )
+            time.sleep(0.05)
+            head = now
+
+    def _working(self, head: Head) -> bool:
+        now = now_ms()
+        return any(not owner.is_dead(now) for owner in head.pending.values())
+
+    def _spare_listed(self, head: Head, row: StoredRow, candidates: dict[Place, _Candidate]) -> None:
+        entry = decode_entry(row.value)
+        for layout in self._kept_layouts(head):
+            for path, _ in self._listed(layout, row.key, entry):
+                candidates.pop(self._files.place(path), None)
+
+    def _kept_layouts(self, head: Head) -> list[TableSnapshot]:
+        """Return a version for each place in which partitions of kept versions lie by default."""
+        if self._known_layouts is None or self._known_layouts[0] != head.commit.metadata:
+            places: dict[object, TableSnapshot] = {}
+            kept = (c for _, c in commit_rows(self._store, self._id) if c.version >= self._oldest.version)
+            for commit in (*kept, head.commit):
+                snapshot = load(self._store, self._id, head, commit)
+                names = tuple(column.physical for column in snapshot.metadata.partition_columns)
+                places[snapshot.metadata.location, names] = snapshot
+            self._known_layouts = head.commit.metadata, list(places.values())
+        return self._known_layouts[1]
+
+    def _deletable(self, head: Head, candidates: dict[Place, _Candidate]) -> dict[Place, _Candidate]:
+        metadata = self._current(head).metadata
+        root = self._files.place(metadata.location)
+        unseen = [place for place, c in candidates.items() if c.info is None and not is_below(place, root)]
+        for place, info in self._files.infos(unseen):
+            candidates[place].info = info
+
+        def may_go(place: Place, candidate: _Candidate) -> bool:
+            if candidate.own or candidate.info is None:
+                return candidate.own
+            if metadata.external or not is_below(place, root):
+                return False
+            return any(_is_same(file, candidate.info) for file in candidate.listed)
+
+        return {place: c for place, c in candidates.items() if may_go(place, c)}
+
+    def _current(self, head: Head) -> TableSnapshot:
+        return load(self._store, self._id, head)
+
+    def _is_own(self, place: Place) -> bool:
+        return place.path.rpartition("/")[2].startswith(self._own)
+
+    def _delete_files(self, head: Head, doomed: dict[Place, _Candidate]) -> None:
+        for place, candidate in doomed.items():
+            if candidate.own:  # nobody lists these names anew, save for a rollback, which now fails
+                self._files.delete(place)
+        adopted = {place: candidate for place, candidate in doomed.items() if not candidate.own}
+        while adopted:
+            now = self._head()
+            if now.commit.version != head.commit.version or self._working(now):
+                before = set(adopted)
+                head = self._spare(now, adopted)
+                for place in before - adopted.keys():  # adopted again since
+                    del doomed[place]
+                continue
+            for place in list(adopted)[:_BATCH]:
+                self._files.delete(place)
+                del adopted[place]
+        self._delete_folders(head, doomed)
+
+    def _delete_folders(self, head: Head, files: Iterable[Place]) -> None:
+        """Remove directories that are empty now; one that is left would be taken for a partition."""
+        current = self._current(head)
+        root = self._files.place(current.metadata.location)
+        folders = {folder_of(place) for place in files}
+        folders = {folder for folder in folders if is_below(folder, root)}
+        if folders:
+            folders -= {self._files.place(partition.location) for partition in current.partitions()}
+        for folder in sorted(folders, reverse=True):
+            while is_below(folder, root) and self._files.delete_if_empty(folder):
+                folder = folder_of(folder)
+
+    # -- rows
+
+    def _rows(self, head: Head) -> list[Removed]:
+        """Count the rows that are not needed."""
+        count = size = 0
+        for row in stored_rows(self._store, self._id, head, self._oldest):
+            if row.need not in (Need.LIVE, Need.WORKING):
+                count += 1
+                size += len(row.value)
+        chunks = [len(value) for _, value in self._chunks(head)]
+        removed = [
+            Removed("partition versions", None, count, size),
+            Removed("file lists", None, len(chunks), sum(chunks)),
+            Removed("metadata", None, sum(1 for _ in self._metadata(head)), None),
+            Removed("commits", None, sum(1 for _ in self._commits()), None),
+            Removed("journals", None, len(self._journals(head)), None),
+        ]
+        return [row for row in removed if row.count]
+
+    def _metadata(self, head: Head) -> Iterator[bytes]:
+        return unneeded_metadata(self._store, self._id, head, self._oldest)
+
+    def _commits(self) -> Iterator[bytes]:
+        return unneeded_commits(self._store, self._id, self._oldest)
+
+    def _chunks(self, head: Head) -> Iterator[tuple[bytes, bytes]]:
+        referenced: set[tuple[int, int]] = set()
+        for row in stored_rows(self._store, self._id, head, self._oldest):
+            if row.need in (Need.LIVE, Need.WORKING) and row.value != TOMBSTONE:
+                referenced.update((chunk.ticket, chunk.number) for chunk in decode_entry(row.value).chunks)
+        return unneeded_chunks(self._store, self._id, head, referenced)
+
+    def _journals(self, head: Head) -> set[int]:
+        tickets = (journal_ticket(key) for key, _ in self._store.scan(*prefix_range(JOURNAL + self._id)))
+        return {ticket for ticket in tickets if ticket < head.next_ticket and ticket not in head.pending}
+
+    def _delete_rows(self, head: Head) -> None:
+        recovery.sweep(self._store, self._id, head)
+        delete_stored_rows(self._store, self._id, head, self._oldest)
+        delete_in_batches(self._store, (key for key, _ in self._chunks(head)))
+        delete_in_batches(self._store, self._commits())
+        delete_in_batches(self._store, self._metadata(head))
+
+
+def _is_same(file: DataFile, info: Info) -> bool:
+    """Return whether a file is still the one that was listed."""
+    return file.bytes == info.bytes and (file.modified is None or file.modified == info.modified)

@@ -1,0 +1,92 @@
+"""The commands about a table's past, and those that carry a metastore elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import parquetry
+from parquetry.cli.main import main
+from parquetry.metastore import Column, DataFile, TableMetadata, open_metastore
+from parquetry.warehouse import VARIABLE
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A warehouse named by the environment, with a table of two versions."""
+    path = tmp_path / "lake"
+    monkeypatch.setenv(VARIABLE, str(path))
+    with open_metastore(str(path), create=True) as metastore:
+        metastore.create_database("sales")
+        columns = (Column("id", "integer"), Column("day", "date"))
+        metadata = TableMetadata(columns, ("day",), "parquet", f"{path}/orders")
+        transaction = metastore.create_table("sales", "orders", metadata).begin("append")
+        transaction.append((0,), [DataFile("f", 1500, 1000)])
+        transaction.append((1,), [DataFile("g", 7)])
+        transaction.commit({"by": "test"})
+    return path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command; gives exit code, standard output and standard error."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        captured = capsys.readouterr()
+        return int(caught.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def test_history(run: Run) -> None:
+    """A line for each version, newest first."""
+    code, out, _ = run("history", "sales.orders")
+    lines = [line.split() for line in out.splitlines()]
+    assert code == 0
+    assert lines[0][4:] == ["operation", "partitions", "files", "rows", "size"]
+    assert [(line[0], *line[3:]) for line in lines[1:]] == [
+        ("1", "append", "2", "2", "?", "1.5", "kB"),
+        ("0", "create", "0", "0", "0", "0", "bytes"),
+    ]
+
+
+def test_history_as_json(run: Run) -> None:
+    """The same for programs, with the summary."""
+    _, out, _ = run("history", "sales.orders", "--json")
+    newest, oldest = json.loads(out)
+    assert newest.pop("committed_at") >= oldest["committed_at"]
+    assert newest == {
+        "version": 1,
+        "operation": "append",
+        "partitions": 2,
+        "files": 2,
+        "rows": None,
+        "bytes": 1507,
+        "summary": {"by": "test"},
+    }
+    assert run("history", "sales.nothing")[0] == 1
+
+
+def test_dump_and_restore(run: Run, tmp_path: Path, warehouse: Path) -> None:
+    """A dump fills a metastore elsewhere; neither command overwrites anything."""
+    folder, elsewhere = str(tmp_path / "dump"), f"sqlite://{tmp_path}/other.sqlite"
+    assert run("dump", folder)[:2] == (0, f"1 tables of 2 databases written to {folder}\n")
+    code, _, error = run("dump", folder)
+    assert code == 1
+    assert "is there already" in error
+    code, out, _ = run("restore", folder, "--store", elsewhere, "-w", str(warehouse), "--json")
+    assert code == 0
+    assert [each["table"] for each in json.loads(out)] == ["sales.orders"]
+    with parquetry.open(warehouse, store=elsewhere) as catalog, parquetry.open(warehouse) as original:
+        assert list(catalog.partitions("sales.orders")) == list(original.partitions("sales.orders"))
+        assert list(catalog.history("sales.orders")) == list(original.history("sales.orders"))
+    code, _, error = run("restore", folder)
+    assert code == 1
+    assert "restore into an empty one" in error
