@@ -1,5 +1,8 @@
 package org.apache.spark.sql.parquetry
 
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+
 import scala.jdk.CollectionConverters._
 
 import org.json4s._
@@ -59,6 +62,15 @@ object Bridge {
     case error => throw raised(Json.text(error \ "code"), Json.text(error \ "message"), Json.list(error \ "name"))
   }
 
+  private val thrown = new ConcurrentHashMap[String, Throwable]()
+
+  /** Keeps an error that Spark raised while the planner was at work: it is raised again when the answer is here. */
+  def keep(error: Throwable): String = {
+    val id = UUID.randomUUID().toString
+    thrown.put(id, error)
+    id
+  }
+
   /** Spark's own exceptions where Spark looks for them (IF EXISTS and the like), ours everywhere else. */
   private def raised(code: String, message: String, name: Seq[String]): Throwable = code match {
     case "TABLE_NOT_FOUND" if name.nonEmpty => new NoSuchTableException(name)
@@ -66,6 +78,7 @@ object Bridge {
     case "NAMESPACE_NOT_FOUND" if name.nonEmpty => new NoSuchNamespaceException(name)
     case "NAMESPACE_EXISTS" if name.nonEmpty => new NamespaceAlreadyExistsException(name.toArray)
     case "NAMESPACE_NOT_EMPTY" if name.nonEmpty => new NonEmptyNamespaceException(name.toArray)
+    case "SPARK" => thrown.remove(message)
     case _ => new ParquetryException(code, message)
   }
 

@@ -49,8 +49,9 @@ object OrcStatistics {
       case c: StringColumnStatistics if c.getNumberOfValues > 0 => (c.getLowerBound, c.getUpperBound)
       case d: DecimalColumnStatistics if d.getNumberOfValues > 0 => (d.getMinimum, d.getMaximum)
       case d: DateColumnStatistics if d.getNumberOfValues > 0 => (d.getMinimumDayOfEpoch, d.getMaximumDayOfEpoch)
-      case t: TimestampColumnStatistics if t.getNumberOfValues > 0 && t.getMinimum != null =>
-        (t.getMinimum.getTime * 1000, t.getMaximum.getTime * 1000)
+      // what a clock on the wall showed, as if it were UTC: the only form that is the same in every JVM
+      case t: TimestampColumnStatistics if t.getNumberOfValues > 0 && t.getMinimumUTC != null =>
+        (t.getMinimumUTC.getTime * 1000, t.getMaximumUTC.getTime * 1000)
       case b: BooleanColumnStatistics if b.getNumberOfValues > 0 => (b.getFalseCount == 0, b.getTrueCount > 0)
       case _ => (null, null)
     }

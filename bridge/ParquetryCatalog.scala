@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.TableChange._
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
+import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A catalog whose every answer is the planner's. `spark.sql.catalog.<name>` names this class. */
@@ -33,8 +33,11 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
 
   private def load(ident: Identifier, more: JField*): Table =
     // a name of more parts is a metadata table or none of ours; SELECT * FROM parquet.`path` gets here as well
-    if (ident.namespace().length != 1) throw new NoSuchTableException(ident)
-    else new ParquetryTable(ref, ref.ask("load_table", at(ident) ++ more: _*))
+    ident.namespace().length match {
+      case 1 => new ParquetryTable(ref, ref.ask("load_table", at(ident) ++ more: _*))
+      case 2 => new MetadataTable(ref, ref.ask("load_metadata_table", at(ident) ++ more: _*))
+      case _ => throw new NoSuchTableException(ident)
+    }
 
   override def loadTable(ident: Identifier): Table = load(ident)
   override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> JString(version))
@@ -77,6 +80,11 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
   private def change(c: TableChange): JValue = {
     def of(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
     def column(c: ColumnChange): JField = "column" -> Json.strings(c.fieldNames())
+    // a type's own JSON says nothing of collations: they are in the metadata of the field
+    def typed(t: DataType): Seq[JField] = {
+      val field = (Json.ofType(StructType(Seq(StructField("column", t)))) \ "fields")(0)
+      Seq("type" -> (field \ "type"), "metadata" -> (field \ "metadata"))
+    }
     def place(p: ColumnPosition): JField = "position" -> (p match {
       case null => JNull
       case after: After => JString(after.column())
@@ -90,10 +98,10 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
           throw new ParquetryException("UNSUPPORTED",
             s"Column ${a.fieldNames().mkString(".")}: default values are not supported; leave DEFAULT out.")
         }
-        of("add_column", column(a), "type" -> Json.ofType(a.dataType()), "nullable" -> JBool(a.isNullable()),
-          "comment" -> Option(a.comment()).map(JString(_)).getOrElse(JNull), place(a.position()))
+        of("add_column", typed(a.dataType()) ++ Seq[JField](column(a), "nullable" -> JBool(a.isNullable()),
+          "comment" -> Option(a.comment()).map(JString(_)).getOrElse(JNull), place(a.position())): _*)
       case r: RenameColumn => of("rename_column", column(r), "to" -> JString(r.newName()))
-      case u: UpdateColumnType => of("update_type", column(u), "type" -> Json.ofType(u.newDataType()))
+      case u: UpdateColumnType => of("update_type", typed(u.newDataType()) :+ column(u): _*)
       case u: UpdateColumnNullability => of("update_nullability", column(u), "nullable" -> JBool(u.nullable()))
       case u: UpdateColumnComment => of("update_comment", column(u), "comment" -> JString(u.newComment()))
       case u: UpdateColumnPosition => of("update_position", column(u), place(u.position()))

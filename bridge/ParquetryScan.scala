@@ -99,7 +99,7 @@ class ParquetryScan(
       case _ => ParquetScan(session, hadoop, index, whole, read, partitionSchema, filters, options, None, Nil, Nil, Array.empty)
         .createReaderFactory()
     }
-    new NamingReaderFactory(factory, table.name())
+    new NamingReaderFactory(factory, table.name(), s"CALL ${table.ref.name}.system.sync(table => '${table.name()}')")
   }
 
   // What Spark's UI shows
@@ -138,7 +138,7 @@ class BytesKept extends Counter("bytesKept", "bytes of the columns read")
 class BytesTotal extends Counter("bytesTotal", "bytes of the files read")
 
 /** Spark's reader factory; a file that is gone or broken is named, with the table and the remedy. */
-class NamingReaderFactory(inner: PartitionReaderFactory, table: String) extends PartitionReaderFactory {
+class NamingReaderFactory(inner: PartitionReaderFactory, table: String, remedy: String) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     named(partition)(new NamingReader(inner.createReader(partition), partition))
@@ -155,10 +155,10 @@ class NamingReaderFactory(inner: PartitionReaderFactory, table: String) extends 
   private def named[R](partition: InputPartition)(body: => R): R = try body catch {
     case e: Throwable if NonFatal(e) && causes(e).exists(_.isInstanceOf[FileNotFoundException]) => throw new SparkException(
       s"[PARQUETRY_FILE_MISSING] A data file of table $table has vanished: ${reason(e)}. Put it back, or make the " +
-        s"table forget it with CALL <catalog>.system.sync(table => '$table'). Files asked for: ${files(partition)}", e)
+        s"table forget it with $remedy. Files asked for: ${files(partition)}", e)
     case e: Throwable if NonFatal(e) && broken(e) => throw new SparkException(
       s"[PARQUETRY_FILE_CORRUPT] A data file of table $table cannot be read: ${reason(e)}. Restore it from a copy, or " +
-        s"remove it and CALL <catalog>.system.sync(table => '$table'). Files asked for: ${files(partition)}", e)
+        s"remove it and $remedy. Files asked for: ${files(partition)}", e)
   }
   private def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(16)
   private def broken(e: Throwable): Boolean = causes(e).exists { c =>

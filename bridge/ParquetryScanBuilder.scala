@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import org.json4s._
 
-import org.apache.spark.sql.connector.expressions.{Expression, GeneralScalarExpression, Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate._
 import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
 import org.apache.spark.sql.connector.read._
@@ -82,34 +82,38 @@ trait Reported { def report: JValue }
 
 /** Which predicates the file readers may use on row groups, under the names that the files use. */
 object RowGroupFilters {
-  import org.apache.spark.sql.connector.expressions.Expressions
+  import org.apache.spark.sql.connector.expressions.{Expressions, LiteralValue}
   import org.apache.spark.sql.internal.connector.PredicateUtils
-  import org.apache.spark.sql.sources.Filter
-  import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
+  import org.apache.spark.sql.sources
+  import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType}
 
-  def apply(predicates: Array[Predicate], table: ParquetryTable): Array[Filter] =
-    predicates.filter(sound(_, table)).flatMap(p => PredicateUtils.toV1(condition(p, table)))
+  def apply(predicates: Array[Predicate], table: ParquetryTable): Array[sources.Filter] = predicates.flatMap(filter(_, table))
+
+  /** The whole of a predicate, or nothing: Spark 4.3.0's `toV1` drops the side of an OR that it cannot translate. */
+  private def filter(p: Predicate, table: ParquetryTable): Option[sources.Filter] = p match {
+    case a: And => for (l <- filter(a.left, table); r <- filter(a.right, table)) yield sources.And(l, r)
+    case o: Or => for (l <- filter(o.left, table); r <- filter(o.right, table)) yield sources.Or(l, r)
+    case n: Not => if (touchesFloat(n, table)) None else filter(n.child, table).map(sources.Not(_))
+    case leaf if sound(leaf, table) => PredicateUtils.toV1(new Predicate(leaf.name, leaf.children.map(renamed(_, table))))
+    case _ => None
+  }
 
   /**
    * Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal and
    * NaN the greatest. So on floats only `=`, `<`, `<=` and IN with literals that are neither may be used, and
    * nothing under a NOT. (Spark 4.3.0 loses rows on `f = 0.0`.)
    */
-  private def sound(p: Expression, table: ParquetryTable): Boolean = p match {
-    case g: GeneralScalarExpression if g.name == "AND" || g.name == "OR" => g.children.forall(sound(_, table))
-    case g: GeneralScalarExpression if g.children.exists(touchesFloat(_, table)) =>
-      Set("=", "<", "<=", "IN", "IS_NULL", "IS_NOT_NULL").contains(g.name) &&
-        g.children.head.isInstanceOf[NamedReference] && // the other way round, `<` means `>`
-        g.children.tail.forall {
-          case l: Literal[_] => l.value match {
+  private def sound(leaf: Predicate, table: ParquetryTable): Boolean = {
+    val literals = leaf.children.collect { case l: Literal[_] => l.value }
+    !literals.contains(null) && // Spark's reader of ORC fails on it
+      (!leaf.children.exists(touchesFloat(_, table)) ||
+        Set("=", "<", "<=", "IN", "IS_NULL", "IS_NOT_NULL").contains(leaf.name) &&
+          leaf.children.head.isInstanceOf[NamedReference] && // the other way round, `<` means `>`
+          literals.forall {
             case d: Double => d != 0.0 && !d.isNaN
             case f: Float => f != 0.0f && !f.isNaN
-            case null => true
             case _ => false
-          }
-          case _ => false
-        }
-    case _ => true
+          })
   }
 
   private def touchesFloat(e: Expression, table: ParquetryTable): Boolean = e match {
@@ -122,14 +126,9 @@ object RowGroupFilters {
   private def renamed(e: Expression, table: ParquetryTable): Expression = e match {
     case r: NamedReference => Expressions.column(
       Schemas.physicalPath(table.logical, table.physical, r.fieldNames.toSeq).map(quoted).mkString("."))
-    case a: And => new And(condition(a.left, table), condition(a.right, table))
-    case o: Or => new Or(condition(o.left, table), condition(o.right, table))
-    case n: Not => new Not(condition(n.child, table))
-    case p: Predicate => new Predicate(p.name, p.children.map(renamed(_, table)))
-    case g: GeneralScalarExpression => new GeneralScalarExpression(g.name, g.children.map(renamed(_, table)))
+    case l: Literal[_] if l.dataType == BooleanType => LiteralValue(l.value, BooleanType) // it may be a predicate, too
     case other => other
   }
-  private def condition(p: Predicate, table: ParquetryTable): Predicate = renamed(p, table).asInstanceOf[Predicate]
   private def quoted(part: String): String = s"`${part.replace("`", "``")}`"
 }
 

@@ -31,7 +31,8 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
   override def id(): String = Json.text(answer \ "table" \ "id")
   override def version(): String = Json.long(answer \ "table" \ "version").toString
   override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(logical, false)
-  override def partitioning(): Array[Transform] = partitionColumns.map(Expressions.identity).toArray
+  override def partitioning(): Array[Transform] = // names are parsed there
+    partitionColumns.map(n => Expressions.identity(s"`${n.replace("`", "``")}`")).toArray
   override def properties(): util.Map[String, String] = Json.map(answer \ "properties").asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
 
@@ -67,6 +68,7 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
     Json.flag(ask("drop_partitions", rows(idents), "purge" -> JBool(false)))
   override def purgePartitions(idents: Array[InternalRow]): Boolean =
     Json.flag(ask("drop_partitions", rows(idents), "purge" -> JBool(true)))
+  override def purgePartition(ident: InternalRow): Boolean = purgePartitions(Array(ident))
   override def truncatePartitions(idents: Array[InternalRow]): Boolean =
     Json.flag(ask("truncate_partitions", rows(idents)))
   override def truncatePartition(ident: InternalRow): Boolean = truncatePartitions(Array(ident))
@@ -77,9 +79,14 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
   override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] =
     Json.map(ask("load_partition", rows(Array(ident)))).asJava
   override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
+    ask("list_partitions", agreeing(names.toIndexedSeq, ident): _*).children.map(Json.toRow(_, partitionSchema())).toArray
+  }
+  /** The partitions that agree with some values, as `SHOW PARTITIONS` prints them. */
+  def partitionNames(names: Seq[String], ident: InternalRow): JValue =
+    ask("show_partitions", agreeing(names, ident): _*)
+  private def agreeing(names: Seq[String], ident: InternalRow): Seq[JField] = {
     val spec = StructType(names.map(n => StructField(n, partitionSchema()(n).dataType)))
-    ask("list_partitions", "names" -> Json.strings(names), "values" -> Json.ofRow(ident, spec))
-      .children.map(Json.toRow(_, partitionSchema())).toArray
+    Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, spec))
   }
 }
 

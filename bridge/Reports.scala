@@ -1,33 +1,55 @@
 package org.apache.spark.sql.parquetry
 
+import java.util.{Collections, IdentityHashMap}
+
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.{Expression, PredicateHelper}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
-import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, Filter, LogicalPlan, Project}
+import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.CommandExecutionMode
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy, SupportsV1Write}
 
 /** What the scans of a query left out, read off its plan. */
 object Reports extends PredicateHelper {
-  def of(data: DataFrame): String = {
-    val plan = data.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan
-    val scans = collection.mutable.LinkedHashMap.empty[Reported, Seq[Expression]]
-    visit(plan, Nil, (scan, above) => scans.getOrElseUpdate(scan, above))
-    compact(JArray(scans.map { case (scan, above) => JObject(
-      "report" -> scan.report,
-      "untranslated" -> Json.strings(above.filter(DataSourceV2Strategy.translateFilterV2(_).isEmpty).map(_.sql)))
-    }.toList))
+  def of(data: DataFrame): String = shown(data.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan)
+
+  /** Of a statement that is planned and not run, be it a command. */
+  def ofSql(session: SparkSession, text: String): String = {
+    val classic = session.asInstanceOf[ClassicSession]
+    classic.withActive {
+      val statement = classic.sessionState.sqlParser.parsePlan(text)
+      shown(classic.sessionState.executePlan(statement, CommandExecutionMode.SKIP).optimizedPlan)
+    }
   }
 
-  private def visit(plan: LogicalPlan, above: Seq[Expression], found: (Reported, Seq[Expression]) => Unit): Unit = {
-    plan match {
-      case DataSourceV2ScanRelation(_, scan: Reported, _, _, _, _, _) => found(scan, above)
-      case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition), found)
-      case Project(_, child) => visit(child, above, found)
-      case other => other.children.foreach(visit(_, Nil, found))
+  private def shown(plan: LogicalPlan): String = {
+    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    val scans = List.newBuilder[JValue]
+
+    def visit(plan: LogicalPlan, above: Seq[Expression]): Unit = {
+      plan match {
+        case DataSourceV2ScanRelation(_, scan: Reported, _, _, _, _, _) =>
+          if (seen.add(scan)) scans += JObject("report" -> scan.report, "untranslated" -> untranslated(above))
+        case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition))
+        case Project(_, child) => visit(child, above)
+        case cached: InMemoryRelation => visit(cached.cacheBuilder.logicalPlan, Nil)
+        case done: CommandResult => done.commandPhysicalPlan.foreach {
+          case write: SupportsV1Write => visit(write.plan, Nil)
+          case _ =>
+        }
+        case other => other.children.foreach(visit(_, Nil))
+      }
+      plan.subqueries.foreach(visit(_, Nil))
     }
-    plan.subqueriesAll.foreach(visit(_, Nil, found))
+    visit(plan, Nil)
+    compact(JArray(scans.result()))
   }
+
+  private def untranslated(conditions: Seq[Expression]): JArray =
+    Json.strings(conditions.filter(DataSourceV2Strategy.translateFilterV2(_).isEmpty).map(
+      _.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql))
 }

@@ -42,11 +42,30 @@ def _one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+_COLUMN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s`,]+))(?:\s+(asc|desc))?\s*(,|$)", re.IGNORECASE)
+
+
+def _ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:
+    """Return names, and whether DESC stands after them; a name that is no plain word is in backticks."""
+    columns, position = [], 0
+    separator = ","
+    while separator:
+        match = _COLUMN.match(text, position)
+        if match is None:
+            raise ValueError(
+                "not a list of column names separated by commas, in backticks if they are no plain words"
+            )
+        quoted, plain, direction, separator = match.groups()
+        columns.append((quoted.replace("``", "`") if quoted else plain, (direction or "").lower() == "desc"))
+        position = match.end()
+    return tuple(columns)
+
+
 def _columns(text: str) -> tuple[str, ...]:
-    names = tuple(part.strip().strip("`") for part in text.split(","))
-    if not all(names):
-        raise ValueError("not a list of column names separated by commas")
-    return names
+    columns = _ordered_columns(text)
+    if any(descending for _, descending in columns):
+        raise ValueError("not a list of column names separated by commas; DESC is not offered here")
+    return tuple(name for name, _ in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +88,18 @@ class Setting:
 
 
 CATALOG_OPTIONS = (
-    Setting("warehouse", None, str, "Folder (or URI) of the catalog: tables without a LOCATION, and the embedded metastore."),
-    Setting("store", "sqlite", str, "Where the metastore is kept: `sqlite`, inside the warehouse, or `sqlite:///path`."),
+    Setting(
+        "warehouse",
+        None,
+        str,
+        "Folder (or URI) of the catalog: tables without a LOCATION, and the embedded metastore.",
+    ),
+    Setting(
+        "store",
+        "sqlite",
+        str,
+        "Where the metastore is kept: `sqlite`, inside the warehouse; `sqlite:///path`; or `hbase://host:port/table`.",
+    ),
 )
 
 TABLE_PROPERTIES = (
@@ -101,7 +130,7 @@ TABLE_PROPERTIES = (
     Setting(
         "partition-order",
         None,
-        _columns,
+        _ordered_columns,
         "Partition columns whose keys sort downwards in the metastore, so that the newest come first.",
         fixed=True,
     ),
@@ -124,7 +153,9 @@ def check_properties(properties: Mapping[str, str]) -> None:
         if setting is not None:
             _parsed(setting, value)
             continue
-        near = difflib.get_close_matches(name.lower().replace("_", "-").replace(".", "-"), _PROPERTIES, 1, 0.85)
+        near = difflib.get_close_matches(
+            name.lower().replace("_", "-").replace(".", "-"), _PROPERTIES, 1, 0.85
+        )
         if name.startswith("parquetry.") or near:
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(_PROPERTIES))}."
             raise PropertyError(f"table property {name!r} is unknown; {hint}")
@@ -146,6 +177,34 @@ def table_property(properties: Mapping[str, str], name: str) -> Any:
     setting = _PROPERTIES[name]
     text = properties.get(name, setting.default)
     return None if text is None else _parsed(setting, text)
+
+
+def is_fixed(name: str) -> bool:
+    """Return whether a table property may be given only when the table is created."""
+    return name in _PROPERTIES and _PROPERTIES[name].fixed
+
+
+def rename_column(properties: Mapping[str, str], old: str, new: str) -> dict[str, str]:
+    """Return table properties in which a column has another name.
+
+    >>> rename_column({"sort-by": "A, b"}, "a", "x y")
+    {'sort-by': '`x y`, b'}
+    """
+    renamed = dict(properties)
+    for name, setting in _PROPERTIES.items():
+        if name not in properties or setting.parse not in (_columns, _ordered_columns):
+            continue
+        columns = _ordered_columns(properties[name])
+        if any(column.lower() == old.lower() for column, _ in columns):
+            listed = [(new if column.lower() == old.lower() else column, down) for column, down in columns]
+            renamed[name] = ", ".join(
+                f"{_quoted(column)} desc" if down else _quoted(column) for column, down in listed
+            )
+    return renamed
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"\w+", name) else f"`{name.replace('`', '``')}`"
 
 
 def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:

@@ -18,7 +18,12 @@ def test_quick_start_runs(tmp_path: Path) -> None:
     assert len(lines) <= 24, "a quick start is quick"
     (tmp_path / "quick_start.py").write_text(code[0])
     done = subprocess.run(
-        [sys.executable, "quick_start.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "quick_start.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "lake.shop.sales: partitions 2 of 90 (" in done.stdout

@@ -17,7 +17,10 @@ def test_configuration_reference_is_current() -> None:
     assert (ROOT / "docs" / "configuration.md").read_text() == reference(), "run `make docs`"
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/concepts.md", "docs/sql.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/concepts.md", "docs/sql.md", "docs/hbase.md"],
+)
 def test_links_lead_somewhere(page: str) -> None:
     """A link to a file of the project leads to one."""
     path = ROOT / page

@@ -108,14 +108,15 @@ def compare(
     gone = [
         partition.values
         for key, partition in recorded.items()
-        if key not in seen and f"{partition.location}/".startswith(f"{base}/")
+        if key not in seen
+        and f"{partition.location}/".startswith(f"{base}/")
+        and len(_inside(partition)) == len(partition.files)
     ]
     return Changes(tuple(added), tuple(changed), tuple(gone))
 
 
 def _change(found: FoundPartition, known: KnownPartition, own_prefix: str | None) -> ChangedPartition:
-    base = f"{known.location.rstrip('/')}/"
-    old = {file.path.removeprefix(base): file for file in known.files}
+    old = _inside(known)
     if own_prefix is not None:
         old = {path: file for path, file in old.items() if not path.rpartition("/")[2].startswith(own_prefix)}
     same = {file.path for file in found.files if file.path in old and _unchanged(file, old[file.path])}
@@ -124,6 +125,16 @@ def _change(found: FoundPartition, known: KnownPartition, own_prefix: str | None
         tuple(file for file in found.files if file.path not in same),
         tuple(file.path for path, file in old.items() if path not in same),
     )
+
+
+def _inside(known: KnownPartition) -> dict[str, KnownFile]:
+    """Return the files that lie where their partition does, by their paths below it.
+
+    Those that lie elsewhere, as files written into a partition with a location of its own do, were not looked for.
+    """
+    base = f"{known.location.rstrip('/')}/"
+    below = {file.path.removeprefix(base): file for file in known.files}
+    return {path: file for path, file in below.items() if not _ABSOLUTE.match(path)}
 
 
 def _unchanged(found: FoundFile, known: KnownFile) -> bool:

@@ -6,6 +6,7 @@ decoded here. What lies there is for `discover` and `statistics` to find out.
 
 from __future__ import annotations
 
+import os
 import re
 
 import pyarrow as pa
@@ -46,6 +47,31 @@ def open_location(location: str) -> tuple[pafs.FileSystem, str]:
             f"credentials; Arrow reads file, s3, hdfs, gs and abfs."
         ) from error
     return filesystem, f"{root.removesuffix('x')}{path.lstrip('/')}"
+
+
+def require_writable(location: str, table: str) -> None:
+    """Make the folder of a table's files if it is not there, and see whether files can be made in it.
+
+    A job that fails for this after an hour says it less clearly. Other file systems than the local one are left
+    to say it.
+
+    Raises:
+        WarehouseError: the folder cannot be made or written.
+    """
+    filesystem, path = open_location(location)
+    if not isinstance(filesystem, pafs.LocalFileSystem):
+        return
+    reason = "permission denied"
+    try:
+        os.makedirs(path, exist_ok=True)
+        if os.access(path, os.W_OK | os.X_OK):
+            return
+    except OSError as error:
+        reason = error.strerror or str(error)
+    raise WarehouseError(
+        f"The folder {location} of table {table} cannot be written: {reason}. Give the user that runs Spark the "
+        "right to write there, or clear what is in the way."
+    )
 
 
 def join_location(location: str, path: str) -> str:

@@ -42,11 +42,14 @@ def unescape_path_name(name: str) -> str:
 
 
 def stored_value(value: Value) -> Value:
-    """Return a partition value as it comes back from its directory: the empty string is NULL there.
+    """Return a partition value as its key holds it: the empty string is NULL, and zero has no sign.
 
-    Writers must key partitions by this value, or `''` and NULL would be two partitions in one directory.
+    Writers must key partitions by this value, or `''` and NULL would be two partitions in one directory, and
+    files of the partition -0.0 would be looked for in the directory of 0.0.
     """
-    return None if value in ("", b"", DEFAULT_PARTITION) else value
+    if value in ("", b"", DEFAULT_PARTITION):
+        return None
+    return 0.0 if isinstance(value, float) and value == 0 else value
 
 
 def partition_path(names: Sequence[str], types: Sequence[ColumnType], values: Sequence[Value]) -> str:

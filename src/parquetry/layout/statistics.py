@@ -25,7 +25,9 @@ from parquetry.types import parse_type, value_from_text
 # Writers known not to shorten a row group's bounds. Others do, and PyArrow (up to 26) hides the flag.
 _EXACT_WRITERS = ("parquet-mr ", "parquet-cpp")
 _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-_ORC_TIMESTAMP_GAP = 999  # microseconds: ORC's statistics stop at the millisecond
+# ORC's statistics hold what a clock showed where the file was written, cut to the millisecond. Which instant that
+# is depends on the time zone of the JVM that reads, up to 18 hours away from UTC; old files say it for the writer's.
+_ORC_TIMESTAMP_GAP = 2 * 86_400_000_000  # microseconds
 
 
 def read_parquet_footer(filesystem: pafs.FileSystem, path: str, *, name: str | None = None) -> DataFile:
@@ -219,5 +221,5 @@ def _orc_column(column: Mapping[str, Any]) -> ColumnStatistics:
         return ColumnStatistics(size=size, nulls=nulls)
     exact = bool(column.get("exact", False)) and calendar != "timestamp"
     if calendar == "timestamp":
-        high += _ORC_TIMESTAMP_GAP  # type: ignore[operator]
+        low, high = low - _ORC_TIMESTAMP_GAP, high + _ORC_TIMESTAMP_GAP  # type: ignore[operator]
     return column_statistics(size, nulls, low, high, exact, exact)

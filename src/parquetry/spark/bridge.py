@@ -103,7 +103,9 @@ def compile_to(target: Path) -> None:
             command, capture_output=True, text=True, check=False, env={**os.environ, "CLASSPATH": class_path}
         )
         if done.returncode != 0:
-            raise BridgeError(f"The bridge could not be compiled:\n{(done.stdout + done.stderr).strip()[-4000:]}")
+            raise BridgeError(
+                f"The bridge could not be compiled:\n{(done.stdout + done.stderr).strip()[-4000:]}"
+            )
         packed = work / "bridge.jar"
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
@@ -123,6 +125,10 @@ def java() -> str:
     """
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
+    if found is None and home:
+        raise BridgeError(
+            f"JAVA_HOME is {home}, and there is no bin/java in it: point it to a Java 17 runtime, or unset it."
+        )
     if found is None:
         raise BridgeError("No Java was found: install a Java 17 runtime, or point JAVA_HOME to one.")
     return found

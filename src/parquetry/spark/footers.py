@@ -46,7 +46,9 @@ def data_files(
     files: list[DataFile] = []
     for start in range(0, len(paths), _BATCH):
         batch = paths[start : start + _BATCH]
-        answers = json.loads(door.read(spark._jsparkSession, [join_location(location, path) for path in batch], _THREADS))
+        answers = json.loads(
+            door.read(spark._jsparkSession, [join_location(location, path) for path in batch], _THREADS)
+        )
         for path, answer in zip(batch, answers, strict=True):
             if "error" in answer:
                 kind = FileMissingError if answer["missing"] else FileCorruptError

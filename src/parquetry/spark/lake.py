@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from parquetry.config import check_catalog_options
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
-from parquetry.metastore.catalog import Metastore, StagedTable
+from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.staging import StagedTable
 from parquetry.spark.protocol import TableRef
 from parquetry.spark.schema import logical_schema, physical_schema
 from parquetry.store.opening import open_store
+from parquetry.store.sqlite import SQLiteStore
 
 _KEPT = 256
 
@@ -40,6 +43,7 @@ class Lake:
         self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
         self._lock = threading.Lock()
         self.staged: dict[str, Staged] = {}
+        self._file = _file_of(metastore)
 
     @classmethod
     def open(cls, name: str, options: dict[str, str]) -> Lake:
@@ -53,6 +57,11 @@ class Lake:
         check_catalog_options(name, options)
         warehouse = options["warehouse"]
         return cls(name, Metastore(open_store(options.get("store"), warehouse, create=True), warehouse))
+
+    @property
+    def lost(self) -> bool:
+        """Return whether the metastore's file is no longer the one that was opened: someone removed the warehouse."""
+        return _file_of(self.metastore) != self._file
 
     def database(self, namespace: list[str]) -> str:
         """Return the database that a namespace names.
@@ -114,7 +123,9 @@ class Lake:
         if len(parts) == 1:
             parts = ["default", *parts]
         if len(parts) != 2:
-            raise TableNotFoundError(f"{name!r} does not name a table of catalog {self.name}: say 'database.table'.")
+            raise TableNotFoundError(
+                f"{name!r} does not name a table of catalog {self.name}: say 'database.table'."
+            )
         return self.metastore.table(*parts)
 
     def described(self, snapshot: TableSnapshot) -> dict[str, Any]:
@@ -139,3 +150,14 @@ class Lake:
             "format": metadata.format,
             "properties": {**metadata.properties, **reserved},
         }
+
+
+def _file_of(metastore: Metastore) -> tuple[int, int] | None:
+    """Return what tells the file of an embedded metastore from any that takes its path later."""
+    if not isinstance(metastore.store, SQLiteStore):
+        return None
+    try:
+        status = os.stat(metastore.store.path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow.fs as pafs
@@ -12,7 +12,7 @@ from parquetry.errors import PartitionNotFoundError, UnsupportedError
 from parquetry.layout.discover import discover
 from parquetry.layout.location import join_location, open_location
 from parquetry.layout.paths import stored_value
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
 from parquetry.scan.generate import plan_scan
 from parquetry.spark import protocol as p
@@ -28,7 +28,8 @@ from parquetry.types import Value
 def _values(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> list[tuple[Value, ...]]:
     types = snapshot.metadata.partition_types
     return [
-        tuple(stored_value(from_wire(type_, text)) for type_, text in zip(types, row, strict=True)) for row in rows
+        tuple(stored_value(from_wire(type_, text)) for type_, text in zip(types, row, strict=True))
+        for row in rows
     ]
 
 
@@ -38,12 +39,14 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
     transaction = snapshot.begin("add partitions")
     for values, properties in zip(_values(snapshot, q.partitions), q.properties, strict=True):
         given = properties.get("location")
-        location = absolute(given) if given else snapshot.default_location(values)
+        location = absolute(given, snapshot.metadata.location) if given else snapshot.default_location(values)
         filesystem, path = open_location(location)
         files: list[Any] = []
         if filesystem.get_file_info(path).type == pafs.FileType.Directory:
             own = f"pq-{snapshot.id.hex()}-"
-            found = [f.path for part in discover(filesystem, path, (), (), own_prefix=own) for f in part.files]
+            found = [
+                f.path for part in discover(filesystem, path, (), (), own_prefix=own) for f in part.files
+            ]
             files = data_files(SparkSession.active(), snapshot.metadata.format, location, found)
         transaction.add(values, location if given else None, files)
     transaction.commit()
@@ -60,7 +63,7 @@ def drop(lake: Lake, q: p.DropPartitions) -> bool:
         transaction.drop(values)
     transaction.commit()
     if q.purge and not snapshot.metadata.external:
-        delete_files(gone)
+        delete_files(gone, snapshot.metadata.location)
     return True
 
 
@@ -99,8 +102,16 @@ def load(lake: Lake, q: p.LoadPartition) -> dict[str, str]:
     """Return what is known of a partition."""
     snapshot = lake.snapshot(q.table)
     partition = _existing(snapshot, _values(snapshot, q.partitions)[0])
-    known = {"location": partition.location, "files": str(partition.file_count), "bytes": str(partition.bytes)}
-    return {**known, **({} if partition.rows is None else {"rows": str(partition.rows)}), **partition.parameters}
+    known = {
+        "location": partition.location,
+        "files": str(partition.file_count),
+        "bytes": str(partition.bytes),
+    }
+    return {
+        **known,
+        **({} if partition.rows is None else {"rows": str(partition.rows)}),
+        **partition.parameters,
+    }
 
 
 def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
@@ -115,6 +126,20 @@ def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
 def listed(lake: Lake, q: p.ListPartitions) -> list[list[str | None]]:
     """Return the values of the partitions that agree with those given, in key order."""
     snapshot = lake.current(q.table)
+    types = snapshot.metadata.partition_types
+    return [
+        [to_wire(type_, value) for type_, value in zip(types, partition.values, strict=True)]
+        for partition in _agreeing(snapshot, q)
+    ]
+
+
+def shown(lake: Lake, q: p.ShowPartitions) -> list[str]:
+    """Return the same partitions as SHOW PARTITIONS prints them: NULL is `__HIVE_DEFAULT_PARTITION__`."""
+    snapshot = lake.current(q.table)
+    return [snapshot.describe(partition.key) for partition in _agreeing(snapshot, q)]
+
+
+def _agreeing(snapshot: TableSnapshot, q: p.ListPartitions) -> Iterator[Partition]:
     metadata = snapshot.metadata
     parts: list[Predicate] = []
     for name, text in zip(q.names, q.values, strict=True):
@@ -123,10 +148,7 @@ def listed(lake: Lake, q: p.ListPartitions) -> list[list[str | None]]:
         parts.append(IsNull(name) if value is None else Compare("=", name, value, type_))
     columns = list(zip(metadata.partition_by, metadata.partition_types, strict=True))
     plan = plan_scan(And(tuple(parts)), columns, metadata.descending) if parts else None
-    return [
-        [to_wire(type_, value) for type_, value in zip(metadata.partition_types, partition.values, strict=True)]
-        for partition in snapshot.partitions(plan)
-    ]
+    return snapshot.partitions(plan)
 
 
 def can_delete(lake: Lake, q: p.CanDelete) -> bool:
@@ -145,9 +167,11 @@ def delete(lake: Lake, q: p.Delete) -> None:
 
 
 def truncate(lake: Lake, q: p.Truncate) -> bool:
-    """Empty a table."""
-    transaction = lake.current(q.table).begin("truncate")
-    transaction.replace_where(None)
+    """Empty a table; its partitions stay, as Hive's and Spark's do (SPARK-34418)."""
+    snapshot = lake.current(q.table)
+    transaction = snapshot.begin("truncate")
+    for partition in snapshot.partitions():
+        transaction.replace(partition.values, ())
     transaction.commit()
     return True
 
@@ -160,6 +184,7 @@ ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
     p.AlterPartition: alter,
     p.LoadPartition: load,
     p.ListPartitions: listed,
+    p.ShowPartitions: shown,
     p.CanDelete: can_delete,
     p.Delete: delete,
     p.Truncate: truncate,

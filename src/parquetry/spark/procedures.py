@@ -8,7 +8,7 @@ from typing import Any
 
 from parquetry.errors import UnsupportedError
 from parquetry.spark import protocol as p
-from parquetry.spark import sync
+from parquetry.spark import sync, versions
 from parquetry.spark.lake import Lake
 
 
@@ -63,11 +63,50 @@ PROCEDURES = {
             "Makes a table agree with the files below its location.",
             (
                 _TABLE,
-                Parameter("where", "string", "A condition on partition columns: only these partitions.", "NULL"),
+                Parameter(
+                    "where", "string", "A condition on partition columns: only these partitions.", "NULL"
+                ),
                 Parameter("dry_run", "boolean", "Whether to report only.", "false"),
             ),
             sync.COLUMNS,
             _sync,
+        ),
+        Procedure(
+            "history",
+            "Lists the versions of a table that can be read, newest first.",
+            (_TABLE,),
+            versions.HISTORY,
+            versions.call_history,
+        ),
+        Procedure(
+            "rollback",
+            "Makes a table what it was in an earlier version, as a new version.",
+            (_TABLE, Parameter("version", "bigint", "The version to go back to.")),
+            versions.ROLLBACK,
+            versions.call_rollback,
+        ),
+        Procedure(
+            "vacuum",
+            "Deletes files and records that only old versions of a table need.",
+            (
+                _TABLE,
+                Parameter(
+                    "older_than",
+                    "timestamp",
+                    "Versions that another took the place of before this time go; by default seven days ago.",
+                    "CAST(NULL AS TIMESTAMP)",
+                ),
+                Parameter("dry_run", "boolean", "Whether to report only.", "false"),
+            ),
+            versions.VACUUM,
+            versions.call_vacuum,
+        ),
+        Procedure(
+            "fsck",
+            "Compares what is known of a table with itself and with the files.",
+            (_TABLE, Parameter("repair", "boolean", "Whether to put right what can be.", "false")),
+            versions.FSCK,
+            versions.call_fsck,
         ),
     )
 }
@@ -76,7 +115,9 @@ PROCEDURES = {
 def _procedure(name: str) -> Procedure:
     found = PROCEDURES.get(name.lower())
     if found is None:
-        raise UnsupportedError(f"There is no procedure system.{name}; known are {', '.join(sorted(PROCEDURES))}.")
+        raise UnsupportedError(
+            f"There is no procedure system.{name}; known are {', '.join(sorted(PROCEDURES))}."
+        )
     return found
 
 
@@ -88,10 +129,13 @@ def listed(_lake: Lake, _q: p.ListProcedures) -> list[str]:
 def load(_lake: Lake, q: p.LoadProcedure) -> dict[str, Any]:
     """Return a procedure's name, description and parameters."""
     if q.namespace != ["system"]:
-        raise UnsupportedError(f"Procedures are in the namespace system: CALL {q.catalog}.system.{q.name}(…).")
+        raise UnsupportedError(
+            f"Procedures are in the namespace system: CALL {q.catalog}.system.{q.name}(…)."
+        )
     procedure = _procedure(q.name)
     parameters = [
-        {"name": x.name, "type": x.type, "comment": x.comment, "default": x.default} for x in procedure.parameters
+        {"name": x.name, "type": x.type, "comment": x.comment, "default": x.default}
+        for x in procedure.parameters
     ]
     return {"name": procedure.name, "description": procedure.description, "parameters": parameters}
 

@@ -38,50 +38,61 @@ class TableRef(msgspec.Struct, frozen=True):
     table: str
 
 
-class ListNamespaces(Question, tag="list_namespaces"):
+class ListNamespaces(Question, tag="list_namespaces", frozen=True):
     """Answer: names."""
 
 
-class LoadNamespace(Question, tag="load_namespace"):
+class LoadNamespace(Question, tag="load_namespace", frozen=True):
     """Answer: properties."""
 
     namespace: list[str]
 
 
-class CreateNamespace(Question, tag="create_namespace"):
+class CreateNamespace(Question, tag="create_namespace", frozen=True):
     """Answer: nothing."""
 
     namespace: list[str]
     properties: dict[str, str]
 
 
-class AlterNamespace(Question, tag="alter_namespace"):
+class AlterNamespace(Question, tag="alter_namespace", frozen=True):
     """Answer: nothing. A change's value of None removes the property."""
 
     namespace: list[str]
     changes: list[dict[str, str | None]]
 
 
-class DropNamespace(Question, tag="drop_namespace"):
+class DropNamespace(Question, tag="drop_namespace", frozen=True):
     """Answer: whether it was there."""
 
     namespace: list[str]
     cascade: bool
 
 
-class ListTables(Question, tag="list_tables"):
+class ListTables(Question, tag="list_tables", frozen=True):
     """Answer: names."""
 
     namespace: list[str]
 
 
-class LoadTable(Question, tag="load_table"):
+class LoadTable(Question, tag="load_table", frozen=True):
     """Answer: a table. `as_of` is microseconds since the epoch."""
 
     namespace: list[str]
     name: str
     version: str | None = None
     as_of: int | None = None
+
+
+class LoadMetadataTable(LoadTable, tag="load_metadata_table", frozen=True):
+    """Answer: name, kind, table and schema of what `catalog.db.t.<name>` stands for."""
+
+
+class ReadMetadataTable(Question, tag="read_metadata_table", frozen=True):
+    """Answer: rows."""
+
+    table: TableRef
+    kind: Literal["partitions", "files", "history"]
 
 
 class Transform(msgspec.Struct, frozen=True):
@@ -92,7 +103,7 @@ class Transform(msgspec.Struct, frozen=True):
     text: str
 
 
-class CreateTable(Question, tag="create_table"):
+class CreateTable(Question, tag="create_table", frozen=True):
     """Answer: the table. `schema` is Spark's JSON of a struct."""
 
     namespace: list[str]
@@ -102,7 +113,7 @@ class CreateTable(Question, tag="create_table"):
     properties: dict[str, str]
 
 
-class StageTable(Question, tag="stage_table"):
+class StageTable(Question, tag="stage_table", frozen=True):
     """Answer: a table that nobody sees before `PublishTable`."""
 
     namespace: list[str]
@@ -113,21 +124,21 @@ class StageTable(Question, tag="stage_table"):
     mode: Literal["create", "replace", "create_or_replace"]
 
 
-class PublishTable(Question, tag="publish_table"):
+class PublishTable(Question, tag="publish_table", frozen=True):
     """Answer: nothing."""
 
     table: TableRef
     mode: Literal["create", "replace", "create_or_replace"]
 
 
-class DiscardTable(Question, tag="discard_table"):
+class DiscardTable(Question, tag="discard_table", frozen=True):
     """Answer: nothing."""
 
     table: TableRef
     mode: str
 
 
-class AlterTable(Question, tag="alter_table"):
+class AlterTable(Question, tag="alter_table", frozen=True):
     """Answer: the table as it is then."""
 
     namespace: list[str]
@@ -135,7 +146,7 @@ class AlterTable(Question, tag="alter_table"):
     changes: list[dict[str, Any]]
 
 
-class DropTable(Question, tag="drop_table"):
+class DropTable(Question, tag="drop_table", frozen=True):
     """Answer: whether it was there."""
 
     namespace: list[str]
@@ -143,7 +154,7 @@ class DropTable(Question, tag="drop_table"):
     purge: bool
 
 
-class RenameTable(Question, tag="rename_table"):
+class RenameTable(Question, tag="rename_table", frozen=True):
     """Answer: nothing."""
 
     namespace: list[str]
@@ -151,63 +162,63 @@ class RenameTable(Question, tag="rename_table"):
     to: list[str]
 
 
-class Predicates(Question, tag="predicates"):
+class Predicates(Question, tag="predicates", frozen=True):
     """A question about a table and what a statement asks of its rows (trees, see `predicate.spark_json`)."""
 
     table: TableRef
     predicates: list[dict[str, Any]]
 
 
-class CanDelete(Predicates, tag="can_delete"):
+class CanDelete(Predicates, tag="can_delete", frozen=True):
     """Answer: true; an error says why not."""
 
 
-class Delete(Predicates, tag="delete"):
+class Delete(Predicates, tag="delete", frozen=True):
     """Answer: nothing."""
 
 
-class Truncate(Predicates, tag="truncate"):
+class Truncate(Predicates, tag="truncate", frozen=True):
     """Answer: true."""
 
 
-class Partitions(Question, tag="partitions"):
+class Partitions(Question, tag="partitions", frozen=True):
     """A question about partitions: their values as text, in the order of the partition columns."""
 
     table: TableRef
     partitions: list[list[str | None]]
 
 
-class AddPartitions(Partitions, tag="add_partitions"):
+class AddPartitions(Partitions, tag="add_partitions", frozen=True):
     """Answer: nothing. A property `location` names a folder whose files are taken in."""
 
     properties: list[dict[str, str]]
 
 
-class DropPartitions(Partitions, tag="drop_partitions"):
+class DropPartitions(Partitions, tag="drop_partitions", frozen=True):
     """Answer: whether they were there."""
 
     purge: bool
 
 
-class TruncatePartitions(Partitions, tag="truncate_partitions"):
+class TruncatePartitions(Partitions, tag="truncate_partitions", frozen=True):
     """Answer: true."""
 
 
-class RenamePartition(Partitions, tag="rename_partition"):
+class RenamePartition(Partitions, tag="rename_partition", frozen=True):
     """Answer: true. The partitions are the old and the new values."""
 
 
-class AlterPartition(Partitions, tag="alter_partition"):
+class AlterPartition(Partitions, tag="alter_partition", frozen=True):
     """Answer: nothing."""
 
     properties: dict[str, str]
 
 
-class LoadPartition(Partitions, tag="load_partition"):
+class LoadPartition(Partitions, tag="load_partition", frozen=True):
     """Answer: properties."""
 
 
-class ListPartitions(Question, tag="list_partitions"):
+class ListPartitions(Question, tag="list_partitions", frozen=True):
     """Answer: values of the partitions that agree with those given."""
 
     table: TableRef
@@ -215,54 +226,66 @@ class ListPartitions(Question, tag="list_partitions"):
     values: list[str | None]
 
 
-class PushPredicates(Predicates, tag="push_predicates"):
+class ShowPartitions(ListPartitions, tag="show_partitions", frozen=True):
+    """Answer: the same partitions as text, `k=v/…`."""
+
+
+class Refuse(Question, tag="refuse", frozen=True):
+    """Answer: an error that says what to do instead of a statement such as UPDATE."""
+
+    table: TableRef
+    statement: str
+    condition: str | None = None
+
+
+class PushPredicates(Predicates, tag="push_predicates", frozen=True):
     """Answer: `exact`, for each predicate whether Spark need not evaluate it again."""
 
 
-class Aggregate(Predicates, tag="aggregate"):
+class Aggregate(Predicates, tag="aggregate", frozen=True):
     """Answer: schema, rows, description and report; null where the metastore cannot answer alone."""
 
     functions: list[dict[str, str | None]]
     group_by: list[str]
 
 
-class PlanScan(Predicates, tag="plan_scan"):
+class PlanScan(Predicates, tag="plan_scan", frozen=True):
     """Answer: files, partitions, statistics, metrics, description and report."""
 
     runtime: list[dict[str, Any]]
     columns: list[str]
 
 
-class Write(Predicates, tag="write"):
+class Write(Predicates, tag="write", frozen=True):
     """Answer: nothing. The rows come beside the question, as a DataFrame."""
 
     mode: Literal["append", "truncate", "overwrite", "dynamic"]
     write_options: dict[str, str] = {}
 
 
-class ListProcedures(Question, tag="list_procedures"):
+class ListProcedures(Question, tag="list_procedures", frozen=True):
     """Answer: names."""
 
 
-class LoadProcedure(Question, tag="load_procedure"):
+class LoadProcedure(Question, tag="load_procedure", frozen=True):
     """Answer: name, description and parameters."""
 
     namespace: list[str]
     name: str
 
 
-class Call(Question, tag="call"):
+class Call(Question, tag="call", frozen=True):
     """Answer: schema and rows."""
 
     name: str
     arguments: dict[str, Any]
 
 
-class RepairSchema(Question, tag="repair_schema"):
+class RepairSchema(Question, tag="repair_schema", frozen=True):
     """Answer: the columns that `Repair` gives."""
 
 
-class Repair(Question, tag="repair"):
+class Repair(Question, tag="repair", frozen=True):
     """Answer: schema and rows."""
 
     table: TableRef
@@ -273,8 +296,10 @@ class Repair(Question, tag="repair"):
 _CLASSES = (
     ListNamespaces, LoadNamespace, CreateNamespace, AlterNamespace, DropNamespace,
     ListTables, LoadTable, CreateTable, StageTable, PublishTable, DiscardTable, AlterTable, DropTable, RenameTable,
+    LoadMetadataTable, ReadMetadataTable,
     CanDelete, Delete, Truncate,
     AddPartitions, DropPartitions, TruncatePartitions, RenamePartition, AlterPartition, LoadPartition, ListPartitions,
+    ShowPartitions, Refuse,
     PushPredicates, Aggregate, PlanScan, Write,
     ListProcedures, LoadProcedure, Call, RepairSchema, Repair,
 )  # fmt: skip

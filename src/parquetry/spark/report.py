@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -18,16 +20,21 @@ def explain(query: DataFrame | str) -> Report:
     Values that joins find at run time are not known yet; `report` has them.
 
     Args:
-        query: a DataFrame, or SQL for the active session.
+        query: a DataFrame, or SQL for the active session, which is not run even if it is an INSERT.
 
     Raises:
         BridgeError: the session has no bridge.
     """
-    return report(SparkSession.active().sql(query) if isinstance(query, str) else query)
+    if not isinstance(query, str):
+        return report(query)
+    spark = attach(SparkSession.active())
+    return _report(_door(spark).ofSql(spark._jsparkSession, query))
 
 
 def report(frame: DataFrame) -> Report:
     """Return what the scans of a DataFrame have read; of one that has not run yet, what they will.
+
+    An INSERT reports what its query read. An action on a new frame, as `frame.count()` makes one, is a run of that.
 
     Args:
         frame: with scans of Parquetry's tables; others are passed over.
@@ -35,14 +42,38 @@ def report(frame: DataFrame) -> Report:
     Raises:
         BridgeError: the session has no bridge.
     """
-    spark = attach(frame.sparkSession)
-    door = spark._jvm.org.apache.spark.sql.parquetry.Reports
+    return _report(_door(attach(frame.sparkSession)).of(frame._jdf))
+
+
+def _door(spark: SparkSession) -> Any:
+    return spark._jvm.org.apache.spark.sql.parquetry.Reports
+
+
+def _report(answer: str) -> Report:
     scans = []
-    for found in json.loads(door.of(frame._jdf)):
+    for found in json.loads(answer):
         scan = found["report"]
-        notes = [{"condition": text, "reason": _UNTRANSLATED} for text in found["untranslated"]]
+        notes = [{"condition": _bare(text), "reason": _UNTRANSLATED} for text in found["untranslated"]]
         for step in scan["steps"]:
             if step["name"] in ("partitions", "files"):
                 step["not_by"] = [*step["not_by"], *notes]
         scans.append(scan)
     return Report.from_dict({"scans": scans})
+
+
+def _bare(text: str) -> str:
+    """Take the parentheses off a condition that stands in nothing but them.
+
+    >>> _bare("((a = 1))"), _bare("(a = ')')"), _bare("(a + b) LIKE ('c')")
+    ('a = 1', "a = ')'", "(a + b) LIKE ('c')")
+    """
+    while text.startswith("(") and text.endswith(")"):
+        depth = 0
+        for match in re.finditer(r"'(?:[^'\\]|\\.)*'|`[^`]*`|[()]", text):
+            depth += {"(": 1, ")": -1}.get(match[0], 0)
+            if depth == 0 and match[0] == ")":
+                break
+        if match.end() < len(text):
+            break
+        text = text[1:-1]
+    return text

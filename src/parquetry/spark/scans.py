@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.predicate.nodes import columns
+from parquetry.predicate.nodes import Predicate, columns
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.report import Report, ScanReport, Step
-from parquetry.prune.select import Selection, select_files
+from parquetry.prune.select import Selection, exact_conditions, select_files
 from parquetry.spark import protocol as p
 from parquetry.spark.lake import Lake
 from parquetry.spark.predicates import conjuncts, without_implied
@@ -18,6 +18,8 @@ from parquetry.spark.values import to_wire
 from parquetry.types import type_from_json
 
 _COUNT = type_from_json("long")
+_LEAST_ROW_BYTES = 8
+_LONGEST_PUSHED = 1000
 
 
 def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[bool]]:
@@ -27,8 +29,8 @@ def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[bool]]:
     names = set(snapshot.metadata.partition_by)
     # what another predicate implies holds wherever that one does, whoever evaluates it
     implied = set(range(len(predicates))) - set(without_implied(predicates))
-    selection = select_files(snapshot, predicates)
-    return {"exact": [i in selection.exact or (i in implied and columns(x) <= names) for i, x in enumerate(predicates)]}
+    exact = exact_conditions(snapshot.metadata, predicates)
+    return {"exact": [i in exact or (i in implied and columns(x) <= names) for i, x in enumerate(predicates)]}
 
 
 def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
@@ -58,16 +60,20 @@ def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
         "partitions": partitions,
         "statistics": _statistics(selection),
         "metrics": _metrics(selection.report),
-        "description": _description(snapshot, selection),
+        "description": _description(snapshot, telling, selection),
         "report": _report(selection.report),
     }
 
 
 def _statistics(selection: Selection) -> dict[str, int | None]:
     step = selection.report.step("bytes")
+    size = step.kept if step is not None else 0
     rows = [chosen.file.rows for chosen in selection.files]
-    known = None if None in rows else sum(cast(list[int], rows))
-    return {"bytes": step.kept if step is not None else 0, "rows": known}
+    if None in rows:
+        return {"bytes": size, "rows": None}
+    known = sum(cast(list[int], rows))
+    # a column of one value takes next to nothing in files, yet billions of its rows are not to be broadcast
+    return {"bytes": max(size, known * _LEAST_ROW_BYTES), "rows": known}
 
 
 def _metrics(report: ScanReport) -> dict[str, int]:
@@ -78,9 +84,13 @@ def _metrics(report: ScanReport) -> dict[str, int]:
     return metrics
 
 
-def _description(snapshot: TableSnapshot, selection: Selection) -> str:
+def _description(snapshot: TableSnapshot, predicates: Sequence[Predicate], selection: Selection) -> str:
     """Return what EXPLAIN shows in the scan's line."""
-    return f"{snapshot.metadata.format} version {snapshot.version} · {Report((selection.report,))}".split("\n")[0]
+    pushed = ", ".join(map(str, predicates))
+    if len(pushed) > _LONGEST_PUSHED:
+        pushed = f"{pushed[: _LONGEST_PUSHED - 1]}…"
+    fractions = str(Report((selection.report,))).split("\n")[0]
+    return f"{snapshot.metadata.format} version {snapshot.version} · pushed filters: [{pushed}] · {fractions}"
 
 
 def _report(report: ScanReport) -> dict[str, Any]:
@@ -91,7 +101,11 @@ def _report(report: ScanReport) -> dict[str, Any]:
 def _answered_alone(report: ScanReport) -> ScanReport:
     """Return the report of a scan that did not take place: its files stayed closed."""
     files = report.step("files")
-    closed = () if files is None else (Step("files", 0, files.of, ("answered by the metastore",)), Step("bytes", 0, 0))
+    closed = (
+        ()
+        if files is None
+        else (Step("files", 0, files.of, ("answered by the metastore",)), Step("bytes", 0, 0))
+    )
     return ScanReport(report.table, (*(step for step in report.steps if step.name == "partitions"), *closed))
 
 

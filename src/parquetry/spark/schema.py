@@ -7,7 +7,7 @@ file is rewritten; the same holds for the fields of structs.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
@@ -17,6 +17,10 @@ from parquetry.types import type_from_json
 Field = dict[str, Any]
 """A field of Spark's JSON of a struct: name, type, nullable, metadata."""
 
+_COLLATIONS = "__COLLATIONS"
+"""Key under which Spark's JSON keeps the collations of a field; the type itself reads `string`."""
+_COLLATED = "column {} has a collation, and values are found by their bytes: leave COLLATE out."
+_NOT_IN_ORC = ("void", "variant", "geometry", "geography")
 _INTEGERS = ("byte", "short", "integer", "long")
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
@@ -44,14 +48,82 @@ def physical_schema(columns: Iterable[Column]) -> dict[str, Any]:
     return _struct(
         _walk(
             fields_of(columns),
-            lambda f: {**f, "name": f["metadata"].get(PHYSICAL_NAME, f["name"]), "metadata": _unmarked(f["metadata"])},
+            lambda f: {
+                **f,
+                "name": f["metadata"].get(PHYSICAL_NAME, f["name"]),
+                "metadata": _unmarked(f["metadata"]),
+            },
         )
     )
 
 
-def declared(fields: Iterable[Field]) -> tuple[Column, ...]:
-    """Return the columns of a table to be created: marks that came along from another table's schema are dropped."""
-    return columns_of(_walk(list(fields), lambda f: {**f, "metadata": _unmarked(f.get("metadata", {}))}))
+def declared(fields: Iterable[Field], file_format: str) -> tuple[Column, ...]:
+    """Return the columns of a table to be created: marks that came along from another table's schema are dropped.
+
+    Raises:
+        ColumnExistsError: two columns, or two fields of a struct, differ in nothing but letter case.
+        UnsupportedError: files of the format cannot hold a column's type.
+    """
+    unmarked = _walk(
+        list(fields), lambda f: {**f, "metadata": _unmarked(f.get("metadata", {}))}, without_collation
+    )
+    check_fields(unmarked, file_format)
+    return columns_of(unmarked)
+
+
+def check_fields(fields: Sequence[Field], file_format: str, path: tuple[str, ...] = ()) -> None:
+    """Make sure that fields can be told apart and stored.
+
+    Raises:
+        ColumnExistsError: two of them differ in nothing but letter case (whatever the session's setting).
+        UnsupportedError: files of the format cannot hold a type, or not compare it as they do.
+    """
+    seen: dict[str, str] = {}
+    for field in fields:
+        name = field["name"]
+        other = seen.setdefault(name.lower(), name)
+        if other is not name:
+            raise ColumnExistsError(
+                f"columns {'.'.join([*path, other])} and {'.'.join([*path, name])} differ in letter case only, which "
+                "names do not count here: choose another name."
+            )
+        label = ".".join([*path, name])
+        if field.get("metadata", {}).get(_COLLATIONS):
+            raise UnsupportedError(_COLLATED.format(label))
+        _check_type(field["type"], file_format, (*path, name))
+
+
+def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
+    if isinstance(type_, str):
+        if " collate " in type_:
+            raise UnsupportedError(_COLLATED.format(".".join(path)))
+        if file_format == "orc" and type_.partition("(")[0] in _NOT_IN_ORC:
+            raise UnsupportedError(
+                f"column {'.'.join(path)} is of type {type_}, which ORC has not: say USING parquet."
+            )
+        return
+    check_fields(type_.get("fields", ()), file_format, path)
+    for part in ("elementType", "keyType", "valueType"):
+        if part in type_:
+            _check_type(type_[part], file_format, (*path, part.removesuffix("Type")))
+
+
+def type_text(type_: Any) -> str:
+    """Return a type of Spark's JSON as DDL writes it.
+
+    >>> type_text({"type": "array", "elementType": "long", "containsNull": True})
+    'array<bigint>'
+    """
+    if isinstance(type_, str):
+        return str(type_from_json(type_))
+    if type_["type"] == "struct":
+        inside = ",".join(f"{f['name']}:{type_text(f['type'])}" for f in type_["fields"])
+        return f"struct<{inside}>"
+    if type_["type"] == "array":
+        return f"array<{type_text(type_['elementType'])}>"
+    if type_["type"] == "map":
+        return f"map<{type_text(type_['keyType'])},{type_text(type_['valueType'])}>"
+    return str(type_["type"])
 
 
 def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ...]:
@@ -63,13 +135,23 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
         UnsupportedError: the change is not offered.
     """
     kind = change["change"]
+    if kind == "drop_column":
+        raise UnsupportedError(
+            f"column {'.'.join(change['column'])} cannot be dropped, as its values stay in the files: make another "
+            "table with CREATE TABLE … AS SELECT, or a view that leaves it out."
+        )
     if kind not in _CHANGES:
-        raise UnsupportedError(f"ALTER TABLE … {kind.replace('_', ' ').upper()} is not supported.")
+        raise UnsupportedError(
+            f"ALTER TABLE … {_OTHERS.get(change['text'], change['text'])} is not supported."
+        )
     fields = fields_of(metadata.columns)
     path: list[str] = change["column"]
-    if kind in ("update_type", "drop_column") and path[0].lower() in {n.lower() for n in metadata.partition_by}:
-        raise UnsupportedError(f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change.")
+    if kind == "update_type" and path[0].lower() in {n.lower() for n in metadata.partition_by}:
+        raise UnsupportedError(
+            f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change."
+        )
     _CHANGES[kind](fields, path, change, metadata.format)
+    check_fields(fields, metadata.format)
     return columns_of(fields)
 
 
@@ -81,19 +163,30 @@ def _unmarked(metadata: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if key != PHYSICAL_NAME}
 
 
-def _walk(fields: list[Field], visit: Callable[[Field], Field]) -> list[Field]:
-    return [{**visit(f), "type": _walk_type(f["type"], visit)} for f in fields]
+def without_collation(type_: Any) -> Any:
+    """Return a type without `COLLATE UTF8_BINARY`, which SHOW CREATE TABLE writes and which means none.
+
+    >>> without_collation({"type": "array", "elementType": "string collate UTF8_BINARY", "containsNull": True})
+    {'type': 'array', 'elementType': 'string', 'containsNull': True}
+    """
+    return _walk_type(type_, lambda field: field, lambda text: text.removesuffix(" collate UTF8_BINARY"))
 
 
-def _walk_type(type_: Any, visit: Callable[[Field], Field]) -> Any:
+def _walk(
+    fields: list[Field], visit: Callable[[Field], Field], leaf: Callable[[str], str] = str
+) -> list[Field]:
+    return [{**visit(f), "type": _walk_type(f["type"], visit, leaf)} for f in fields]
+
+
+def _walk_type(type_: Any, visit: Callable[[Field], Field], leaf: Callable[[str], str]) -> Any:
     if not isinstance(type_, dict):
-        return type_
+        return leaf(type_)
     walked = dict(type_)
     if type_["type"] == "struct":
-        walked["fields"] = _walk(type_["fields"], visit)
+        walked["fields"] = _walk(type_["fields"], visit, leaf)
     for part in ("elementType", "keyType", "valueType"):
         if part in type_:
-            walked[part] = _walk_type(type_[part], visit)
+            walked[part] = _walk_type(type_[part], visit, leaf)
     return walked
 
 
@@ -130,19 +223,34 @@ def _index(fields: list[Field], path: list[str]) -> int:
 
 def _free(fields: list[Field], name: str, path: list[str]) -> None:
     if any(f["name"].lower() == name.lower() for f in fields):
-        raise ColumnExistsError(f"column {'.'.join([*path[:-1], name])} is already there: choose another name.")
+        raise ColumnExistsError(
+            f"column {'.'.join([*path[:-1], name])} is already there: choose another name."
+        )
 
 
 def _add(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
     siblings = _siblings(fields, path)
     _free(siblings, path[-1], path)
     if not change["nullable"]:
-        raise UnsupportedError(f"column {'.'.join(path)} cannot be NOT NULL: the rows that are there have no value for it.")
-    metadata = {"comment": change["comment"]} if change["comment"] else {}
+        raise UnsupportedError(
+            f"column {'.'.join(path)} cannot be NOT NULL: the rows that are there have no value for it."
+        )
+    metadata = dict(change["metadata"])
+    if change["comment"]:
+        metadata["comment"] = change["comment"]
     taken = {f["metadata"].get(PHYSICAL_NAME, f["name"]).lower() for f in siblings}
-    if path[-1].lower() in taken:  # another column was renamed away from this name, and its files still use it
-        metadata[PHYSICAL_NAME] = next(n for i in range(1, 10**6) if (n := f"{path[-1]}_{i}").lower() not in taken)
-    field = {"name": path[-1], "type": change["type"], "nullable": True, "metadata": metadata}
+    if (
+        path[-1].lower() in taken
+    ):  # another column was renamed away from this name, and its files still use it
+        metadata[PHYSICAL_NAME] = next(
+            n for i in range(1, 10**6) if (n := f"{path[-1]}_{i}").lower() not in taken
+        )
+    field = {
+        "name": path[-1],
+        "type": without_collation(change["type"]),
+        "nullable": True,
+        "metadata": metadata,
+    }
     _place(siblings, field, change["position"], path)
 
 
@@ -167,16 +275,14 @@ def _rename(fields: list[Field], path: list[str], change: dict[str, Any], _forma
 def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], file_format: str) -> None:
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
-    if not _widens(field["type"], change["type"], file_format):
+    new = without_collation(change["type"])
+    if not _widens(field["type"], new, file_format):
         raise UnsupportedError(
-            f"column {'.'.join(path)} is {_shown(field['type'])} and cannot become {_shown(change['type'])}: {file_format} files "
+            f"column {'.'.join(path)} is {type_text(field['type'])} and cannot become {type_text(new)}: {file_format} files "
             "can be read again only as a wider number of the same kind; add a column and copy the values."
         )
-    field["type"] = change["type"]
-
-
-def _shown(type_: Any) -> str:
-    return str(type_from_json(type_))
+    field["type"] = new
+    field["metadata"].update(change["metadata"])
 
 
 def _widens(old: Any, new: Any, file_format: str) -> bool:
@@ -210,7 +316,9 @@ def _update_nullability(fields: list[Field], path: list[str], change: dict[str, 
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
     if field["nullable"] and not change["nullable"]:
-        raise UnsupportedError(f"column {'.'.join(path)} cannot become NOT NULL: rows that are there may hold NULL.")
+        raise UnsupportedError(
+            f"column {'.'.join(path)} cannot become NOT NULL: rows that are there may hold NULL."
+        )
     field["nullable"] = change["nullable"]
 
 
@@ -223,6 +331,9 @@ def _update_position(fields: list[Field], path: list[str], change: dict[str, Any
     siblings = _siblings(fields, path)
     _place(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
 
+
+_OTHERS = {"UpdateColumnDefaultValue": "ALTER COLUMN … SET or DROP DEFAULT", "ClusterBy": "CLUSTER BY"}
+"""Changes that Spark knows and the bridge only names, as SQL writes them."""
 
 _CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], str], None]] = {
     "add_column": _add,

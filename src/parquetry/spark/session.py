@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{PACKAGE}.ParquetryCatalog"
 EXTENSIONS_CLASS = f"{PACKAGE}.ParquetryExtensions"
 _ATTACHING = threading.Lock()
+_CONNECT = "Parquetry plans inside the driver, and this is a Spark Connect session: use a classic one."
 
 
 def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
@@ -36,8 +38,12 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
         ConfigurationError: the name cannot be a catalog's.
         BridgeError: there is no bridge for the installed PySpark.
     """
-    if not catalog.replace("_", "a").isalnum():
+    if not re.fullmatch(r"\w+", catalog, re.ASCII):
         raise ConfigurationError(f"{catalog!r} cannot name a catalog: use letters, digits and underscores.")
+    if catalog.lower() in ("spark_catalog", "system"):
+        raise ConfigurationError(
+            f"{catalog!r} is a catalog of Spark's own: choose another name, such as 'lake'."
+        )
     location = os.fspath(warehouse)
     prefix = f"spark.sql.catalog.{catalog}"
     return {
@@ -50,7 +56,10 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
 
 
 def configure(
-    builder: SparkSession.Builder, catalog: str = "lake", warehouse: str | os.PathLike[str] = "warehouse", **options: str
+    builder: SparkSession.Builder,
+    catalog: str = "lake",
+    warehouse: str | os.PathLike[str] = "warehouse",
+    **options: str,
 ) -> SparkSession.Builder:
     """Add a catalog to the settings of a session to be made; `getOrCreate()` then attaches the planner.
 
@@ -69,6 +78,8 @@ def configure(
         ConfigurationError: the name cannot be a catalog's.
         BridgeError: there is no bridge for the installed PySpark.
     """
+    if builder._options.get("spark.remote") or os.environ.get("SPARK_REMOTE"):
+        raise BridgeError(_CONNECT)
     for key, value in settings(catalog, warehouse, **options).items():
         if key in ("spark.jars", "spark.sql.extensions"):
             held = [part for part in _held(builder, key).split(",") if part]
@@ -79,11 +90,13 @@ def configure(
 
         @functools.wraps(made)
         def get_or_create() -> SparkSession:
+            if not _jvm_runs():
+                bridge.java()  # says what is missing, where Spark's launcher says but that it has exited
             _load_into_running_jvm(str(bridge.jar()))
             return attach(made())
 
-        builder.getOrCreate = get_or_create  # type: ignore[method-assign]
-        builder._parquetry = True  # type: ignore[attr-defined]
+        builder.getOrCreate = get_or_create
+        builder._parquetry = True
     return builder
 
 
@@ -98,7 +111,7 @@ def attach(spark: SparkSession) -> SparkSession:
     """
     context = getattr(spark, "_sc", None)
     if context is None:
-        raise BridgeError("Parquetry plans inside the driver, and this is a Spark Connect session: use a classic one.")
+        raise BridgeError(_CONNECT)
     jvm = context._jvm
     door = getattr(jvm, PACKAGE).Bridge
     try:
@@ -116,8 +129,8 @@ def attach(spark: SparkSession) -> SparkSession:
         )
     if EXTENSIONS_CLASS not in (context.getConf().get("spark.sql.extensions") or ""):
         raise BridgeError(
-            f"This session was made without Parquetry's extensions: set spark.sql.extensions={EXTENSIONS_CLASS} "
-            "before it starts (parquetry.configure does), and start it again."
+            "This session was made without Parquetry's extensions, and a running one cannot take them: stop it "
+            f"(spark.stop()) and make it with parquetry.configure, or with spark.sql.extensions={EXTENSIONS_CLASS}."
         )
     with _ATTACHING:
         if not door.installed():
@@ -131,9 +144,11 @@ def _held(builder: SparkSession.Builder, key: str) -> str:
     in_builder = builder._options.get(key)
     if in_builder is not None:
         return str(in_builder)
-    if SparkContext._jvm is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+    if _jvm_runs():
         return str(pyspark.SparkConf(_jvm=_running_jvm()).get(key, "") or "")
-    home = os.environ.get("SPARK_CONF_DIR") or str(Path(os.environ.get("SPARK_HOME", pyspark.__path__[0])) / "conf")
+    home = os.environ.get("SPARK_CONF_DIR") or str(
+        Path(os.environ.get("SPARK_HOME", pyspark.__path__[0])) / "conf"
+    )
     defaults = Path(home) / "spark-defaults.conf"
     if defaults.is_file():
         for line in defaults.read_text().splitlines():
@@ -141,6 +156,10 @@ def _held(builder: SparkSession.Builder, key: str) -> str:
             if name == key:
                 return value.strip()
     return ""
+
+
+def _jvm_runs() -> bool:
+    return SparkContext._jvm is not None or "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def _running_jvm() -> Any:
@@ -153,7 +172,7 @@ def _load_into_running_jvm(path: str) -> None:
 
     Its class path is fixed by then; spark-submit's loader takes more, as `--jars` uses it.
     """
-    if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+    if not _jvm_runs():
         return
     jvm = _running_jvm()
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()

@@ -7,10 +7,12 @@ left over from older versions, and neither is adopted anew.
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import pyarrow.fs as pafs
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress
@@ -26,12 +28,24 @@ from parquetry.predicate.parse import parse_filter
 from parquetry.spark.footers import data_files
 from parquetry.types import Value
 
-COLUMNS = (("action", "string"), ("partition", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"), ("detail", "string"))
+COLUMNS = (
+    ("action", "string"),
+    ("partition", "string"),
+    ("files", "long"),
+    ("rows", "long"),
+    ("bytes", "long"),
+    ("detail", "string"),
+)
 """What `synchronise` gives: name and type of each column."""
 
 
 def synchronise(
-    snapshot: TableSnapshot, *, where: str | None = None, dry_run: bool = False, add: bool = True, drop: bool = True
+    snapshot: TableSnapshot,
+    *,
+    where: str | None = None,
+    dry_run: bool = False,
+    add: bool = True,
+    drop: bool = True,
 ) -> list[list[str | None]]:
     """Make a table agree with the files below its location, in one commit.
 
@@ -64,17 +78,21 @@ def synchronise(
             for found in progress.track(changes.added, description="Reading new partitions"):
                 files = _read(snapshot, found, [file.path for file in found.files])
                 own_place = found.relative_path != _default_path(snapshot, found.values)
-                location = join_location(snapshot.metadata.location, found.relative_path) if own_place else None
+                location = (
+                    join_location(snapshot.metadata.location, found.relative_path) if own_place else None
+                )
                 transaction.append(found.values, files, location)
                 rows.append(_row(snapshot, "added", found.values, files, ""))
-            for change in progress.track(changes.changed, description="Reading changed partitions"):
-                rows.append(_change(snapshot, transaction, change))
+            track = progress.track(changes.changed, description="Reading changed partitions")
+            rows += [_change(snapshot, transaction, change) for change in track]
         for values in changes.gone:
             known = snapshot.partition(values)
             files = list(known.files) if known is not None else []
             if drop:
                 transaction.drop(values)
-            kept = "" if drop else "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
+            kept = (
+                "" if drop else "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
+            )
             rows.append(_row(snapshot, "gone", values, files, kept))
     rows += [["ignored", None, None, None, None, f"{item.path}: {item.reason}"] for item in unfit]
     if not dry_run:
@@ -92,7 +110,9 @@ def _default_path(snapshot: TableSnapshot, values: Sequence[Value]) -> str:
     return snapshot.default_location(values).removeprefix(snapshot.metadata.location).lstrip("/")
 
 
-def _changes(snapshot: TableSnapshot, condition: Predicate | None, unfit: list[Unfit], progress: Progress) -> Changes:
+def _changes(
+    snapshot: TableSnapshot, condition: Predicate | None, unfit: list[Unfit], progress: Progress
+) -> Changes:
     metadata = snapshot.metadata
     filesystem, path = open_location(metadata.location)
     names = [column.physical for column in metadata.partition_columns]
@@ -102,23 +122,67 @@ def _changes(snapshot: TableSnapshot, condition: Predicate | None, unfit: list[U
         row = dict(zip(metadata.partition_by, values, strict=True))
         return condition is None or match_values(condition, row) is Match.MUST
 
-    known = {identity(part.values): part for part in snapshot.partitions() if wanted(part.values)}
+    known = [part for part in snapshot.partitions() if wanted(part.values)]
+    if not metadata.external and not known and filesystem.get_file_info(path).type == pafs.FileType.NotFound:
+        return Changes((), (), ())  # nothing was written yet
     zone = SparkSession.active().conf.get("spark.sql.session.timeZone")
     found = discover(
         filesystem, path, names, metadata.partition_types, zone, unfit=unfit,
         progress=lambda done, total: progress.update(task, completed=done, total=total),
     )  # fmt: skip
-    live = [_without_dead(snapshot, part, known.get(identity(part.values))) for part in found if wanted(part.values)]
-    # a folder that holds only what older versions left is no new partition
-    present = [part for part in live if part.files or not part.managed or identity(part.values) in known]
-    return compare(present, known.values(), metadata.location)
+    lying: dict[str, list[Partition]] = defaultdict(list)
+    for part in known:
+        lying[part.location.rstrip("/")].append(part)
+    present = []
+    for folder in found:
+        here = lying.pop(join_location(metadata.location, folder.relative_path), [])
+        present += [live for live in _live(snapshot, folder, here) if wanted(live.values)]
+    present += _elsewhere(metadata.location, path, filesystem, lying, unfit)
+    changes = compare(present, known, metadata.location)
+    # a partition that was added empty has no folder, and has lost nothing
+    empty = {identity(part.values) for part in known if not part.files}
+    return dataclasses.replace(changes, gone=tuple(v for v in changes.gone if identity(v) not in empty))
 
 
-def _without_dead(snapshot: TableSnapshot, found: FoundPartition, known: Partition | None) -> FoundPartition:
+def _live(snapshot: TableSnapshot, found: FoundPartition, here: Sequence[Partition]) -> list[FoundPartition]:
+    """Return what a folder holds of each partition that lies in it, without what older versions left there.
+
+    A renamed partition stays in its folder, so that one that gets its old name comes to lie there, too. Files
+    that nobody knows belong to the partition that the folder is named for.
+    """
     own = f"pq-{snapshot.id.hex()}-"
-    listed = set() if known is None else {file.path.rpartition("/")[2] for file in known.files}
-    files = tuple(file for file in found.files if not file.path.startswith(own) or file.path in listed)
-    return dataclasses.replace(found, files=files, managed=len(found.files) - len(files))
+    listed = {identity(part.values): {file.path.rpartition("/")[2] for file in part.files} for part in here}
+    every = set().union(*listed.values())
+    new = tuple(file for file in found.files if not file.path.startswith(own) and file.path not in every)
+    named = identity(found.values)
+    if here and named not in listed:
+        named = identity(here[0].values)
+    lives = []
+    for part in here:
+        mine = listed[identity(part.values)]
+        files = tuple(file for file in found.files if file.path in mine)
+        files += new if identity(part.values) == named else ()
+        lives.append(dataclasses.replace(found, values=part.values, files=tuple(sorted(files))))
+    # a folder that holds only what older versions left is no new partition
+    return lives if here else [dataclasses.replace(found, files=new)] if new or not found.files else []
+
+
+def _elsewhere(
+    location: str, path: str, filesystem: Any, lying: dict[str, list[Partition]], unfit: list[Unfit]
+) -> list[FoundPartition]:
+    """Return the partitions whose folders are below the table's, and not named for their values."""
+    present = []
+    for place, partitions in lying.items():
+        relative = place.removeprefix(f"{location}/")
+        if relative == place or filesystem.get_file_info(f"{path}/{relative}").type == pafs.FileType.NotFound:
+            continue
+        for folder in discover(filesystem, f"{path}/{relative}", (), ()):
+            files = {file.path: file for file in folder.files}
+            for part in partitions:
+                mine = tuple(file for name in part.files if (file := files.get(name.path.rpartition("/")[2])))
+                present.append(FoundPartition(part.values, relative, tuple(sorted(mine))))
+        unfit[:] = [item for item in unfit if not f"{relative}/".startswith(f"{item.path}/")]
+    return present
 
 
 def _read(snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]) -> list[Any]:
@@ -136,10 +200,18 @@ def _change(snapshot: TableSnapshot, transaction: Any, change: ChangedPartition)
     kept = [file for file in known.files if file.path.removeprefix(base) not in dropped]
     read = _read(snapshot, change.partition, [file.path for file in change.added])
     transaction.replace(change.partition.values, [*kept, *read], known.entry.location)
-    return _row(snapshot, "changed", change.partition.values, [*kept, *read], f"{len(read)} read, {len(change.gone)} gone")
+    return _row(
+        snapshot,
+        "changed",
+        change.partition.values,
+        [*kept, *read],
+        f"{len(read)} read, {len(change.gone)} gone",
+    )
 
 
-def _row(snapshot: TableSnapshot, action: str, values: tuple[Value, ...], files: Sequence[Any], detail: str) -> list[str | None]:
+def _row(
+    snapshot: TableSnapshot, action: str, values: tuple[Value, ...], files: Sequence[Any], detail: str
+) -> list[str | None]:
     name = snapshot.describe(snapshot.key_of(values)) if values else None
     rows = [file.rows for file in files]
     counted = None if None in rows else str(sum(rows))

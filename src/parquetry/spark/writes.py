@@ -1,8 +1,8 @@
 """INSERT: rows become files where they will stay, and one commit shows them.
 
-Rows are clustered by partition, so that a partition gets one file for each `target-file-size` and not one for each
-task. Nothing is moved and nothing is overwritten: files get names never used before, and until the commit nobody
-reads them. What a failed write leaves is deleted at once, or by `vacuum` if the process died.
+Rows are clustered by partition, so that a partition gets one file for each `target-file-size` and not one for
+each task. Nothing is moved and nothing is overwritten: files get names never used before, and until the
+commit nobody reads them. What a failed write leaves is deleted at once, or by `vacuum` if the process died.
 """
 
 from __future__ import annotations
@@ -11,21 +11,24 @@ import json
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 from pyspark import SparkContext
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from parquetry.config import table_property
-from parquetry.errors import CommitUnknownError, ParquetryError
-from parquetry.layout.location import join_location, open_location
+from parquetry.config import check_properties, table_property
+from parquetry.errors import CommitUnknownError, PropertyError
+from parquetry.keys import successor
+from parquetry.layout.location import join_location, require_writable
 from parquetry.layout.paths import parse_partition_path, stored_value
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.nodes import Compare, IsNull, Predicate
+from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.spark import protocol as p
 from parquetry.spark.footers import data_files
 from parquetry.spark.lake import Lake
@@ -34,8 +37,11 @@ from parquetry.spark.schema import physical_schema
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
-_ROW_BYTES = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 3, "bigint": 6, "float": 4, "double": 8, "date": 2}
-_OTHER_ROW_BYTES = 12
+_SHUFFLED_TO_WRITTEN = 2
+"""Shuffled rows are about twice as large as the files they end in."""
+_CLUSTERS = 1000
+"""Tasks to cluster into, at least, before adaptive execution packs the small ones: were there few, a task
+would hold many partitions, be found too large, and be split right through all of them."""
 
 
 class Written(NamedTuple):
@@ -50,132 +56,232 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
 
     Raises:
         CommitConflictError: another writer changed what this one overwrites.
+        PropertyError: a write option cannot be used.
         UnsupportedError: the overwritten filter does not select whole partitions.
     """
     snapshot = lake.snapshot(q.table)
-    where = conjuncts(snapshot, q.predicates)
-    if q.mode == "overwrite":
+    mode, properties = _settled(snapshot, q)
+    where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates)]
+    if mode == "overwrite":
         whole(snapshot, where, _OVERWRITE)  # before hours of work
-    frame = DataFrame(data, SparkSession(SparkContext._active_spark_context, data.sparkSession()))
-    files = write_files(snapshot, frame)
+    require_writable(snapshot.metadata.location, lake.full_name(snapshot))
+    spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
+    files = write_files(snapshot, DataFrame(data, spark), properties)
     try:
-        written = collect(snapshot, frame.sparkSession, files)
-        transaction = snapshot.begin(_OPERATIONS[q.mode])
-        if q.mode == "truncate":
+        written = collect(snapshot, spark, files)
+        transaction = snapshot.begin(_OPERATIONS[mode])
+        if mode == "truncate":
             transaction.replace_where(None)
-        elif q.mode == "overwrite":
+        elif mode == "overwrite":
             replace_where(transaction, where, _OVERWRITE)
         for part in written:
-            (transaction.replace if q.mode == "dynamic" else transaction.append)(part.values, part.files)
+            (transaction.replace if mode == "dynamic" else transaction.append)(part.values, part.files)
         lake.hold(transaction.commit())
     except CommitUnknownError:
         raise  # the files may be live
     except BaseException:
-        delete_files(file["path"] for file in files)
+        delete_files([file["path"] for file in files], snapshot.metadata.location)
         raise
     return {"files": sum(len(w.files) for w in written), "partitions": len(written)}
 
 
 _OVERWRITE = "INSERT OVERWRITE of"
-_OPERATIONS = {"append": "append", "truncate": "overwrite", "overwrite": "overwrite", "dynamic": "overwrite partitions"}
+_OPERATIONS = {
+    "append": "append",
+    "truncate": "overwrite",
+    "overwrite": "overwrite",
+    "dynamic": "overwrite partitions",
+}
 
 
-def write_files(snapshot: TableSnapshot, frame: DataFrame) -> list[dict[str, Any]]:
+def _stored(snapshot: TableSnapshot, predicate: Predicate) -> Predicate:
+    """Return the predicate of a static partition as rows are stored: those given p = '' are under NULL."""
+    match predicate:
+        case Compare("=" | "<=>", name, value) if name in snapshot.metadata.partition_by:
+            if value is not None and stored_value(value) is None:
+                return IsNull(name)
+    return predicate
+
+
+def _settled(snapshot: TableSnapshot, q: p.Write) -> tuple[str, dict[str, str]]:
+    """Return how to write: the statement's mode and the table's properties, unless options say otherwise.
+
+    Options that are nobody's are left alone, as Spark's own sources leave them.
+    """
+    mode: str = q.mode
+    given = {}
+    for name, value in q.write_options.items():
+        if name.lower() == "partitionoverwritemode":
+            if value.lower() not in ("static", "dynamic"):
+                raise PropertyError(
+                    f"write option partitionOverwriteMode is {value!r}: say static or dynamic."
+                )
+            if mode in ("truncate", "dynamic") and snapshot.metadata.partition_by:
+                mode = "dynamic" if value.lower() == "dynamic" else "truncate"
+        elif name.startswith(("parquet.", "orc.")):
+            given[name] = value
+        elif name.lower() in _OPTIONS:
+            check_properties({name.lower(): value})
+            given[name.lower()] = value
+        elif name.lower() == "maxrecordsperfile":
+            given["maxRecordsPerFile"] = value
+    return mode, {**snapshot.metadata.properties, **given}
+
+
+_OPTIONS = ("target-file-size", "compression", "sort-by", "distribution")
+
+
+def write_files(
+    snapshot: TableSnapshot, frame: DataFrame, properties: dict[str, str]
+) -> list[dict[str, Any]]:
     """Write rows as data files of a table, which nobody sees yet.
+
+    Args:
+        snapshot: the table.
+        frame: its columns, in order.
+        properties: the table's, or what holds for this write instead.
 
     Returns:
         For each file its directory below the table, its path, bytes and time of change.
     """
     metadata = snapshot.metadata
     spark = frame.sparkSession
-    physical = StructType.fromJson(physical_schema(metadata.columns))
     names = [column.physical for column in metadata.partition_columns]
-    columns = []
-    for given, field in zip(frame.columns, physical.fields, strict=True):
-        column = F.col(f"`{given.replace('`', '``')}`").cast(field.dataType)
-        if field.name in names and field.dataType.typeName() in ("string", "varchar", "char"):
-            column = F.nullif(column, F.lit(""))  # a directory's name cannot hold it; Hive and Spark do the same
-        columns.append(column.alias(field.name))
-    rows = frame.select(*columns)
+    rows = frame.select(*_columns(snapshot, frame.columns))
     door = spark._jvm.org.apache.spark.sql.parquetry.FileWriter
-    target = table_property(metadata.properties, "target-file-size")
-    sort_by = [metadata.column(name).physical for name in table_property(metadata.properties, "sort-by") or ()]
-    if table_property(metadata.properties, "distribution") == "auto" and (names or not _arranged(frame)):
-        # shuffled rows are about twice as large as the files they end in
-        rows = DataFrame(door.cluster(rows._jdf, names, 2 * target), spark)
+    target = table_property(properties, "target-file-size")
+    sort_by = [metadata.column(name).physical for name in table_property(properties, "sort-by") or ()]
+    if table_property(properties, "distribution") == "auto" and (names or sort_by or not _arranged(frame)):
+        ranges = [] if names else sort_by
+        settings = _clustering(spark, names, sort_by)
+        size = _SHUFFLED_TO_WRITTEN * target
+        rows = DataFrame(door.cluster(rows._jdf, names, ranges, size, settings), spark)
     if names or sort_by:
-        rows = rows.sortWithinPartitions(*(f"`{name.replace('`', '``')}`" for name in [*names, *sort_by]))
+        rows = rows.sortWithinPartitions(*(_quoted(name) for name in [*names, *sort_by]))
     options = {
-        "timeZone": "UTC",  # timestamps in paths; see types.text_from_value
-        "maxRecordsPerFile": str(max(1, int(target / _row_bytes(snapshot)))),
-        **{key: value for key, value in metadata.properties.items() if key.startswith(("parquet.", "orc."))},
+        key: value for key, value in properties.items() if key.startswith(("parquet.", "orc.", "maxRecords"))
     }
-    compression = table_property(metadata.properties, "compression")
+    options["timeZone"] = "UTC"  # timestamps in paths; see types.text_from_value
+    compression = table_property(properties, "compression")
     if compression is not None:
         options["compression"] = compression
+    totals = snapshot.totals
+    row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
     prefix = f"pq-{snapshot.id.hex()}-{uuid.uuid4().hex}"
-    written = door.write(rows._jdf, metadata.format, metadata.location, names, prefix, options)
+    written = door.write(
+        rows._jdf, metadata.format, metadata.location, names, prefix, target, row_bytes, options
+    )
     files: list[dict[str, Any]] = json.loads(written)
     return files
 
 
+def _clustering(spark: SparkSession, names: list[str], sort_by: list[str]) -> dict[str, str]:
+    """Return the settings of Spark that clustering rows needs, whatever the session's own are."""
+    adaptive = "spark.sql.adaptive"
+    known = f"{adaptive}.coalescePartitions.initialPartitionNum", "spark.sql.shuffle.partitions"
+    clusters = max(_CLUSTERS, *(int(spark.conf.get(key, None) or 0) for key in known))
+    settings = {
+        f"{adaptive}.enabled": "true",  # how many files there are to be is known only once the rows are
+        f"{adaptive}.coalescePartitions.enabled": "true",
+        # a split partition would be sorted piece by piece
+        f"{adaptive}.optimizeSkewsInRebalancePartitions.enabled": "false" if sort_by else "true",
+    }
+    if names or sort_by:
+        settings[f"{adaptive}.coalescePartitions.initialPartitionNum"] = str(clusters)
+    if names:  # a partition stays in one task, however many there are: keep all cores busy
+        settings[f"{adaptive}.coalescePartitions.parallelismFirst"] = "true"
+    else:  # each task makes a file
+        settings[f"{adaptive}.coalescePartitions.minPartitionNum"] = "1"
+    return settings
+
+
+def _columns(snapshot: TableSnapshot, given: list[str]) -> list[Column]:
+    """Return expressions that make of the given columns those of the files."""
+    metadata = snapshot.metadata
+    physical = StructType.fromJson(physical_schema(metadata.columns))
+    in_path = {column.physical for column in metadata.partition_columns}
+    columns = []
+    for name, field in zip(given, physical.fields, strict=True):
+        column = sf.col(_quoted(name)).cast(field.dataType)
+        kind = field.dataType.typeName()
+        if field.name in in_path and kind in ("string", "varchar", "char", "binary"):
+            refusal = (
+                f"table {snapshot.label}: partition column {field.name} is given bytes that are not UTF-8 "
+                "text, which a directory's name cannot hold: write them as text, with hex() or base64()."
+            )
+            fits = sf.is_valid_utf8(column.cast("string"))
+            column = sf.when(~fits, sf.raise_error(sf.lit(refusal)).cast(field.dataType)).otherwise(column)
+            if kind != "binary":
+                column = sf.nullif(
+                    column, sf.lit("")
+                )  # a directory's name cannot hold it; Hive and Spark do the same
+        columns.append(column.alias(field.name))
+    return columns
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
 def _arranged(frame: DataFrame) -> bool:
-    """Return whether the query says itself how its rows are to be arranged (ORDER BY, DISTRIBUTE BY, a hint)."""
-    top = frame._jdf.queryExecution().analyzed().nodeName()
-    return top in ("Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions")
-
-
-def _row_bytes(snapshot: TableSnapshot) -> float:
-    """Return the size of a row in a file: as it was so far, or as the types let guess."""
-    totals = snapshot.totals
-    if totals.rows and totals.bytes:
-        return totals.bytes / totals.rows
-    return sum(_ROW_BYTES.get(c.column_type.name, _OTHER_ROW_BYTES) for c in snapshot.metadata.data_columns)
+    """Return whether the query says itself how its rows are arranged (ORDER BY, DISTRIBUTE BY, a hint)."""
+    plan = frame._jdf.queryExecution().analyzed()
+    while plan.nodeName() in ("Project", "SubqueryAlias", "View", "Filter", "GlobalLimit", "LocalLimit"):
+        plan = plan.children().head()
+    return plan.nodeName() in ("Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions")
 
 
 def collect(snapshot: TableSnapshot, spark: SparkSession, files: list[dict[str, Any]]) -> list[Written]:
-    """Return the files of a write by partition, with the statistics of their footers; empty ones are deleted."""
+    """Return the files of a write by partition, with their footers' statistics; empty ones are deleted."""
     metadata = snapshot.metadata
     names = [column.physical for column in metadata.partition_columns]
     types = metadata.partition_types
     root = metadata.location
     relative = [f"{file['directory']}/{_base(file['path'])}".lstrip("/") for file in files]
     read = data_files(spark, metadata.format, root, relative)
-    delete_files(join_location(root, file.path) for file in read if not file.rows)
+    delete_files([join_location(root, file.path) for file in read if not file.rows], root)
     by_key: dict[bytes, list[DataFile]] = defaultdict(list)
     values_of: dict[bytes, tuple[Value, ...]] = {}
-    for written, file in zip(files, read, strict=True):
+    for made, file in zip(files, read, strict=True):
         if not file.rows:
             continue
-        directory = written["directory"]
-        values = tuple(map(stored_value, parse_partition_path(directory, names, types, "UTC"))) if names else ()
+        directory = made["directory"]
+        values = (
+            tuple(map(stored_value, parse_partition_path(directory, names, types, "UTC"))) if names else ()
+        )
         key = snapshot.key_of(values)
         values_of.setdefault(key, values)
         by_key[key].append(file)
-    return [Written(values_of[key], _placed(snapshot, values_of[key], by_key[key])) for key in sorted(by_key)]
+    keys = sorted(by_key)
+    plan = ScanPlan(tuple(KeyScan("get", key, successor(key), None) for key in keys))
+    located = {partition.key: partition.location for partition in snapshot.partitions(plan)}
+    written = []
+    for key in keys:
+        values = values_of[key]
+        base = located.get(key) or snapshot.default_location(values)
+        written.append(Written(values, tuple(_placed(file, root, f"{base}/") for file in by_key[key])))
+    return written
 
 
-def _placed(snapshot: TableSnapshot, values: tuple[Value, ...], files: list[DataFile]) -> tuple[DataFile, ...]:
-    """Return files with their paths as a partition records them: relative to its location, if they are below it."""
-    partition = snapshot.partition(values)
-    base = (partition.location if partition is not None else snapshot.default_location(values)) + "/"
-    root = snapshot.metadata.location
-    placed = []
-    for file in files:
-        path = join_location(root, file.path)
-        placed.append(msgspec.structs.replace(file, path=path.removeprefix(base)))
-    return tuple(placed)
+def _placed(file: DataFile, root: str, base: str) -> DataFile:
+    """Return a file with the path that its partition records: relative to its location, if below it."""
+    return msgspec.structs.replace(file, path=join_location(root, file.path).removeprefix(base))
 
 
 def _base(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def delete_files(paths: Iterable[str]) -> None:
-    """Delete files that no commit names; what cannot be deleted is left to `vacuum`."""
-    for path in paths:
-        try:
-            filesystem, local = open_location(path)
-            filesystem.delete_file(local)
-        except (OSError, ParquetryError) as error:
-            _LOG.warning("the uncommitted file %s could not be deleted: %s", path, error)
+def delete_files(paths: Sequence[str], location: str) -> None:
+    """Delete files that no commit names; what cannot be deleted is left to `vacuum`.
+
+    Args:
+        paths: the files.
+        location: of their table; directories below it that become empty go, too.
+    """
+    if not paths:
+        return
+    session = SparkSession.active()
+    door = session._jvm.org.apache.spark.sql.parquetry.FileWriter
+    for failure in door.delete(session._jsparkSession, location, list(paths)):
+        _LOG.warning("an uncommitted file could not be deleted: %s", failure)

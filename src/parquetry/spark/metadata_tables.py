@@ -1,0 +1,113 @@
+"""`lake.db.t.partitions`, `.files` and `.history`: what the metastore knows of a table, as a table to read.
+
+Columns are those of the partition first, by name and type, then what is known; a name that is a partition
+column's already gets an underscore before it. `VERSION AS OF` holds here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
+from parquetry.layout.location import join_location
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.spark import protocol as p
+from parquetry.spark.lake import Lake
+from parquetry.spark.schema import logical_schema
+from parquetry.spark.tables import load as load_table
+from parquetry.spark.values import to_wire
+from parquetry.spark.versions import HISTORY, Rows, history_rows, number
+from parquetry.types import Value
+
+_PARTITIONS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
+_FILES = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
+
+
+def load(lake: Lake, q: p.LoadMetadataTable) -> dict[str, Any]:
+    """Return a metadata table's name and columns, and which version of the table it is about.
+
+    Raises:
+        TableNotFoundError: there is no such table, or nothing of this name about it.
+    """
+    name = q.name.lower()
+    if len(q.namespace) != 2 or name not in _ROWS:
+        full = ".".join([lake.name, *q.namespace, q.name])
+        known = ", ".join(f"{lake.name}.db.t.{known}" for known in _ROWS)
+        raise TableNotFoundError(f"{full} is not a table; about a table there are {known}.")
+    database, table = q.namespace
+    asked = p.LoadTable(
+        protocol=q.protocol,
+        catalog=q.catalog,
+        options=q.options,
+        namespace=[database],
+        name=table,
+        version=q.version,
+        as_of=q.as_of,
+    )
+    try:
+        found = load_table(lake, asked)
+    except NamespaceNotFoundError as error:
+        raise TableNotFoundError(error.message) from None
+    snapshot = lake.snapshot(p.TableRef(**found["table"]))
+    fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in _columns(snapshot, name)]
+    if name != "history":
+        fields = [*logical_schema(snapshot.metadata.partition_columns)["fields"], *fields]
+    schema = {"type": "struct", "fields": fields}
+    return {"name": f"{found['name']}.{name}", "kind": name, "table": found["table"], "schema": schema}
+
+
+def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
+    if name == "history":
+        return list(HISTORY)
+    taken = {column.lower() for column in snapshot.metadata.partition_by}
+    columns: tuple[tuple[str, str], ...] = _PARTITIONS if name == "partitions" else _FILES
+    while any(column in taken for column, _ in columns):
+        columns = tuple((f"_{column}" if column in taken else column, type_) for column, type_ in columns)
+    return list(columns)
+
+
+def read(lake: Lake, q: p.ReadMetadataTable) -> Rows:
+    """Return the rows of a metadata table."""
+    return _ROWS[q.kind](lake.snapshot(q.table))
+
+
+def _partitions(snapshot: TableSnapshot) -> Rows:
+    return [
+        [
+            *_values(snapshot, found.values),
+            found.location,
+            str(found.file_count),
+            number(found.rows),
+            str(found.bytes),
+        ]
+        for found in snapshot.partitions()
+    ]
+
+
+def _files(snapshot: TableSnapshot) -> Rows:
+    rows: Rows = []
+    for found in snapshot.partitions():
+        values = _values(snapshot, found.values)
+        for file in found.files:
+            modified = None if file.modified is None else str(file.modified * 1000)
+            path = join_location(found.location, file.path)
+            rows.append([*values, path, number(file.rows), str(file.bytes), modified])
+    return rows
+
+
+def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | None]:
+    types = snapshot.metadata.partition_types
+    return [to_wire(type_, value) for type_, value in zip(types, values, strict=True)]
+
+
+_ROWS: dict[str, Callable[[TableSnapshot], Rows]] = {
+    "partitions": _partitions,
+    "files": _files,
+    "history": history_rows,
+}
+
+ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
+    p.LoadMetadataTable: load,
+    p.ReadMetadataTable: read,
+}

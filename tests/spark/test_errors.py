@@ -1,0 +1,173 @@
+"""Bad input: each thing that can be wrong is an error of its own, with the remedy, and nothing is half done."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+
+from parquetry import metastore as ms
+from parquetry.metastore.format import FORMAT_VERSION, MAGIC, FormatRow
+from parquetry.metastore.keyspace import FORMAT
+from parquetry.spark import session
+from parquetry.store.opening import open_store
+
+Rows = Callable[..., list[tuple[Any, ...]]]
+
+
+def catalog(spark: SparkSession, name: str, warehouse: Path) -> str:
+    """Make a catalog known to the running session."""
+    for key, value in session.settings(name, warehouse).items():
+        if key.startswith("spark.sql.catalog."):
+            spark.conf.set(key, value)
+    return name
+
+
+@pytest.mark.parametrize(
+    ("query", "condition", "says"),
+    [
+        ("SELECT nope FROM {}", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "`nope`.*`id`"),
+        ("SELECT id FROM {} WHERE nope = 1", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "`nope`"),
+        ("SELECT st.nope FROM {}", "FIELD_NOT_FOUND", "`nope`"),
+        ("INSERT INTO {} VALUES (1)", "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS", "`id`"),
+        (
+            "INSERT INTO {} VALUES (1, named_struct('x', 1), 2, 3)",
+            "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+            "`id`",
+        ),
+        ("INSERT INTO {} (id, nope) VALUES (1, 2)", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "`nope`"),
+        ("INSERT INTO {} PARTITION (nope = 1) VALUES (1, NULL, 1)", "NON_PARTITION_COLUMN", "`nope`"),
+        ("CALL lake.system.nope()", "PARQUETRY_UNSUPPORTED", "no procedure system.nope; known are .*sync"),
+        ("CALL lake.nope.sync('t')", "PARQUETRY_UNSUPPORTED", "CALL lake.system.sync"),
+        (
+            "CALL lake.system.sync(table => 'nope.t')",
+            "PARQUETRY_NAMESPACE_NOT_FOUND",
+            "'nope'.*CREATE DATABASE makes it",
+        ),
+        (
+            "CALL lake.system.sync(table => 'default.nope')",
+            "PARQUETRY_TABLE_NOT_FOUND",
+            "default.nope does not exist",
+        ),
+    ],
+)
+def test_unknown_names_and_wrong_widths(
+    spark: SparkSession, rows: Rows, db: str, query: str, condition: str, says: str
+) -> None:
+    """A column, field, procedure or table that is not there, and an INSERT of the wrong width, are named."""
+    spark.sql(f"CREATE TABLE {db}.t (id int, st struct<x:int>, p int) PARTITIONED BY (p)")
+    with pytest.raises(AnalysisException, match=says) as caught:
+        spark.sql(query.format(f"{db}.t"))
+    assert caught.value.getCondition() == condition
+    assert rows(f"SELECT * FROM {db}.t") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("INSERT INTO {} VALUES ('x', 1)", '`id` "STRING" to "INT"'),
+        ("INSERT INTO {} VALUES (3000000000, 1)", "(?i)overflow"),
+        ("INSERT INTO {} VALUES (1, 'x')", '`p` "STRING" to "INT"'),
+        ("INSERT INTO {} PARTITION (p = 'x') VALUES (1)", "'x'.*INT"),
+        ("INSERT INTO {} VALUES (DATE '2024-01-01', 1)", "`id`.*DATE.*INT"),
+        ("INSERT INTO {} VALUES (NULL, 1)", "(?s)NULL value appeared in non-nullable field: .*id"),
+        ("SELECT * FROM {} WHERE p = 'x'", "'x'.*INT"),
+    ],
+)
+def test_values_that_do_not_fit(spark: SparkSession, rows: Rows, db: str, query: str, says: str) -> None:
+    """A value that does not fit its column's type is an error naming both; not one row of the statement is written."""
+    spark.sql(f"CREATE TABLE {db}.t (id int NOT NULL, p int) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {db}.t VALUES (7, 7)")
+    with pytest.raises(PySparkException, match=says):
+        spark.sql(query.format(f"{db}.t")).collect()
+    assert rows(f"SELECT * FROM {db}.t") == [(7, 7)]
+
+
+def test_a_warehouse_that_is_a_file(spark: SparkSession, tmp_path: Path) -> None:
+    """A warehouse that cannot be a folder is an error with its path; what is there stays; mended, it works at once."""
+    (tmp_path / "w").write_text("not a folder")
+    name = catalog(spark, "blocked", tmp_path / "w")
+    for statement in (f"SHOW NAMESPACES IN {name}", f"CREATE NAMESPACE {name}.db"):
+        with pytest.raises(AnalysisException, match=rf"{tmp_path}/w.*is the folder writable") as caught:
+            spark.sql(statement)
+        assert caught.value.getCondition() == "PARQUETRY_WAREHOUSE"
+    assert (tmp_path / "w").read_text() == "not a folder"
+    (tmp_path / "w").unlink()
+    spark.sql(f"CREATE NAMESPACE {name}.db")
+    assert (tmp_path / "w" / "_parquetry" / "metastore.sqlite").exists()
+
+
+def test_a_place_that_cannot_be_written(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
+    """A table whose folder cannot be made is not made; an INSERT that cannot write its files leaves the table as it was."""
+    (tmp_path / "file").write_text("in the way")
+    spark.sql(f"ALTER DATABASE {db} SET LOCATION '{tmp_path}/file/db'")
+    for definition in ("(a int)", "AS SELECT 1 AS a"):
+        with pytest.raises(AnalysisException, match=rf"{tmp_path}/file/db/t.*cannot be made") as caught:
+            spark.sql(f"CREATE TABLE {db}.t {definition}")
+        assert caught.value.getCondition() == "PARQUETRY_WAREHOUSE"
+    assert rows(f"SHOW TABLES IN {db}") == []
+    spark.sql(f"CREATE TABLE {db}.t (a int) USING parquet LOCATION '{tmp_path}/file/t'")
+    with pytest.raises(
+        AnalysisException, match=rf"{tmp_path}/file/t of table {db}\.t cannot be written: .*right to"
+    ) as caught:
+        spark.sql(f"INSERT INTO {db}.t VALUES (1)")
+    assert caught.value.getCondition() == "PARQUETRY_WAREHOUSE"
+    assert rows(f"SELECT * FROM {db}.t") == []
+    assert rows(f"SELECT * FROM {db}.t VERSION AS OF 0") == []
+    with pytest.raises(AnalysisException, match="no version 1"):
+        spark.sql(f"SELECT * FROM {db}.t VERSION AS OF 1")
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (
+            msgspec.msgpack.encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.0")),
+            rf"format {FORMAT_VERSION + 1} \(written by Parquetry 9\.0\).*use (one|a version of Parquetry) that fits",
+        ),
+        (b"\x01", "not a metastore; choose another place"),
+    ],
+)
+def test_a_metastore_of_a_later_version(spark: SparkSession, tmp_path: Path, row: bytes, says: str) -> None:
+    """A metastore that a later version wrote, or that is none, is an error with both versions, and is left alone."""
+    with ms.open_metastore(str(tmp_path), create=True) as metastore:
+        metastore.store.put_many([(FORMAT, row)])
+    name = catalog(spark, f"later{len(row)}", tmp_path)
+    for statement in (f"SHOW NAMESPACES IN {name}", f"CREATE NAMESPACE {name}.db"):
+        with pytest.raises(AnalysisException, match=says) as caught:
+            spark.sql(statement)
+        assert caught.value.getCondition() == "PARQUETRY_METASTORE_VERSION"
+    store = open_store(None, str(tmp_path))
+    assert list(store.scan(b"", None)) == [(FORMAT, row)]
+    store.close()
+
+
+def test_a_warehouse_that_is_removed_and_made_anew(spark: SparkSession, tmp_path: Path) -> None:
+    """After its folder was removed under a running session, a catalog begins anew instead of writing into a ghost."""
+    name = catalog(spark, "ghost", tmp_path / "w")
+    spark.sql(f"CREATE TABLE {name}.default.t AS SELECT 1 AS a")
+    shutil.rmtree(tmp_path / "w")
+    assert spark.sql(f"SHOW TABLES IN {name}.default").collect() == []
+    spark.sql(f"CREATE TABLE {name}.default.t AS SELECT 2 AS a")
+    assert spark.table(f"{name}.default.t").collect() == [(2,)]
+    assert (tmp_path / "w" / "_parquetry" / "metastore.sqlite").exists()
+
+
+def test_a_file_in_place_of_a_format(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
+    """A partition added with a folder of files that are no such files is an error naming one, and is not added."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "x.parquet").write_text("not parquet")
+    for file_format in ("parquet", "orc"):
+        spark.sql(f"CREATE OR REPLACE TABLE {db}.t (id int, p int) USING {file_format} PARTITIONED BY (p)")
+        with pytest.raises(AnalysisException, match=r"p/x\.parquet") as caught:
+            spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1) LOCATION '{tmp_path}/p'")
+        assert caught.value.getCondition() == "PARQUETRY_FILE_CORRUPT"
+        assert rows(f"SHOW PARTITIONS {db}.t") == []

@@ -1,0 +1,117 @@
+"""Zeros of both signs and NaN: no row is lost to row groups, dictionaries, file statistics or caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+_CONDITIONS = (
+    "f = 0.0", "f = -0.0D", "f >= 0.0", "f > -0.0D", "f <= 0.0", "f <= -0.0D", "f < 0.0", "f <=> 0.0", "f IN (0.0)",
+    "f IN (-0.0D, 7.5)", "f IN (CAST('NaN' AS DOUBLE))", "f NOT IN (0.0)", "NOT (f = 0.0)", "NOT (f > 0.0)",
+    "NOT (f >= 0.0)", "NOT (f < 0.0)", "NOT (f <=> 0.0)", "f <> 0.0", "f BETWEEN -0.0D AND 0.0", "f > 5", "f >= 1e30",
+    "f = CAST('NaN' AS DOUBLE)", "f < CAST('NaN' AS DOUBLE)", "f <= CAST('NaN' AS DOUBLE)", "NOT (f <= 5)", "f = 1.5",
+    "f > 5 OR id = 3", "f = 0.0 OR f > 5", "f = 0.0 AND id < 500", "f IS NULL", "f IS NOT NULL",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["parquet", "orc"])
+def tables(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
+    """Tables `float` and `double` of small row groups: one kind of special value in each run of 100 rows."""
+    db = f"lake.floats_{request.param}"
+    spark.sql(f"CREATE NAMESPACE {db}")
+    values = "CASE id DIV 100 WHEN 0 THEN '-0.0' WHEN 1 THEN '0.0' WHEN 2 THEN 'NaN' WHEN 3 THEN '1.5' WHEN 4 THEN NULL"
+    mixed = "ELSE element_at(array('-0.0', '0.0', 'NaN', '-2', '7.5', NULL), CAST(id % 6 + 1 AS INT)) END"
+    for kind in ("float", "double"):
+        spark.sql(
+            f"CREATE TABLE {db}.{kind} (id int, f {kind}) USING {request.param} TBLPROPERTIES ("
+            "'parquet.block.size' = '64', 'parquet.page.size' = '64', 'parquet.block.size.row.check.min' = '10', "
+            "'parquet.page.size.row.check.min' = '10', 'orc.stripe.size' = '64', 'orc.stripe.row.count' = '100', "
+            "'orc.rows.between.memory.checks' = '1')"
+        )
+        # one file of all, and one of each
+        spark.sql(
+            f"INSERT INTO {db}.{kind} SELECT CAST(id AS INT), CAST({values} {mixed} AS {kind}) FROM range(0, 1000, 1, 1)"
+        )
+        for n in range(4):
+            rows = f"range({n * 100}, {n * 100 + 10}, 1, 1)"
+            spark.sql(
+                f"INSERT INTO {db}.{kind} SELECT CAST(id + 1000 AS INT), CAST({values} {mixed} AS {kind}) FROM {rows}"
+            )
+    yield db
+    spark.sql(f"DROP NAMESPACE {db} CASCADE")
+
+
+def _answers(spark: SparkSession, table: str) -> list[list[int]]:
+    """Return the ids that each condition leaves: one scan for each condition."""
+    union = " UNION ALL ".join(
+        f"SELECT {n} AS n, id FROM {table} WHERE {c}" for n, c in enumerate(_CONDITIONS)
+    )
+    found: list[list[int]] = [[] for _ in _CONDITIONS]
+    for n, id_ in spark.sql(union).collect():
+        found[n].append(id_)
+    return [sorted(ids) for ids in found]
+
+
+def _evaluated(spark: SparkSession, table: str) -> list[list[int]]:
+    """Return the ids for which each condition holds, evaluated on every row."""
+    truths = ", ".join(f"coalesce({c}, false)" for c in _CONDITIONS)
+    rows = spark.sql(f"SELECT id, {truths} FROM {table}").collect()
+    return [sorted(row[0] for row in rows if row[n + 1]) for n in range(len(_CONDITIONS))]
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_zeros_and_nan_are_found_under_every_operator(spark: SparkSession, tables: str, kind: str) -> None:
+    """-0.0 equals 0.0 and NaN is greater than all, over row groups, dictionaries and files, of both widths."""
+    expected = _evaluated(spark, f"{tables}.{kind}")
+    assert len(expected[0]) > 200  # zeros of both signs
+    assert len(expected[_CONDITIONS.index("f > 5")]) > 100  # NaN and 7.5
+    found = _answers(spark, f"{tables}.{kind}")
+    assert [_CONDITIONS[n] for n in range(len(expected)) if found[n] != expected[n]] == []
+
+
+def test_the_row_groups_are_many(spark: SparkSession, tables: str, warehouse: object) -> None:
+    """The file that the other tests read has several row groups, so that they can be pruned wrongly at all."""
+    import pyarrow.orc
+    import pyarrow.parquet
+
+    import parquetry
+
+    found = parquetry.open(f"{warehouse}/lake").files(f"{tables.removeprefix('lake.')}.double")
+    largest = max(found, key=lambda file: file.rows or 0).path.removeprefix("file:")
+    if tables.endswith("orc"):
+        assert pyarrow.orc.ORCFile(largest).nstripes > 3
+    else:
+        assert pyarrow.parquet.ParquetFile(largest).num_row_groups > 3
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_a_cache_loses_no_nan(spark: SparkSession, tables: str, adaptive: str) -> None:
+    """Conditions on a cached table find NaN and both zeros, with adaptive execution and without."""
+    table = f"{tables}.double"
+    expected = _evaluated(spark, table)
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    spark.conf.set("spark.sql.inMemoryColumnarStorage.batchSize", "100")
+    try:
+        spark.sql(f"CACHE TABLE floats_cached AS SELECT * FROM {table}")
+        assert _answers(spark, "floats_cached") == expected
+        frame = spark.table(table).cache()
+        assert frame.where("f > 5").count() == len(expected[_CONDITIONS.index("f > 5")])
+        frame.unpersist()
+    finally:
+        spark.catalog.dropTempView("floats_cached")
+        spark.conf.unset("spark.sql.adaptive.enabled")
+        spark.conf.unset("spark.sql.inMemoryColumnarStorage.batchSize")
+
+
+def test_a_cached_condition_on_other_columns_still_prunes_batches(spark: SparkSession, tables: str) -> None:
+    """Only conditions on floats are taken from the cache's pruning: one on `id` keeps its place."""
+    frame = spark.table(f"{tables}.double").cache()
+    try:
+        plan = frame.where("f > 5 AND id < 50")._jdf.queryExecution().executedPlan().toString()
+        line = next(line for line in plan.split("\n") if "InMemoryTableScan" in line)
+        assert "< 50" in line
+        assert "> 5.0" not in line
+    finally:
+        frame.unpersist()

@@ -1,0 +1,325 @@
+"""Joining a Spark session: a new one, a running one, a submitted script, a shell, and ones that do not fit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+import parquetry
+from parquetry.errors import BridgeError, ConfigurationError
+from parquetry.spark import bridge, session
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(pyspark.__path__[0]) / "bin"
+QUIET = [
+    "--conf",
+    "spark.ui.enabled=false",
+    "--conf",
+    "spark.log.level=ERROR",
+    "--conf",
+    "spark.sql.shuffle.partitions=2",
+    "--master",
+    "local[1]",
+]
+
+
+def run(command: list[str], cwd: Path, text: str | None = None, **environment: str) -> str:
+    """Run a command in a process of its own and return what it printed, errors included."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK", "SPARK"))}
+    env |= {"PYTHONPATH": str(ROOT / "src"), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        command, cwd=cwd, env=env | environment, input=text, text=True, timeout=180, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return done.stdout
+
+
+def script(folder: Path, text: str) -> str:
+    """Write a Python script, and return its path."""
+    path = folder / "script.py"
+    path.write_text(textwrap.dedent(text))
+    return str(path)
+
+
+# -- settings
+
+
+def test_settings_add_to_what_the_builder_holds() -> None:
+    """`configure` appends to spark.jars and spark.sql.extensions, for each catalog, and repeats nothing."""
+    builder = SparkSession.Builder().config("spark.jars", "/a.jar").config("spark.sql.extensions", "a.B")
+    assert parquetry.configure(builder, "lake", "/w/lake", store="sqlite:///x.db") is builder
+    parquetry.configure(builder, "pond", Path("/w/pond"))
+    options = builder._options
+    assert options["spark.jars"] == f"/a.jar,{bridge.jar()}"
+    assert options["spark.sql.extensions"] == f"a.B,{session.EXTENSIONS_CLASS}"
+    assert options["spark.sql.catalog.lake"] == options["spark.sql.catalog.pond"] == session.CATALOG_CLASS
+    assert options["spark.sql.catalog.lake.warehouse"] == "/w/lake"
+    assert options["spark.sql.catalog.lake.store"] == "sqlite:///x.db"
+    assert options["spark.sql.catalog.pond.warehouse"] == "/w/pond"
+
+
+def test_settings_add_to_spark_defaults(tmp_path: Path) -> None:
+    """What spark-defaults.conf says of jars and extensions is kept, though a builder's setting would hide it."""
+    (tmp_path / "spark-defaults.conf").write_text(
+        "# a comment\nspark.jars   /d.jar,/e.jar\nspark.sql.extensions=d.E\nspark.jars.packages none\n"
+    )
+    program = """
+        import parquetry
+        from pyspark.sql import SparkSession
+        options = parquetry.configure(SparkSession.builder, "lake", "w")._options
+        print(options["spark.jars"]); print(options["spark.sql.extensions"])
+    """
+    out = run([sys.executable, script(tmp_path, program)], tmp_path, SPARK_CONF_DIR=str(tmp_path))
+    assert out.splitlines() == [f"/d.jar,/e.jar,{bridge.jar()}", f"d.E,{session.EXTENSIONS_CLASS}"]
+
+
+@pytest.mark.parametrize("name", ["", "my-lake", "a.b", "a b", "spark_catalog"])
+def test_a_name_that_cannot_be_a_catalogs(name: str) -> None:
+    """A name that SQL or Spark could not use is refused, by name, before anything starts."""
+    with pytest.raises(ConfigurationError, match=f"{name!r}.*"):
+        parquetry.configure(SparkSession.Builder(), name, "w")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"wharehouse": "x"}, "wharehouse is unknown; known are store, warehouse"),
+        ({"store": "redis://x"}, "redis"),
+    ],
+)
+def test_an_unknown_option(spark: SparkSession, tmp_path: Path, options: dict[str, str], says: str) -> None:
+    """A catalog's option that nobody knows is an error on first use, which names it and those that are known."""
+    name = f"odd_{next(iter(options))}"
+    for key, value in session.settings(name, tmp_path, **options).items():
+        if key.startswith("spark.sql.catalog."):
+            spark.conf.set(key, value)
+    with pytest.raises(pyspark.errors.AnalysisException, match=says) as caught:
+        spark.sql(f"SHOW NAMESPACES IN {name}")
+    assert caught.value.getCondition() == "PARQUETRY_CONFIGURATION"
+    assert not (tmp_path / "_parquetry").exists()
+
+
+def test_a_catalog_without_a_warehouse(spark: SparkSession) -> None:
+    """A catalog class without a warehouse says which setting is missing."""
+    spark.conf.set("spark.sql.catalog.homeless", session.CATALOG_CLASS)
+    with pytest.raises(
+        pyspark.errors.AnalysisException, match=r"set spark\.sql\.catalog\.homeless\.warehouse"
+    ):
+        spark.sql("SHOW NAMESPACES IN homeless")
+
+
+# -- one session
+
+
+def test_two_catalogs(spark: SparkSession, db: str) -> None:
+    """Two catalogs in a session are two: a statement reads one and writes the other."""
+    pond = db.replace("lake.", "pond.")
+    spark.sql(f"CREATE NAMESPACE {pond}")
+    spark.sql(f"CREATE TABLE {db}.t AS SELECT id FROM range(3)")
+    assert spark.sql(f"SHOW TABLES IN {pond}").count() == 0
+    spark.sql(f"CREATE TABLE {pond}.t AS SELECT id + 10 AS id FROM {db}.t")
+    joined = spark.sql(f"SELECT p.id FROM {pond}.t p JOIN {db}.t l ON p.id = l.id + 10 WHERE l.id > 0")
+    assert sorted(row.id for row in joined.collect()) == [11, 12]
+    spark.sql(f"DROP NAMESPACE {pond} CASCADE")
+    assert spark.table(f"{db}.t").count() == 3
+
+
+def test_threads(spark: SparkSession, db: str) -> None:
+    """Several threads make, fill and read tables of one session at once, each its own and all one in common."""
+    spark.sql(f"CREATE TABLE {db}.common (thread int, p int) PARTITIONED BY (p)")
+
+    def work(number: int) -> int:
+        spark.sql(f"CREATE TABLE {db}.t{number} (id int, p int) PARTITIONED BY (p)")
+        spark.sql(f"INSERT INTO {db}.t{number} SELECT id, id % 2 FROM range({number + 1})")
+        spark.sql(f"INSERT INTO {db}.common VALUES ({number}, {number % 2})")
+        return spark.table(f"{db}.t{number}").where("p >= 0").count()
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(work, range(6))) == [1, 2, 3, 4, 5, 6]
+    assert sorted(row.thread for row in spark.table(f"{db}.common").collect()) == list(range(6))
+    assert spark.sql(f"SHOW PARTITIONS {db}.common").count() == 2
+
+
+def test_a_second_builder_and_a_new_session(spark: SparkSession, db: str, tmp_path: Path) -> None:
+    """A later `getOrCreate` adds its catalog to the running session; `newSession` has them all, with its own settings."""
+    spark.sql(f"CREATE TABLE {db}.t (id int, p timestamp) PARTITIONED BY (p)")
+    again = parquetry.configure(SparkSession.builder, "well", tmp_path / "well").getOrCreate()
+    again.sql("CREATE NAMESPACE well.db")
+    again.sql("CREATE TABLE well.db.t AS SELECT 1 AS a")
+    assert again.table("well.db.t").collect() == [(1,)]
+    other = spark.newSession()
+    assert parquetry.attach(other) is other
+    other.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    other.sql(f"INSERT INTO {db}.t VALUES (1, TIMESTAMP '2024-01-01 09:00:00')")
+    assert spark.sql(f"SELECT id FROM {db}.t WHERE p = TIMESTAMP '2024-01-01 00:00:00'").collect() == [(1,)]
+    assert spark.sql(f"SHOW PARTITIONS {db}.t").collect() == other.sql(f"SHOW PARTITIONS {db}.t").collect()
+
+
+# -- sessions that do not fit
+
+
+def test_another_version(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bridge of another version than the package's is one sentence with both versions and the jar to take."""
+    ours = session.__version__
+    monkeypatch.setattr(session, "__version__", "9.9.9")
+    with pytest.raises(
+        BridgeError, match=rf"of version {ours}, and Parquetry of 9\.9\.9: put .*\.jar into spark\.jars"
+    ):
+        parquetry.attach(spark)
+
+
+def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PySpark of another series is one sentence with both versions and the command that mends it."""
+    monkeypatch.setattr(pyspark, "__version__", "3.5.1")
+    with pytest.raises(BridgeError, match=r"works with PySpark 4\.3, and 3\.5\.1 is installed: pip install"):
+        bridge.jar()
+
+
+def test_a_connect_session() -> None:
+    """A Spark Connect session, which has no driver here to plan in, is told so before it is made."""
+    builder = SparkSession.Builder().remote("sc://localhost:1")
+    with pytest.raises(BridgeError, match="this is a Spark Connect session: use a classic one"):
+        parquetry.configure(builder, "lake", "w")
+    assert builder._options == {"spark.remote": "sc://localhost:1"}
+
+
+def test_sessions_without_the_bridge_or_its_extensions(tmp_path: Path) -> None:
+    """A session without the bridge, and one without the extensions, say so; after `stop`, `configure` makes one that works."""
+    program = """
+        import parquetry
+        from parquetry.spark import bridge, session
+        from pyspark.sql import SparkSession
+
+        def plain(**conf):
+            builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+            for key, value in conf.items():
+                builder.config(key.replace("__", "."), value)
+            return builder
+
+        def attempt(what):
+            try:
+                print("ok", what())
+            except parquetry.ParquetryError as error:
+                print(error.code, error)
+
+        spark = plain().getOrCreate()
+        attempt(lambda: parquetry.attach(spark))
+        attempt(lambda: parquetry.configure(SparkSession.builder, "lake", "w").getOrCreate())
+        spark.stop()
+        spark = plain(spark__jars=str(bridge.jar())).getOrCreate()
+        attempt(lambda: parquetry.attach(spark))
+        spark.stop()
+        spark = parquetry.configure(plain(spark__sql__shuffle__partitions="2"), "lake", "w").getOrCreate()
+        spark.sql("CREATE TABLE lake.default.t AS SELECT 5 AS a")
+        attempt(lambda: spark.table("lake.default.t").collect())
+        spark.stop()
+        spark = parquetry.configure(plain(), "lake", "w").getOrCreate()
+        attempt(lambda: spark.table("lake.default.t").collect())
+    """
+    out = run([sys.executable, script(tmp_path, program)], tmp_path)
+    said = [line for line in out.splitlines() if line.startswith(("ok", "BRIDGE"))]
+    assert len(said) == 5, out
+    assert said[0].startswith("BRIDGE The bridge is not on this session's class path: make the session with ")
+    for line in said[1:3]:
+        assert "made without Parquetry's extensions, and a running one cannot take them: stop it" in line
+        assert "spark.sql.extensions=org.apache.spark.sql.parquetry.ParquetryExtensions" in line
+    assert said[3:] == ["ok [Row(a=5)]"] * 2
+    assert "JavaPackage" not in out
+
+
+# -- spark-submit and the shell
+
+SCRIPT = """
+    import parquetry
+    from pyspark.sql import SparkSession
+
+    spark = parquetry.configure(SparkSession.builder, "lake", "w").getOrCreate()
+    spark.sql("CREATE TABLE lake.default.t (id int, p int) PARTITIONED BY (p)")
+    spark.sql("INSERT INTO lake.default.t VALUES (1, 1), (2, NULL), (3, 1)")
+    spark.sql("ALTER TABLE lake.default.t ADD PARTITION (p = 7)")
+    print("FOUND", sorted(r.id for r in spark.sql("SELECT id FROM lake.default.t WHERE p = 1").collect()))
+    print("JARS", spark.sparkContext.getConf().get("spark.jars"))
+    print("EXTENSIONS", spark.conf.get("spark.sql.extensions"))
+"""
+
+
+def test_spark_submit(tmp_path: Path) -> None:
+    """`spark-submit script.py` runs a script that calls `configure` unchanged, and keeps what the command line sets."""
+    other = tmp_path / "other.jar"
+    other.write_bytes(b"PK\x05\x06" + bytes(18))
+    command = [str(BIN / "spark-submit"), *QUIET, "--jars", str(other), script(tmp_path, SCRIPT)]
+    out = run(command, tmp_path)
+    said = {line.split()[0]: line for line in out.splitlines() if line.split()[:1]}
+    assert said.get("FOUND") == "FOUND [1, 3]", out
+    assert "other.jar" in said["JARS"]
+    assert said["EXTENSIONS"] == f"EXTENSIONS {session.EXTENSIONS_CLASS}"
+    assert (tmp_path / "w" / "_parquetry" / "metastore.sqlite").exists()
+
+
+def test_the_shell(tmp_path: Path) -> None:
+    """The `pyspark` shell with the settings on its command line needs `attach` only, and says so before it."""
+    settings = session.settings("lake", tmp_path / "w")
+    conf = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+    typed = """
+try: spark.sql("SHOW NAMESPACES IN lake").show()
+except Exception as error: print("SAID", str(error).splitlines()[0])
+
+import parquetry
+_ = parquetry.attach(spark)
+_ = spark.sql("CREATE TABLE lake.default.t USING orc PARTITIONED BY (p) AS SELECT id, id % 3 AS p FROM range(9)")
+print("FOUND", spark.table("lake.default.t").where("p = 2").count())
+"""
+    out = run(
+        [str(BIN / "pyspark"), *QUIET, *conf], tmp_path, typed,
+        PYSPARK_DRIVER_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON_OPTS="-i",
+    )  # fmt: skip
+    assert (
+        "SAID [PARQUETRY_NOT_ATTACHED] No planner is attached to this session: call parquetry.attach(spark)"
+        in out
+    )
+    assert "FOUND 3" in out, out
+
+
+# -- the bridge's jar
+
+
+def test_two_processes_compile_at_once(tmp_path: Path) -> None:
+    """With a cold cache two processes both get a whole jar, the same one, and leave nothing else behind."""
+    program = "from parquetry.spark import bridge; print(bridge.jar())"
+    command = [sys.executable, "-c", program]
+    cache = {"XDG_CACHE_HOME": str(tmp_path)}
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: run(command, tmp_path, **cache), range(2))
+    jar = Path(first.splitlines()[-1])
+    assert Path(second.splitlines()[-1]) == jar
+    assert jar.parent == tmp_path / "parquetry" / "bridge"
+    assert [path.name for path in jar.parent.iterdir()] == [jar.name]
+    assert "compiling the bridge" in first
+    assert run(command, tmp_path, **cache) == f"{jar}\n"
+    assert jar.stat().st_size == pytest.approx(bridge.jar().stat().st_size, rel=0.05)
+
+
+def test_no_java(tmp_path: Path) -> None:
+    """Without Java the message says what to install, whether or not the bridge is compiled already."""
+    program = """
+        import parquetry
+        from pyspark.sql import SparkSession
+        try:
+            parquetry.configure(SparkSession.builder, "lake", "w").getOrCreate()
+        except parquetry.ParquetryError as error:
+            print(error.code, error)
+    """
+    path = script(tmp_path, program)
+    for cache in (str(tmp_path), os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))):
+        out = run([sys.executable, path], tmp_path, PATH="/nowhere", JAVA_HOME="", XDG_CACHE_HOME=cache)
+        assert "BRIDGE No Java was found: install a Java 17 runtime, or point JAVA_HOME to one." in out
+    out = run([sys.executable, path], tmp_path, JAVA_HOME="/nowhere/java")
+    assert "BRIDGE JAVA_HOME is /nowhere/java, and there is no bin/java in it" in out

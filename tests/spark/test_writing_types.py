@@ -1,0 +1,211 @@
+"""A partition's values, of any type, become Hive's directories and come back as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import parquetry
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+
+# type → SQL literals of distinct values; NULL is added to each
+TYPES: dict[str, list[str]] = {
+    "boolean": ["true", "false"],
+    "tinyint": ["-128Y", "0Y", "127Y"],
+    "smallint": ["-32768S", "7S"],
+    "int": ["-2147483648", "0", "2147483647"],
+    "bigint": ["-9223372036854775808L", "9223372036854775807L"],
+    "float": ["1.5F", "float('-3.4028235E38')", "float('1.4E-45')", "0.1F", "float('NaN')", "float('Infinity')", "float('-Infinity')"],
+    "double": ["1e10D", "1.0E-300D", "0.1D", "123456789.125D", "double('NaN')", "double('Infinity')", "double('-Infinity')"],
+    "decimal(10,2)": ["1.5BD", "-99999999.99BD", "0BD"],
+    "decimal(38,10)": ["1234567890123456789012345678.0123456789BD", "-0.0000000001BD"],
+    "string": [
+        "'plain'", "'a b'", "'a/b'", "'a=b'", "'50%'", "'%2F'", "'x:y'", "'q?'", "'#1'", "'\\'\"'", "'{[^]}'", "'~!@$&()+,;|<>`'",
+        "'tab\\there'", "'line\\nbreak'", "'é'", "'日本語'", "'😀'", "'.'", "'..'", "' lead'", "'trail '", "'NULL'", "'null'",
+        "'007'", "'1.0'", "'a*b'", "'back\\\\slash'",
+    ],
+    "varchar(5)": ["'abc'", "'a  '", "'é/=%'"],
+    "char(5)": ["'abc'", "'x'"],
+    "binary": ["X'41'", "CAST('é/=%' AS BINARY)", "X'20'"],
+    "date": ["DATE'2024-02-29'", "DATE'0001-01-01'", "DATE'1582-10-15'", "DATE'1969-12-31'", "DATE'9999-12-31'", "DATE'+12345-06-07'", "DATE'-0044-03-15'"],
+    "timestamp": [
+        "TIMESTAMP'2024-02-29 12:34:56.5'", "TIMESTAMP'1969-12-31 23:59:59.999999'", "TIMESTAMP'0001-01-01 00:00:00'",
+        "TIMESTAMP'9999-12-31 23:59:59.999999'", "timestamp_micros(1761438600000000)", "timestamp_micros(1761442200000000)",
+    ],
+    "timestamp_ntz": [
+        "TIMESTAMP_NTZ'2024-02-29 12:34:56.000001'", "TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'2025-03-30 02:30:00'",
+        "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'",
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def berlin(spark: SparkSession) -> Iterator[None]:
+    """A session in a zone where two instants can bear one name."""
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    yield
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def opened(spark: SparkSession) -> parquetry.Catalog:
+    """Open the catalog `lake` past Spark."""
+    return parquetry.open(spark.conf.get("spark.sql.catalog.lake.warehouse"))
+
+
+def directories(folder: Path) -> list[str]:
+    """Return the names of a table's partitions' directories."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*=*") if path.is_dir())
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+def test_every_type_partitions(spark: SparkSession, db: str, berlin: None, fmt: str) -> None:
+    """Each value is a partition of one row, is read back to the bit, and is found by equality; so is NULL."""
+    for number, (type_, literals) in enumerate(TYPES.items()):
+        name = f"{db}.t{number}"
+        spark.sql(f"CREATE TABLE {name} (i INT, p {type_}) USING {fmt} PARTITIONED BY (p)")
+        values = ", ".join(f"({i}, {literal})" for i, literal in enumerate([*literals, "NULL"]))
+        spark.sql(f"INSERT INTO {name} SELECT i, CAST(p AS {type_}) FROM VALUES {values} AS v (i, p)")
+        typed = ", ".join(
+            f"({i}, CAST({literal} AS {type_}))" for i, literal in enumerate([*literals, "NULL"])
+        )
+        # what goes wrong between JVM and Python (years beyond 9999) is compared in the JVM
+        wrong = spark.sql(
+            f"SELECT i, string(p), string(q) FROM {name} FULL JOIN (SELECT i, p AS q FROM VALUES {typed} AS v (i, p)) USING (i) "
+            f"WHERE NOT (p <=> {padded(type_)})"
+        ).collect()
+        assert wrong == [], type_
+        with opened(spark) as catalog:
+            assert sorted(f.rows for f in catalog.files(name.removeprefix("lake."))) == [1] * (
+                len(literals) + 1
+            ), type_
+        for i, literal in enumerate(literals):
+            found = spark.sql(f"SELECT i FROM {name} WHERE p = CAST({literal} AS {type_})").collect()
+            assert [row.i for row in found] == [i], (type_, literal)
+        assert [row.i for row in spark.sql(f"SELECT i FROM {name} WHERE p IS NULL").collect()] == [
+            len(literals)
+        ], type_
+
+
+def padded(type_: str) -> str:
+    """Return the column `q` as a table keeps it."""
+    return f"rpad(q, {type_[5:-1]}, ' ')" if type_.startswith("char") else "q"
+
+
+def test_directories_are_spark_s(spark: SparkSession, db: str, warehouse: Path, tmp_path: Path) -> None:
+    """Each type's directories have the names that Spark's own partitionBy gives them; `spark.read` finds the same rows."""
+    for number, (type_, literals) in enumerate(TYPES.items()):
+        values = ", ".join(f"({i}, {literal})" for i, literal in enumerate([*literals, "NULL"]))
+        frame = spark.sql(f"SELECT i, CAST(p AS {type_}) AS p FROM VALUES {values} AS v (i, p)")
+        spark.sql(
+            f"CREATE TABLE {db}.d{number} (i INT, p {type_}) PARTITIONED BY (p) LOCATION '{tmp_path}/ours{number}'"
+        )
+        frame.writeTo(f"{db}.d{number}").append()
+        (spark.table(f"{db}.d{number}") if type_.startswith("char") else frame).write.partitionBy(
+            "p"
+        ).parquet(f"{tmp_path}/own{number}")
+        assert directories(tmp_path / f"ours{number}") == directories(tmp_path / f"own{number}"), type_
+        ours, own = (spark.read.parquet(f"{tmp_path}/{who}{number}") for who in ("ours", "own"))
+        assert ours.schema == own.schema
+        # as text: Python has no years beyond 9999
+        assert sorted(ours.selectExpr("i", "string(p)").collect()) == sorted(
+            own.selectExpr("i", "string(p)").collect()
+        ), type_
+
+
+def test_two_instants_of_one_local_time_stay_two(
+    spark: SparkSession, db: str, berlin: None, rows: Rows
+) -> None:
+    """The hour that comes twice at the end of summer time keeps two partitions, named in UTC."""
+    name = f"{db}.dst"
+    spark.sql(f"CREATE TABLE {name} (i INT, at TIMESTAMP) PARTITIONED BY (at)")
+    spark.sql(
+        f"INSERT INTO {name} VALUES (1, timestamp_micros(1761438600000000)), (2, timestamp_micros(1761442200000000))"
+    )
+    assert rows(f"SELECT i, string(at), unix_micros(at) FROM {name} ORDER BY i") == [
+        (1, "2025-10-26 02:30:00", 1761438600000000),
+        (2, "2025-10-26 02:30:00", 1761442200000000),
+    ]
+    assert [p for (p,) in rows(f"SHOW PARTITIONS {name}")] == [
+        "at=2025-10-26 00%3A30%3A00",
+        "at=2025-10-26 01%3A30%3A00",
+    ]
+    spark.sql(f"INSERT OVERWRITE {name} PARTITION (at = '2025-10-26 01:30:00 UTC') SELECT 3")
+    assert rows(f"SELECT i FROM {name} ORDER BY i") == [(1,), (3,)]
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+def test_zero_is_one_partition_and_keeps_its_sign_nowhere(
+    spark: SparkSession, db: str, rows: Rows, fmt: str
+) -> None:
+    """0.0 and -0.0 are equal in SQL, so they are one partition, though they lie in two directories."""
+    name = f"{db}.zero"
+    spark.sql(f"CREATE TABLE {name} (i INT, p DOUBLE) USING {fmt} PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 0.0D), (2, -0.0D)")
+    spark.sql(f"INSERT INTO {name} VALUES (3, -0.0D)")
+    with opened(spark) as catalog:
+        (partition,) = catalog.partitions(name.removeprefix("lake."))
+    assert (partition.rows, partition.files) == (3, 3)
+    for condition in ("p = 0.0D", "p = -0.0D", "p >= 0.0D", "p <=> -0.0D", "p IN (0.0D, 1.0D)", "true"):
+        assert rows(f"SELECT i FROM {name} WHERE {condition} ORDER BY i") == [(1,), (2,), (3,)], condition
+    spark.sql(f"INSERT OVERWRITE {name} PARTITION (p = 0.0) SELECT 4")
+    assert rows(f"SELECT i FROM {name}") == [(4,)]
+
+
+def test_the_empty_text_is_null(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
+    """'' and NULL share __HIVE_DEFAULT_PARTITION__, as in Spark's own tables; in data columns '' stays ''."""
+    name = f"{db}.nothing"
+    spark.sql(
+        f"CREATE TABLE {name} (i INT, d STRING, p STRING, b BINARY) PARTITIONED BY (p, b) LOCATION '{tmp_path}/n'"
+    )
+    spark.sql(f"INSERT INTO {name} VALUES (1, '', '', X''), (2, NULL, NULL, NULL), (3, 'x', '', NULL)")
+    assert directories(tmp_path / "n") == [
+        "p=__HIVE_DEFAULT_PARTITION__",
+        "p=__HIVE_DEFAULT_PARTITION__/b=__HIVE_DEFAULT_PARTITION__",
+    ]
+    assert rows(f"SELECT * FROM {name} ORDER BY i") == [
+        (1, "", None, None),
+        (2, None, None, None),
+        (3, "x", None, None),
+    ]
+    spark.sql(f"INSERT OVERWRITE {name} PARTITION (p = '', b) SELECT 4, 'y', NULL")
+    assert rows(f"SELECT * FROM {name}") == [(4, "y", None, None)]
+
+
+@pytest.mark.parametrize("type_", ["BINARY", "STRING"])
+def test_bytes_that_are_no_text_are_refused(spark: SparkSession, db: str, rows: Rows, type_: str) -> None:
+    """Bytes that no directory's name can hold would be read back as others: an error with the remedy, and no row."""
+    name = f"{db}.bytes"
+    spark.sql(f"CREATE TABLE {name} (i INT, p {type_}) PARTITIONED BY (p)")
+    with pytest.raises(
+        PySparkException, match=r"partition column p is given bytes that are not UTF-8 text.*hex"
+    ):
+        spark.sql(
+            f"INSERT INTO {name} SELECT i, CAST(p AS {type_}) FROM VALUES (1, X'41'), (2, X'FF') AS v (i, p)"
+        )
+    assert rows(f"SELECT * FROM {name}") == []
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+def test_odd_names(spark: SparkSession, db: str, tmp_path: Path, fmt: str) -> None:
+    """Columns named with blanks, dots, backticks, signs and letters of any script are written and read by anyone."""
+    names = ["a b", "a.b", "a`b", "Ünï", "k=v", "x/y", "UPPER", "50%", "日付"]
+    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
+    columns = ", ".join(f"{name} STRING" for name in quoted)
+    table = f"{db}.`odd name.x`"
+    spark.sql(
+        f"CREATE TABLE {table} (`i.i` INT, {columns}) USING {fmt} PARTITIONED BY ({', '.join(quoted)}) LOCATION '{tmp_path}/odd'"
+    )
+    frame = spark.createDataFrame([(1, *names), (2, *[None] * len(names))], ["i.i", *names])
+    frame.selectExpr("cast(`i.i` AS INT) AS `i.i`", *quoted).writeTo(table).append()
+    expected = sorted(map(str, frame.collect()))
+    assert sorted(map(str, spark.table(table).collect())) == expected
+    frame.write.partitionBy(*names).format(fmt).save(f"{tmp_path}/own")
+    assert directories(tmp_path / "odd") == directories(tmp_path / "own")
+    plain = spark.read.format(fmt).load(f"{tmp_path}/odd")
+    assert sorted(map(str, plain.collect())) == expected

@@ -1,0 +1,223 @@
+"""Changes to columns, as pure functions of Spark's JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
+from parquetry.metastore.model import PHYSICAL_NAME, Column, TableMetadata
+from parquetry.spark.schema import changed, declared, logical_schema, physical_schema, type_text
+
+
+def struct(*fields: tuple[str, Any]) -> dict[str, Any]:
+    """Return Spark's JSON of a struct."""
+    return {
+        "type": "struct",
+        "fields": [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in fields],
+    }
+
+
+def table(
+    *columns: tuple[str, Any], partition_by: tuple[str, ...] = (), file_format: Any = "parquet"
+) -> TableMetadata:
+    """Return the metadata of a table."""
+    return TableMetadata(tuple(Column(n, t) for n, t in columns), partition_by, file_format, "/t")
+
+
+def change(kind: str, *path: str, **more: Any) -> dict[str, Any]:
+    """Return a change as the bridge tells it."""
+    fields = (
+        {"nullable": True, "comment": None, "position": None, "metadata": {}}
+        if kind == "add_column"
+        else {"metadata": {}}
+    )
+    return {"change": kind, "column": list(path), **fields, **more}
+
+
+def names(columns: Any) -> list[str]:
+    """Return the names of columns."""
+    return [column.name for column in columns]
+
+
+def test_the_files_names_outlive_any_number_of_renamings() -> None:
+    """After renamings in a circle each column still has the name under which it was first written."""
+    metadata = table(("a", "long"), ("b", "string"), ("s", struct(("x", "long"), ("y", "long"))))
+    for path, to in (
+        (("a",), "tmp"),
+        (("b",), "a"),
+        (("tmp",), "b"),
+        (("s", "x"), "t"),
+        (("s", "y"), "x"),
+        (("s", "t"), "y"),
+    ):
+        columns = changed(metadata, change("rename_column", *path, to=to))
+        metadata = table()
+        metadata = TableMetadata(columns, (), "parquet", "/t")
+    assert names(metadata.columns) == ["b", "a", "s"]
+    logical, physical = logical_schema(metadata.columns), physical_schema(metadata.columns)
+    assert [f["name"] for f in physical["fields"]] == ["a", "b", "s"]
+    assert [f["name"] for f in logical["fields"][2]["type"]["fields"]] == ["y", "x"]
+    assert [f["name"] for f in physical["fields"][2]["type"]["fields"]] == ["x", "y"]
+    assert PHYSICAL_NAME not in repr(logical)
+    assert PHYSICAL_NAME not in repr(physical)
+
+
+def test_a_new_column_under_a_name_that_files_use() -> None:
+    """A column added under the former name of another gets another name in the files, again and again."""
+    metadata = table(("a", "long"))
+    for step in range(3):
+        metadata = TableMetadata(
+            changed(metadata, change("rename_column", "a", to=f"old{step}")), (), "parquet", "/t"
+        )
+        metadata = TableMetadata(
+            changed(metadata, change("add_column", "A", type="long")), (), "parquet", "/t"
+        )
+        metadata = TableMetadata(changed(metadata, change("rename_column", "A", to="a")), (), "parquet", "/t")
+    physical = [column.physical.lower() for column in metadata.columns]
+    assert len(set(physical)) == 4
+    assert physical[0] == "a"
+
+
+def test_what_is_given_is_left_alone() -> None:
+    """A change makes new columns and touches neither the old ones nor the change, nested types included."""
+    metadata = table(("s", struct(("x", "long"))), ("t", "long"))
+    before = repr(metadata)
+    for each in (
+        change("add_column", "s", "y", type="long"), change("rename_column", "s", "x", to="z"),
+        change("update_comment", "s", "x", comment="c"), change("update_position", "t", position=""),
+        change("update_nullability", "t", nullable=True),
+    ):  # fmt: skip
+        changed(metadata, each)
+    assert repr(metadata) == before
+
+
+@pytest.mark.parametrize(
+    ("position", "order"),
+    [(None, ["a", "b", "n"]), ("", ["n", "a", "b"]), ("A", ["a", "n", "b"]), ("b", ["a", "b", "n"])],
+)
+def test_places(position: str | None, order: list[str]) -> None:
+    """A column goes to the end, to the front, or after another, whose case does not matter."""
+    assert (
+        names(
+            changed(
+                table(("a", "long"), ("b", "long")), change("add_column", "n", type="long", position=position)
+            )
+        )
+        == order
+    )
+
+
+def test_moving_a_column_after_itself_fails() -> None:
+    """A column cannot come after itself or after one that is not there; the columns stay as they are."""
+    metadata = table(("a", "long"), ("b", "long"))
+    for position in ("a", "nope"):
+        with pytest.raises(ColumnNotFoundError, match=f"column {position} is not there"):
+            changed(metadata, change("update_position", "a", position=position))
+
+
+WIDENINGS = {
+    ("byte", "short"): "both", ("byte", "long"): "both", ("integer", "long"): "both", ("float", "double"): "both",
+    ("decimal(5,2)", "decimal(6,2)"): "both", ("varchar(3)", "varchar(4)"): "both", ("varchar(3)", "string"): "both",
+    ("decimal(5,2)", "decimal(7,4)"): "parquet", ("integer", "double"): "parquet", ("integer", "decimal(10,0)"): "parquet",
+    ("long", "decimal(20,0)"): "parquet", ("date", "timestamp_ntz"): "parquet",
+    ("long", "integer"): "", ("double", "float"): "", ("long", "double"): "", ("integer", "float"): "",
+    ("integer", "decimal(9,0)"): "", ("decimal(5,2)", "decimal(4,2)"): "", ("decimal(5,2)", "decimal(6,4)"): "",
+    ("decimal(5,2)", "decimal(6,1)"): "", ("string", "varchar(3)"): "", ("varchar(4)", "varchar(3)"): "",
+    ("integer", "string"): "", ("string", "binary"): "", ("date", "timestamp"): "", ("timestamp", "timestamp_ntz"): "",
+    ("boolean", "integer"): "", ("char(3)", "char(4)"): "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+@pytest.mark.parametrize(("types", "where"), WIDENINGS.items())
+def test_widening(types: tuple[str, str], where: str, file_format: str) -> None:
+    """A type may change where files of the format can be read as the new one, and nowhere else; the error names both."""
+    old, new = types
+    metadata = table(("c", old), ("s", struct(("x", old))), file_format=file_format)
+    for path in (("c",), ("s", "x")):
+        update = change("update_type", *path, type=new)
+        if where in ("both", file_format):
+            assert new in repr(changed(metadata, update))
+        else:
+            with pytest.raises(UnsupportedError, match=rf"column {'.'.join(path)} is .* and cannot become"):
+                changed(metadata, update)
+
+
+@pytest.mark.parametrize(
+    ("each", "error", "says"),
+    [
+        (change("add_column", "A", type="long"), ColumnExistsError, "column A is already there"),
+        (change("add_column", "s", "X", type="long"), ColumnExistsError, "column s.X is already there"),
+        (change("add_column", "n", type="long", nullable=False), UnsupportedError, "column n cannot be NOT NULL"),
+        (change("add_column", "a", "x", type="long"), ColumnNotFoundError, "a.x names a field of something that is not a struct"),
+        (change("add_column", "n", type="string", metadata={"__COLLATIONS": {"n": "x"}}), UnsupportedError, "column n has a collation"),
+        (change("rename_column", "nope", to="x"), ColumnNotFoundError, "column nope is not there; known are a, s, p"),
+        (change("rename_column", "a", to="S"), ColumnExistsError, "column S is already there"),
+        (change("update_type", "P", type="long"), UnsupportedError, "P is a partition column"),
+        (change("update_nullability", "a", nullable=False), UnsupportedError, "column a cannot become NOT NULL"),
+        (change("drop_column", "s", "x"), UnsupportedError, "column s.x cannot be dropped"),
+        ({"change": "other", "text": "ClusterBy"}, UnsupportedError, "CLUSTER BY is not supported"),
+        ({"change": "other", "text": "SomethingNew"}, UnsupportedError, "SomethingNew is not supported"),
+    ],
+)  # fmt: skip
+def test_refusals(each: dict[str, Any], error: type[Exception], says: str) -> None:
+    """What cannot be done is an error that names the column."""
+    with pytest.raises(error, match=says):
+        changed(
+            table(("a", "long"), ("s", struct(("x", "long"))), ("p", "integer"), partition_by=("p",)), each
+        )
+
+
+def test_declared_columns() -> None:
+    """New tables take no mark of the table that their columns came from, and no two names that differ in case only."""
+    fields = struct(("a", "long"), ("s", struct(("x", "long"))))["fields"]
+    fields[0]["metadata"] = {PHYSICAL_NAME: "old", "comment": "c"}
+    fields[1]["type"]["fields"][0]["metadata"] = {PHYSICAL_NAME: "old"}
+    columns = declared(fields, "parquet")
+    assert columns[0].metadata == {"comment": "c"}
+    assert PHYSICAL_NAME not in repr(columns)
+    array = {"type": "array", "elementType": struct(("x", "long"), ("X", "long")), "containsNull": True}
+    with pytest.raises(
+        ColumnExistsError, match=r"columns a\.element\.x and a\.element\.X differ in letter case only"
+    ):
+        declared(struct(("a", array))["fields"], "parquet")
+
+
+@pytest.mark.parametrize(
+    ("type_", "parquet_only"), [("variant", True), ("void", True), ("long", False), ("interval day", False)]
+)
+def test_types_that_orc_has_not(type_: str, parquet_only: bool) -> None:
+    """ORC's lack of a type shows when the table is made, however deep the type lies."""
+    fields = struct(
+        (
+            "m",
+            {
+                "type": "map",
+                "keyType": "string",
+                "valueType": struct(("v", type_)),
+                "valueContainsNull": True,
+            },
+        )
+    )
+    declared(fields["fields"], "parquet")
+    if not parquet_only:
+        declared(fields["fields"], "orc")
+        return
+    with pytest.raises(
+        UnsupportedError,
+        match=rf"column m\.value\.v is of type {type_}, which ORC has not: say USING parquet",
+    ):
+        declared(fields["fields"], "orc")
+
+
+def test_types_as_text() -> None:
+    """A type is shown as DDL writes it."""
+    nested = {
+        "type": "map",
+        "keyType": "string",
+        "valueType": {"type": "array", "elementType": struct(("a b", "decimal(5,2)"))},
+    }
+    assert type_text(nested) == "map<string,array<struct<a b:decimal(5,2)>>>"
+    assert type_text("integer") == "int"
