@@ -184,8 +184,8 @@ def test_clustering_takes_one_exchange_and_one_sort(spark: SparkSession, db: str
     (write,) = [plan for plan in plans if "REBALANCE_PARTITIONS" in plan]
     tree = write.split("== Initial Plan ==")[0]
     assert (len(re.findall(r"\bExchange \(", tree)), len(re.findall(r"\bSort \(", tree))) == (1, 1)
-    door = spark._jvm.org.apache.spark.sql.execution.datasources.FileFormatWriter
-    assert door.outputOrderingMatched()
+    writer = getattr(spark._jvm.org.apache.spark.sql.execution.datasources, "FileFormatWriter$")
+    assert getattr(writer, "MODULE$").outputOrderingMatched()
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

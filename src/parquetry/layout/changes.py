@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from parquetry.layout.discover import FoundFile, FoundPartition, identity
 from parquetry.types import Value
+
+_ABSOLUTE = re.compile("/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 class KnownFile(Protocol):
