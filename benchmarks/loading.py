@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 from pathlib import Path
 
@@ -16,21 +15,21 @@ KEY = tpcds.PARTITIONED_BY["store_sales"]
 
 
 def run(folder: Path, scale: float) -> Result:
-    """Load all rows five times by each way, into a new place each time."""
+    """Load all rows five times by each way, each time from nothing."""
     spark = start(folder)
     source = spark.read.parquet(str(raw(folder, scale).file("store_sales")))
-    numbers = itertools.count()
+    table, tree = f"{CATALOG}.bench.loaded", folder / "loaded"
 
     def through_parquetry() -> None:
-        table = f"{CATALOG}.bench.loaded_{next(numbers)}"
         load(spark, source, table)
         spark.sql(f"DROP TABLE {table} PURGE")
 
     def by_spark() -> None:
-        tree = folder / f"loaded_{next(numbers)}"
         write(source, tree)
         shutil.rmtree(tree)
 
+    spark.sql(f"DROP TABLE IF EXISTS {table}")  # of an interrupted run
+    shutil.rmtree(tree, ignore_errors=True)
     timing = take_turns("load", {"parquetry": through_parquetry, "spark": by_spark})
     result = Result("loading", [timing])
     result.findings.append(

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry
 
+import scala.jdk.CollectionConverters._
+
 import org.json4s._
 
 import org.apache.spark.sql.{Row, SparkSession, SparkSessionExtensions}
@@ -37,7 +39,10 @@ object DynamicOverwrite extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case o @ OverwritePartitionsDynamic(r: DataSourceV2Relation, query, options, byName, evolves, None)
         if o.resolved && r.table.isInstanceOf[ParquetryTable] =>
-      AppendData(r, query, options + (option -> "true"), byName, evolves, None, None)
+      val marked = options ++ r.options.asCaseSensitiveMap().asScala + (option -> "true")
+      // statement and relation each carry options or none; Spark refuses two that differ
+      val relation = if (r.options.isEmpty) r else r.copy(options = new CaseInsensitiveStringMap(marked.asJava))
+      AppendData(relation, query, marked, byName, evolves, None, None)
   }
 }
 

@@ -1,13 +1,14 @@
 package org.apache.spark.sql.parquetry
 
-import java.io.FileNotFoundException
+import java.io.{EOFException, FileNotFoundException}
 import java.util.OptionalLong
+import java.util.zip.ZipException
 
 import scala.util.control.NonFatal
 
 import org.json4s._
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.ChecksumException
 import org.apache.spark.SparkException
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
@@ -161,10 +162,13 @@ class NamingReaderFactory(inner: PartitionReaderFactory, table: String, remedy: 
         s"remove it and $remedy. Files asked for: ${files(partition)}", e)
   }
   private def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(16)
+  /** Whether the bytes are at fault, and not, say, rights, the network, or a type that Spark does not convert. */
   private def broken(e: Throwable): Boolean = causes(e).exists { c =>
-    val text = String.valueOf(c.getMessage)
-    c.isInstanceOf[org.apache.orc.FileFormatException] || c.isInstanceOf[java.io.EOFException] ||
-      text.contains("is not a Parquet file") || text.contains("CANNOT_READ_FILE_FOOTER") || text.contains("Malformed ORC file")
+    val (name, text) = (c.getClass.getName, String.valueOf(c.getMessage))
+    c.isInstanceOf[ChecksumException] || c.isInstanceOf[EOFException] || c.isInstanceOf[ZipException] ||
+      Seq("org.apache.parquet.", "org.apache.orc.", "org.xerial.snappy.", "com.github.luben.zstd.", "io.airlift.compress.")
+        .exists(name.startsWith) || name.contains("InvalidProtocolBufferException") ||
+      text.contains("is not a Parquet file") || text.contains("Malformed ORC file") || text.contains("corrupt")
   }
   private def reason(e: Throwable): String = causes(e).toSeq.last.getMessage
   private def files(partition: InputPartition): String = partition match {

@@ -7,26 +7,32 @@ import org.json4s.jackson.JsonMethods.compact
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, PredicateHelper}
-import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, Filter, LogicalPlan, Project, V2CreateTableAsSelectPlan}
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy, SupportsV1Write}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 
 /** What the scans of a query left out, read off its plan. */
 object Reports extends PredicateHelper {
-  def of(data: DataFrame): String = shown(data.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan)
+  def of(data: DataFrame): String = {
+    val rows = data.asInstanceOf[Dataset[_]]
+    shown(rows.sparkSession, rows.queryExecution.optimizedPlan)
+  }
 
   /** Of a statement that is planned and not run, be it a command. */
   def ofSql(session: SparkSession, text: String): String = {
     val classic = session.asInstanceOf[ClassicSession]
     classic.withActive {
       val statement = classic.sessionState.sqlParser.parsePlan(text)
-      shown(classic.sessionState.executePlan(statement, CommandExecutionMode.SKIP).optimizedPlan)
+      shown(classic, planned(classic, statement))
     }
   }
 
-  private def shown(plan: LogicalPlan): String = {
+  private def planned(session: ClassicSession, plan: LogicalPlan): LogicalPlan =
+    session.sessionState.executePlan(plan, CommandExecutionMode.SKIP).optimizedPlan
+
+  private def shown(session: ClassicSession, plan: LogicalPlan): String = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val scans = List.newBuilder[JValue]
 
@@ -37,10 +43,12 @@ object Reports extends PredicateHelper {
         case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition))
         case Project(_, child) => visit(child, above)
         case cached: InMemoryRelation => visit(cached.cacheBuilder.logicalPlan, Nil)
-        case done: CommandResult => done.commandPhysicalPlan.foreach {
-          case write: SupportsV1Write => visit(write.plan, Nil)
+        // a write plans its query on its own, out of sight: it is planned once more here
+        case create: V2CreateTableAsSelectPlan => visit(planned(session, create.query), Nil)
+        case done: CommandResult => done.commandPhysicalPlan.foreach(_.productIterator.foreach {
+          case query: LogicalPlan => visit(planned(session, query), Nil)
           case _ =>
-        }
+        })
         case other => other.children.foreach(visit(_, Nil))
       }
       plan.subqueries.foreach(visit(_, Nil))

@@ -36,7 +36,7 @@ def run(command: list[str], cwd: Path, text: str | None = None, **environment: s
     env = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK", "SPARK"))}
     env |= {"PYTHONPATH": str(ROOT / "src"), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
-        command, cwd=cwd, env=env | environment, input=text, text=True, timeout=180, check=False,
+        command, cwd=cwd, env=env | environment, input=text, text=True, timeout=400, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     return done.stdout

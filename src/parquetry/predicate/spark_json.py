@@ -202,7 +202,24 @@ def _text(tree: Any) -> str:
             return str(tree["lit"])
     function = str(tree.get("fn", "?"))
     arguments = tree.get("args")
-    texts = [_text(argument) for argument in arguments] if isinstance(arguments, list) else []
+    arguments = arguments if isinstance(arguments, list) else []
+    texts = [_text(argument) for argument in arguments]
     if len(texts) == 2 and not function.isidentifier():
-        return f"{texts[0]} {function} {texts[1]}"
+        left, right = (
+            f"({text})" if function not in _COMPARISONS and _is_infix(argument) else text
+            for argument, text in zip(arguments, texts, strict=True)
+        )
+        return f"{left} {function} {right}"
+    if function == "CAST" and len(texts) == 1 and "type" in tree:
+        return f"CAST({texts[0]} AS {tree['type']})"
     return f"{function}({', '.join(texts)})"
+
+
+def _is_infix(tree: Any) -> bool:
+    return (
+        isinstance(tree, Mapping)
+        and "fn" in tree
+        and isinstance(tree.get("args"), list)
+        and len(tree["args"]) == 2
+        and not str(tree["fn"]).isidentifier()
+    )

@@ -96,9 +96,8 @@ def compile_to(target: Path) -> None:
         classes = work / "classes"
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
-        arguments = work / "arguments"
-        arguments.write_text("\n".join(["-nowarn", "-d", str(classes), *map(str, [*sources(), info])]))
-        command = [java(), "-cp", str(jars / "*"), "scala.tools.nsc.Main", f"@{arguments}"]
+        given = ["-nowarn", "-encoding", "UTF-8", "-d", str(classes), *map(str, [*sources(), info])]
+        command = [java(), "-cp", str(jars / "*"), "scala.tools.nsc.Main", *given]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, "CLASSPATH": class_path}
         )

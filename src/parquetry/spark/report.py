@@ -34,7 +34,8 @@ def explain(query: DataFrame | str) -> Report:
 def report(frame: DataFrame) -> Report:
     """Return what the scans of a DataFrame have read; of one that has not run yet, what they will.
 
-    An INSERT reports what its query read. An action on a new frame, as `frame.count()` makes one, is a run of that.
+    Of an INSERT, its query is planned once more. An action that makes a frame of its own, as `count()` does, is a run
+    of that frame.
 
     Args:
         frame: with scans of Parquetry's tables; others are passed over.

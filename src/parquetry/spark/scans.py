@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.predicate.nodes import Predicate, columns
+from parquetry.predicate.nodes import IsNull, Not, Predicate, columns
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.report import Report, ScanReport, Step
 from parquetry.prune.select import Selection, exact_conditions, select_files
@@ -61,8 +62,21 @@ def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
         "statistics": _statistics(selection),
         "metrics": _metrics(selection.report),
         "description": _description(snapshot, telling, selection),
-        "report": _report(selection.report),
+        "report": _report(_without_added(telling, selection.report)),
     }
+
+
+def _without_added(predicates: Sequence[Predicate], report: ScanReport) -> ScanReport:
+    """Return a report without notes on the `c IS NOT NULL` that Spark adds beside `f(c) = 1`."""
+    added = {
+        str(one)
+        for i, one in enumerate(predicates)
+        if isinstance(one, Not)
+        and isinstance(one.child, IsNull)
+        and any(one.child.column in columns(other) for j, other in enumerate(predicates) if j != i)
+    }
+    steps = (replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added)) for s in report.steps)
+    return replace(report, steps=tuple(steps))
 
 
 def _statistics(selection: Selection) -> dict[str, int | None]:

@@ -1,0 +1,52 @@
+"""Executors in JVMs of their own: the bridge's classes and the scans reach them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+_SCRIPT = """
+import sys
+from pyspark.sql import SparkSession
+import parquetry
+
+builder = (
+    SparkSession.builder.master("local-cluster[2,1,1024]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.ui.showConsoleProgress", "false")
+    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.sql.warehouse.dir", sys.argv[1] + "/plain")
+)
+spark = parquetry.configure(builder, "lake", sys.argv[1] + "/lake").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+spark.sql("CREATE NAMESPACE lake.db")
+for file_format in ("parquet", "orc"):
+    table = f"lake.db.{file_format}"
+    spark.sql(f"CREATE TABLE {table} (id int, s string, p int) USING {file_format} PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), concat('s', id), CAST(id % 4 AS INT) FROM range(0, 400, 1, 4)")
+    frame = spark.sql(f"SELECT count(s), sum(id) FROM {table} WHERE p IN (1, 2) AND id < 100")
+    row = frame.collect()[0]
+    step = parquetry.report(frame).to_dict()["scans"][0]["steps"][0]
+    print("RESULT", row[0], row[1], step["name"], step["kept"], step["of"], flush=True)
+spark.sql("CREATE TABLE lake.db.dim (p int, name string)")
+spark.sql("INSERT INTO lake.db.dim VALUES (3, 'three'), (0, 'zero')")
+frame = spark.sql("SELECT count(id) FROM lake.db.parquet JOIN lake.db.dim USING (p) WHERE name = 'three'")
+count = frame.collect()[0][0]
+scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == "lake.db.parquet")
+print("RESULT", count, scan["steps"][0]["kept"], scan["steps"][0]["of"], flush=True)
+spark.stop()
+"""
+
+
+def test_a_local_cluster_creates_inserts_queries_and_reports(tmp_path: Path) -> None:
+    """On `local-cluster[2,1,1024]` tables are made, filled and read in both formats, and runtime values prune."""
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, str(tmp_path)],
+        capture_output=True, text=True, env=environment, timeout=600, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    results = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
+    expected = sum(n for n in range(100) if n % 4 in (1, 2))
+    assert results == [f"RESULT 50 {expected} partitions 2 4"] * 2 + ["RESULT 100 1 4"], done.stderr[-3000:]
