@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import parquetry
+
 _SCRIPT = """
 import sys
 from pyspark.sql import SparkSession
@@ -42,7 +44,8 @@ spark.stop()
 
 def test_a_local_cluster_creates_inserts_queries_and_reports(tmp_path: Path) -> None:
     """On `local-cluster[2,1,1024]` tables are made, filled and read in both formats, and runtime values prune."""
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    source = Path(parquetry.__file__).parents[1]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(source)}
     done = subprocess.run(
         [sys.executable, "-c", _SCRIPT, str(tmp_path)],
         capture_output=True, text=True, env=environment, timeout=600, check=False, cwd=tmp_path,
