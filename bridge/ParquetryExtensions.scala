@@ -26,6 +26,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => ShowPartitionsStatement)
     extensions.injectPostHocResolutionRule(_ => RowLevelStatement)
     extensions.injectPostHocResolutionRule(_ => DeleteFromCached)
+    extensions.injectPreCBORule(_ => UntranslatableConditions)
     extensions.injectPlannerStrategy(_ => DeleteStrategy)
     extensions.injectQueryStagePrepRule(_ => CachePruning)
     extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = CachePruning })

@@ -6,7 +6,7 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, DynamicPruning, Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, DynamicPruning, Expression, KnownNullable, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, Filter, LogicalPlan, Project, V2CreateTableAsSelectPlan}
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.CommandExecutionMode
@@ -60,5 +60,8 @@ object Reports extends PredicateHelper {
   /** Conditions that Spark keeps to itself; values that a join finds at run time come to the scan by another way. */
   private def untranslated(conditions: Seq[Expression]): JArray =
     Json.strings(conditions.filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
-      .filter(DataSourceV2Strategy.translateFilterV2(_).isEmpty).map(_.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql))
+      .filter(DataSourceV2Strategy.translateFilterV2(_).isEmpty).map(_.transform {
+        case a: AttributeReference => a.withQualifier(Nil)
+        case marked: KnownNullable => marked.child // see UntranslatableConditions
+      }.sql))
 }
