@@ -41,7 +41,9 @@ def tables(spark: SparkSession) -> Iterator[tuple[str, str]]:
         " (3, 7, false, 'false', CAST('NaN' AS FLOAT), 2), (4, -1, true, 'true', -0.0, NULL)"
     )
     spark.sql("DROP TABLE IF EXISTS spark_catalog.default.conditions")
-    spark.sql("CREATE TABLE spark_catalog.default.conditions USING parquet AS SELECT * FROM lake.conditions.t")
+    spark.sql(
+        "CREATE TABLE spark_catalog.default.conditions USING parquet AS SELECT * FROM lake.conditions.t"
+    )
     yield "lake.conditions.t", "spark_catalog.default.conditions"
     spark.sql("DROP TABLE spark_catalog.default.conditions")
     spark.sql("DROP NAMESPACE lake.conditions CASCADE")
@@ -76,7 +78,9 @@ def test_aggregates_that_no_source_understands_are_computed_by_spark(
         assert sorted(rows(query.format(ours))) == sorted(rows(query.format(plain))), group
 
 
-def test_a_delete_by_such_a_condition_is_refused_in_words(spark: SparkSession, tables: tuple[str, str]) -> None:
+def test_a_delete_by_such_a_condition_is_refused_in_words(
+    spark: SparkSession, tables: tuple[str, str]
+) -> None:
     """DELETE with a condition that is evaluated on rows gets the refusal that others get, and deletes nothing."""
     with pytest.raises(Exception, match="PARQUETRY_UNSUPPORTED"):
         spark.sql(f"DELETE FROM {tables[0]} WHERE coalesce(tiny = 300, true)")
@@ -90,11 +94,18 @@ def test_times_are_found_in_every_time_zone_of_the_machine(
     """ORC means times on the clock of the JVM that reads: statistics of another zone's JVM lose no row."""
     zone = spark._jvm.java.util.TimeZone
     before = zone.getDefault()
-    times = ("2024-03-10 07:30:00.123456", "2024-11-03 05:30:00", "1999-12-31 23:59:59.999999", "2024-06-01 00:00:00")
+    times = (
+        "2024-03-10 07:30:00.123456",
+        "2024-11-03 05:30:00",
+        "1999-12-31 23:59:59.999999",
+        "2024-06-01 00:00:00",
+    )
     try:
         table = f"{db}.t"
         spark.sql(f"CREATE TABLE {table} (t timestamp, n timestamp_ntz) USING {file_format}")
-        for written, time in zip(("America/New_York", "Asia/Kolkata", "Pacific/Kiritimati", "UTC"), times, strict=True):
+        for written, time in zip(
+            ("America/New_York", "Asia/Kolkata", "Pacific/Kiritimati", "UTC"), times, strict=True
+        ):
             zone.setDefault(zone.getTimeZone(written))
             spark.sql(f"INSERT INTO {table} VALUES (TIMESTAMP'{time}', TIMESTAMP_NTZ'{time}')")
         for read in ("Pacific/Pago_Pago", "UTC", "Asia/Kolkata"):
@@ -105,6 +116,9 @@ def test_times_are_found_in_every_time_zone_of_the_machine(
                 for condition in (f"t = TIMESTAMP'{row[0]}'", f"t <= TIMESTAMP'{row[0]}'", f"t >= TIMESTAMP'{row[0]}'",
                                   f"n = TIMESTAMP_NTZ'{row[1]}'", f"n < TIMESTAMP_NTZ'{row[1]}'"):  # fmt: skip
                     truth = spark.sql(f"SELECT count_if({condition}) FROM {table}").first()
-                    assert spark.sql(f"SELECT t, n FROM {table} WHERE {condition}").count() == truth[0], (read, condition)  # type: ignore[index]
+                    assert spark.sql(f"SELECT t, n FROM {table} WHERE {condition}").count() == truth[0], (
+                        read,
+                        condition,
+                    )  # type: ignore[index]
     finally:
         zone.setDefault(before)
