@@ -154,12 +154,13 @@ class Catalog:
 
         return map(commit_view, history(self._snapshot(name)))
 
-    def plan(self, name: str, filter: str | Predicate) -> Plan:
+    def plan(self, name: str, filter: str | Predicate, *, run: bool = False) -> Plan:
         """Return how the partitions of a filter are found.
 
         Args:
             name: of the table.
             filter: on partition columns.
+            run: read them, too, and count partitions and keys.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
@@ -167,7 +168,14 @@ class Catalog:
             FilterError: the filter's text cannot be read, or names other columns.
             ColumnNotFoundError: a `Predicate` names other columns.
         """
-        return Plan(_plan(self._snapshot(name), filter))
+        snapshot = self._snapshot(name)
+        examined = ms.Examined()
+        scans = _plan(snapshot, filter, examined)
+        fields = len(snapshot.partition_types)
+        if not run:
+            return Plan(scans, fields)
+        partitions = sum(1 for _ in snapshot.partitions(scans, examined=examined))
+        return Plan(scans, fields, partitions, examined.keys)
 
     def _snapshot(self, name: str) -> ms.TableSnapshot:
         parts = _name_parts(name)
@@ -199,8 +207,10 @@ def _condition(where: str | Predicate, columns: Sequence[ms.Column]) -> Predicat
     return normalise(parse_filter(where, types) if isinstance(where, str) else bind(where, types))
 
 
-def _plan(snapshot: ms.TableSnapshot, where: str | Predicate) -> ScanPlan:
-    from parquetry.scan.generate import plan_scan
+def _plan(
+    snapshot: ms.TableSnapshot, where: str | Predicate, examined: ms.Examined | None = None
+) -> ScanPlan:
+    from parquetry.metastore.access import plan_partitions
 
     metadata = snapshot.metadata
     try:
@@ -214,8 +224,7 @@ def _plan(snapshot: ms.TableSnapshot, where: str | Predicate) -> ScanPlan:
                 error.position,
             ) from None
         raise
-    typed = tuple(zip(metadata.partition_by, snapshot.partition_types, strict=True))
-    return plan_scan(predicate, typed, metadata.descending)
+    return plan_partitions(snapshot, predicate, examined)
 
 
 def _reads(where: str, columns: Sequence[ms.Column]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,12 @@ def _ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:
     return tuple(columns)
 
 
+def _column_lists(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return lists of names; semicolons stand between them."""
+    parts = re.findall(r"(?:`(?:[^`]|``)*`|[^;`])+", text)
+    return tuple(_columns(part) for part in parts if part.strip())
+
+
 def _columns(text: str) -> tuple[str, ...]:
     columns = _ordered_columns(text)
     if any(descending for _, descending in columns):
@@ -86,6 +92,8 @@ class Setting:
     text: str
     fixed: bool = False
 
+
+PARTITION_INDEXES = "partition-indexes"
 
 CATALOG_OPTIONS = (
     Setting(
@@ -132,6 +140,14 @@ TABLE_PROPERTIES = (
         None,
         _ordered_columns,
         "Partition columns whose keys sort downwards in the metastore, so that the newest come first.",
+        fixed=True,
+    ),
+    Setting(
+        PARTITION_INDEXES,
+        None,
+        _column_lists,
+        "Partition columns to index for filters that skip the first: one or more lists, such as `region; hour, region`. "
+        "Later on, `CALL system.create_partition_index` and `drop_partition_index` change them.",
         fixed=True,
     ),
 )
@@ -201,6 +217,15 @@ def rename_column(properties: Mapping[str, str], old: str, new: str) -> dict[str
                 f"{_quoted(column)} desc" if down else _quoted(column) for column, down in listed
             )
     return renamed
+
+
+def column_lists(lists: Iterable[Iterable[str]]) -> str:
+    """Return lists of names as a property holds them.
+
+    >>> column_lists([["region"], ["a b", "hour"]])
+    'region; `a b`, hour'
+    """
+    return "; ".join(", ".join(map(_quoted, names)) for names in lists)
 
 
 def _quoted(name: str) -> str:

@@ -96,6 +96,18 @@ class PartitionExistsError(ParquetryError):
     code = "PARTITION_EXISTS"
 
 
+class IndexNotFoundError(ParquetryError):
+    """A partition index does not exist."""
+
+    code = "INDEX_NOT_FOUND"
+
+
+class IndexExistsError(ParquetryError):
+    """A partition index exists already."""
+
+    code = "INDEX_EXISTS"
+
+
 class PropertyError(ParquetryError):
     """A table property is unknown, reserved or has a value that cannot be used."""
 

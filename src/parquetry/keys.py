@@ -25,6 +25,7 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import accumulate, pairwise
 from typing import Any
 
 from parquetry.errors import ValueTypeError
@@ -95,13 +96,7 @@ def encode_key(
     """
     if len(values) != len(types):
         raise ValueTypeError(f"{len(values)} values {tuple(values)!r} are no key of {len(types)} columns")
-    fields = _fields(types, values, descending)
-    ends = []
-    end = 0
-    for encoded in fields:
-        end += len(encoded)
-        ends.append(end)
-    return b"".join(fields) + trailer(ends)
+    return join_fields(_fields(types, values, descending))
 
 
 def encode_prefix(
@@ -114,6 +109,21 @@ def encode_prefix(
 def trailer(ends: Sequence[int]) -> bytes:
     """Encode the trailer from the end offsets of the fields."""
     return struct.pack(f">{len(ends)}I", *ends)
+
+
+def join_fields(fields: Sequence[bytes]) -> bytes:
+    """Make a whole key of encoded fields."""
+    return b"".join(fields) + trailer(tuple(accumulate(map(len, fields))))
+
+
+def split_fields(key: bytes, count: int) -> list[bytes]:
+    """Cut a whole key into its `count` fields.
+
+    >>> split_fields(join_fields([b'\\x01a\\x00', b'\\x00']), 2)
+    [b'\\x01a\\x00', b'\\x00']
+    """
+    ends = struct.unpack_from(f">{count}I", key, len(key) - TRAILER_WIDTH * count)
+    return [key[start:end] for start, end in pairwise((0, *ends))]
 
 
 def field(key: bytes, n: int, count: int) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 
 from parquetry import metastore as ms
 from parquetry.layout.bounds import bounds_reader
+from parquetry.metastore.indexes import index_columns
 from parquetry.predicate.match import Bounds
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value, to_python, type_from_json
@@ -56,6 +57,7 @@ class Table:
         files: number of data files.
         rows: their number; None if it is not known of some file.
         bytes: size of the data files.
+        indexes: over the partitions: their columns by their names.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Table:
     files: int
     rows: int | None
     bytes: int
+    indexes: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,27 +169,47 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the partitions of a filter are found: ranges of keys to read, with what to test there."""
+    """How the partitions of a filter are found: ranges of keys to read, with what to test there.
+
+    Attributes:
+        scans: the ranges, and the index that they are of.
+        fields: number of partition columns.
+        partitions: how many were found; None if the plan was not run.
+        keys_examined: how many keys were looked at for that, to choose between indexes included.
+    """
 
     scans: ScanPlan
+    fields: int
+    partitions: int | None = None
+    keys_examined: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain lists and dicts; keys are hexadecimal, a `stop` of None is the end."""
+        """Return the plan as plain lists and dicts.
+
+        Keys are hexadecimal, without what the metastore puts before and behind them; a range with no upper
+        bound stops at bytes that no key reaches.
+        """
+        index = self.scans.index
+        beyond = b"\xff" * (self.fields + 1)
         return {
             "scans": [
                 {
                     "kind": scan.kind,
                     "start": scan.start.hex(),
-                    "stop": None if scan.stop is None else scan.stop.hex(),
+                    "stop": (beyond if scan.stop is None else scan.stop).hex(),
                     "residual": None if scan.residual is None else str(scan.residual),
-                    "index": None,
+                    "index": None if index is None else index.name,
                 }
                 for scan in self.scans.scans
-            ]
+            ],
+            "partitions": self.partitions,
+            "keys_examined": self.keys_examined,
         }
 
     def __str__(self) -> str:
-        return str(self.scans)
+        if self.partitions is None:
+            return str(self.scans)
+        return f"{self.scans}\n{self.partitions:,} partitions found, {self.keys_examined:,} keys examined"
 
 
 def table_view(snapshot: ms.TableSnapshot) -> Table:
@@ -212,6 +235,7 @@ def table_view(snapshot: ms.TableSnapshot) -> Table:
         files=totals.files,
         rows=totals.rows,
         bytes=totals.bytes,
+        indexes={i.name: index_columns(metadata, i) for i in metadata.indexes if i.ready},
     )
 
 

@@ -218,9 +218,25 @@ def test_a_plan_is_plain_data(catalog):
     assert bytes.fromhex(scan["start"]) < bytes.fromhex(scan["stop"])
     assert scan["residual"] == "shop LIKE '%a'"
     assert scan["index"] is None
-    assert catalog.plan("sales.orders", "day < '2024-01-01' AND day > '2024-01-01'").to_dict() == {
-        "scans": []
-    }
+    assert (plan["partitions"], plan["keys_examined"]) == (None, None)
+    nothing = catalog.plan("sales.orders", "day < '2024-01-01' AND day > '2024-01-01'", run=True)
+    assert nothing.to_dict() == {"scans": [], "partitions": 0, "keys_examined": 0}
+
+
+def test_a_plan_that_is_run_counts(catalog):
+    plan = catalog.plan("sales.orders", "shop LIKE '%a'", run=True)
+    (scan,) = plan.to_dict()["scans"]
+    assert (scan["kind"], scan["start"], scan["residual"]) == ("range", "", "shop LIKE '%a'")
+    found = list(catalog.partitions("sales.orders", "shop LIKE '%a'"))
+    assert plan.partitions == len(found)
+    assert plan.keys_examined == catalog.table("sales.orders").partitions
+    assert str(plan).endswith(f"{len(found)} partitions found, {plan.keys_examined} keys examined")
+
+
+def test_an_open_end_is_beyond_every_key(catalog):
+    (scan,) = catalog.plan("sales.orders", "day IS NULL OR day IS NOT NULL").to_dict()["scans"]
+    assert (scan["start"], scan["residual"]) == ("", None)
+    assert bytes.fromhex(scan["stop"]) > b"\xff" * len(catalog.table("sales.orders").partition_by)
 
 
 def test_opening_creates_nothing(tmp_path):

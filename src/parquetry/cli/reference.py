@@ -34,7 +34,7 @@ The store is taken from where the warehouse is taken from (`PARQUETRY_STORE` goe
 `--store` outranks it.
 
 **Output.** Tables for people, in which paths below the table's location are relative to it; with `--json` a
-list of objects, one a line (`conf` prints one object), in which paths are absolute. In JSON, dates and
+list of objects, one a line (`conf` and `plan` print one object), in which paths are absolute. In JSON, dates and
 times are ISO text, decimals are text, binary values are hexadecimal text, and NULL is `null`.
 `rows` is `null` where some file does not tell how many it has.
 

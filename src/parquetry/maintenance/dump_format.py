@@ -14,7 +14,7 @@ The manifest's `databases` are `{"name", "properties"}`, its `tables` are `{"id"
 | files     | `ticket`, `number`, and `value`: part of a long list of files                         |
 | partition | `key` (hexadecimal), `ticket`, and `value`: the entry; null: the partition is gone    |
 
-Keys of partitions are encoded values (`parquetry.keys`), which are the same in all stores. A value that JSON
+Entries of indexes are not written: they follow from the partitions. Keys of partitions are encoded values (`parquetry.keys`), which are the same in all stores. A value that JSON
 does not have is an object: `{"bytes": hexadecimal}`, `{"float": "nan"}`. Other versions are refused.
 """
 

@@ -8,13 +8,15 @@ that cannot be read) is reported with what to do.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
 from parquetry.errors import ParquetryError, TableNotFoundError
 from parquetry.layout.location import join_location
 from parquetry.maintenance.files import Files
+from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.index_check import check_indexes
 from parquetry.metastore import recovery
 from parquetry.metastore.entries import TOMBSTONE, decode_entry
 from parquetry.metastore.head import Head, edit_head, read_head
@@ -33,27 +35,6 @@ from parquetry.metastore.retention import Need, retire, stored_rows, unneeded_ch
 from parquetry.metastore.snapshot import TableSnapshot, load, load_commit
 
 _CHUNKS_AT_ONCE = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is not as it should be.
-
-    Attributes:
-        kind: ``missing file``, ``file size``, ``partition sums``, ``table totals``, ``unreadable row``,
-            ``missing file list``, ``unneeded file list``, ``missing commit``, ``missing metadata``,
-            ``journal`` or ``dead commit``.
-        partition: such as ``d=1/s=a``; None where it is about the table.
-        path: of a file.
-        detail: what is wrong, and what to do where it cannot be repaired.
-        repaired: whether it was put right.
-    """
-
-    kind: str
-    partition: str | None
-    path: str | None
-    detail: str
-    repaired: bool = False
 
 
 def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
@@ -75,7 +56,7 @@ def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
     found = [*check.versions(), *check.rows(), *check.leftovers(repair)]
     if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
         return found  # neither files nor totals can be told from what cannot be read
-    return [*found, *check.content(repair), *check.totals(repair)]
+    return [*found, *check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
 
 
 class _Check:

@@ -29,6 +29,7 @@ from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.head import Head, swap
 from parquetry.metastore.identifiers import DEFAULT_DATABASE
+from parquetry.metastore.indexes import entry_rows
 from parquetry.metastore.keyspace import (
     DATABASES,
     NAMES,
@@ -42,7 +43,7 @@ from parquetry.metastore.keyspace import (
     partition_prefix,
     prefix_range,
 )
-from parquetry.metastore.model import Commit, TableMetadata, encode
+from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, encode
 from parquetry.store.base import Store
 
 _BATCH = 5000
@@ -143,6 +144,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     id = bytes.fromhex(table.id)
     first: dict[str, Any] = {}
     last: list[Commit] = []
+    indexes: dict[str, PartitionIndex] = {}
 
     def rows(lines: Iterator[bytes]) -> Rows:
         for line in lines:
@@ -156,6 +158,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
                 last[:] = [commit]
             elif kind == "metadata":
                 metadata = msgspec.convert(fields["value"], TableMetadata)
+                indexes.update((index.id, index) for index in metadata.indexes)
                 yield metadata_key(id, fields["ticket"]), encode(metadata)
             elif kind == "files":
                 files = files_from_json(fields["value"])
@@ -163,8 +166,10 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
             elif kind == "partition":
                 value = fields["value"]
                 row = TOMBSTONE if value is None else encode_entry(entry_from_json(value))
-                key = partition_prefix(id) + bytes.fromhex(fields["key"]) + complement(fields["ticket"])
-                yield key, row
+                key, tag = bytes.fromhex(fields["key"]), complement(fields["ticket"])
+                yield partition_prefix(id) + key + tag, row
+                if row != TOMBSTONE:
+                    yield from entry_rows(id, indexes.values(), [key], tag)
             else:
                 raise KeyError(kind)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from parquetry.errors import FileMissingError
 from parquetry.layout.location import join_location
 from parquetry.maintenance.files import Files
@@ -34,8 +36,10 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
     for key in tickets:
         transaction.drop(current.values_of(key))
     _require_files(target, restored)
-    if target.metadata != current.metadata:
-        transaction.set_metadata(target.metadata)
+    # an index is about all versions, and one that was dropped has entries no longer
+    metadata = msgspec.structs.replace(target.metadata, indexes=current.metadata.indexes)
+    if metadata != current.metadata:
+        transaction.set_metadata(metadata)
     return transaction.commit({"to_version": str(target.version)})
 
 

@@ -7,6 +7,8 @@
    that one of them lists stays.
 3. Files are deleted, then rows. A row that lists a file goes after the file, so whatever a crash leaves, the
    next run finds.
+4. What is left of tables whose making, dropping or replacing was cut short is removed, whichever tables they
+   were: nobody else can name them.
 
 A running write has files that no row lists yet: such files have to be older than the safety age. Files that
 Parquetry did not write are deleted only if the table listed them, in a managed table, below its location, and
@@ -22,9 +24,11 @@ from dataclasses import dataclass
 from parquetry.errors import CommitConflictError, TableNotFoundError
 from parquetry.layout.location import join_location
 from parquetry.maintenance.files import Files, Info, Place, folder_of, is_below
+from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.metastore import recovery
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.index_upkeep import unneeded_entries
 from parquetry.metastore.keyspace import JOURNAL, delete_in_batches, journal_ticket, prefix_range
 from parquetry.metastore.model import DataFile, PartitionEntry
 from parquetry.metastore.owner import now_ms
@@ -58,8 +62,8 @@ class Removed:
     """What was deleted, or would be.
 
     Attributes:
-        kind: ``data file``, ``left-over file``, ``partition versions``, ``file lists``, ``metadata``,
-            ``commits`` or ``journals``.
+        kind: ``data file``, ``left-over file``, ``partition versions``, ``index entries``, ``file lists``,
+            ``metadata``, ``commits``, ``journals``, ``left-over tables`` or ``left-over names``.
         path: of a file; None for rows of the metastore.
         count: how many.
         bytes: of a file, or of the values of rows where they are known.
@@ -138,6 +142,12 @@ class _Vacuum:
             for c in doomed.values()
             if c.info is not None
         ]
+        orphans = remove_orphans(self._store, self._files, dry_run=self._dry_run)
+        files += [Removed("left-over file", path, 1, size) for path, size in orphans.files]
+        if orphans.tables:
+            rows.append(Removed("left-over tables", None, orphans.tables, None))
+        if orphans.names:
+            rows.append(Removed("left-over names", None, orphans.names, None))
         return [*sorted(files, key=lambda row: row.path or ""), *rows]
 
     def _head(self) -> Head:
@@ -303,12 +313,16 @@ class _Vacuum:
         chunks = [len(value) for _, value in self._chunks(head)]
         removed = [
             Removed("partition versions", None, count, size),
+            Removed("index entries", None, sum(1 for _ in self._entries(head)), None),
             Removed("file lists", None, len(chunks), sum(chunks)),
             Removed("metadata", None, sum(1 for _ in self._metadata(head)), None),
             Removed("commits", None, sum(1 for _ in self._commits()), None),
             Removed("journals", None, len(self._journals(head)), None),
         ]
         return [row for row in removed if row.count]
+
+    def _entries(self, head: Head) -> Iterator[bytes]:
+        return unneeded_entries(self._store, self._id, head, self._oldest)
 
     def _metadata(self, head: Head) -> Iterator[bytes]:
         return unneeded_metadata(self._store, self._id, head, self._oldest)
@@ -329,6 +343,7 @@ class _Vacuum:
 
     def _delete_rows(self, head: Head) -> None:
         recovery.sweep(self._store, self._id, head)
+        delete_in_batches(self._store, self._entries(head))
         delete_stored_rows(self._store, self._id, head, self._oldest)
         delete_in_batches(self._store, (key for key, _ in self._chunks(head)))
         delete_in_batches(self._store, self._commits())

@@ -19,6 +19,7 @@ from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.view import Examined
 
 __all__ = [
     "Column",
@@ -26,6 +27,7 @@ __all__ = [
     "Commit",
     "DataFile",
     "Database",
+    "Examined",
     "Metastore",
     "Partition",
     "StagedTable",

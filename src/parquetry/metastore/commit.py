@@ -3,7 +3,8 @@
 1. Take a ticket: compare-and-set of the head, which then names this process as the author of a commit under
    way.
 2. Write the journal: the keys of the partitions that are going to be written, for whoever has to clean up.
-3. Read the partitions as they are, write their new rows, tagged with the ticket. No version shows them.
+3. Read the partitions as they are, write their new rows, tagged with the ticket, and entries of partitions
+   that were not there to all indexes. No version shows them.
 4. Compare-and-set the head: the ticket leaves the pending ones, the version goes up by one. Now all rows are
    visible. If others committed since, first look whether they touched the same partitions: appends are merged
    again, anything else is a conflict.
@@ -37,12 +38,14 @@ from parquetry.errors import (
 )
 from parquetry.metastore import recovery
 from parquetry.metastore.conflicts import Conflicts
+from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
+from parquetry.metastore.indexes import entry_rows, renewed
 from parquetry.metastore.keyspace import commit_key, complement, journal_key, metadata_key, partition_prefix
 from parquetry.metastore.merge import Merge
-from parquetry.metastore.model import Commit, TableMetadata, Totals, encode
+from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, Totals, encode
 from parquetry.metastore.owner import Owner, active_owner, now_ms
-from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.transaction import Change, Transaction
 from parquetry.metastore.view import Found, View
 
@@ -75,6 +78,8 @@ class Committer:
         self._table = self._base.id
         self._changes = dict(transaction.changes)
         metadata = transaction.metadata
+        if metadata is not None and _keyed_by(metadata) != _keyed_by(self._base.metadata):
+            metadata = msgspec.structs.replace(metadata, indexes=renewed(metadata.indexes))
         self._metadata = None if metadata == self._base.metadata else metadata
         self._id = os.urandom(8).hex()
         self._ticket = 0
@@ -83,6 +88,7 @@ class Committer:
         self._wrote_journal = False
         # Per partition: on which ticket's row its new row was built, and what it adds to the totals.
         self._built: dict[bytes, tuple[int, Totals]] = {}
+        self._indexes: tuple[PartitionIndex, ...] = ()
 
     def run(self) -> TableSnapshot:
         """Commit; see `Transaction.commit`."""
@@ -235,7 +241,7 @@ class Committer:
         edit_head(self._store, self._table, change, lambda head: not any(map(head.is_aborted, tickets)))
 
     def _delete_rows(self, ticket: int) -> None:
-        recovery.delete_rows(self._store, self._table, ticket, self._changes)
+        recovery.delete_rows(self._store, self._table, ticket, self._changes, self._indexes)
 
     # -- rows
 
@@ -259,6 +265,11 @@ class Committer:
 
     def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
         prefix, tag = partition_prefix(self._table), complement(self._ticket)
+        metadata = self._metadata or load_metadata(self._store, self._table, head.commit.metadata)
+        if (
+            metadata.indexes != self._indexes
+        ):  # somebody has begun to build one: all partitions need their entries
+            self._indexes, self._built = metadata.indexes, {}
         # The newest commit is in the head only; once this one takes its place there, it must be in the log.
         rows = [(commit_key(self._table, head.commit.version), encode(head.commit))]
         for key in sorted(self._changes):
@@ -269,6 +280,8 @@ class Committer:
             value, difference = self._merge.row(key, found)
             self._built[key] = (on, difference)
             rows.append((prefix + key + tag, value))
+            if value != TOMBSTONE and (found is None or found.is_tombstone):
+                rows += entry_rows(self._table, self._indexes, [key], tag)
         if not self._wrote_journal:
             self._write_journal()
             if self._metadata is not None:

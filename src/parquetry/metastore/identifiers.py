@@ -1,4 +1,4 @@
-"""Names of databases and tables, and where they lie by default."""
+"""Names of databases, tables and indexes, and where a warehouse lies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def normalise_name(kind: str, name: str) -> str:
     """Return a name as the metastore keeps it: in lower case.
 
     Args:
-        kind: ``database`` or ``table``, for the message.
+        kind: such as ``table``, for the message.
         name: as the user wrote it.
 
     Raises:

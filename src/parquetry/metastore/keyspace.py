@@ -16,8 +16,7 @@ the ticket that wrote them: the newest version of a partition comes first.
 | 06  | table ticket number                | journal: keys of the partitions that the ticket writes      |
 | 07  | table partition key, ~ticket       | `entries`: a version of a partition, or its tombstone       |
 | 08  | table ticket number                | `entries`: part of a long list of files; immutable          |
-
-Tags from 10 on are free for secondary indexes.
+| 10  | table index entry's key, ~ticket   | one byte; which partition it is, its key says (`indexes`)   |
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ METADATA = b"\x05"
 JOURNAL = b"\x06"
 PARTITIONS = b"\x07"
 CHUNKS = b"\x08"
+INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8
 TICKET_BYTES = 8
@@ -103,6 +103,16 @@ def journal_ticket(row_key: bytes) -> int:
 def partition_prefix(table: bytes) -> bytes:
     """Return what the rows of a table's partitions begin with."""
     return PARTITIONS + table
+
+
+def index_prefix(table: bytes, index: str) -> bytes:
+    """Return what the entries of an index begin with.
+
+    Args:
+        table: id.
+        index: id, hexadecimal.
+    """
+    return INDEXES + table + bytes.fromhex(index)
 
 
 def chunk_key(table: bytes, ticket: int, part: int) -> bytes:

@@ -52,6 +52,24 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
         return type_from_json(self.type)
 
 
+class PartitionIndex(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A secondary index: the keys of the partitions, with their fields in another order.
+
+    Attributes:
+        name: lower-case; unique in the table.
+        id: random, hexadecimal; begins the keys of its entries. An index that is built anew gets another.
+        order: positions of the partition columns, all of them, in the order of the entries' fields.
+        width: how many of them, from the first, the index was asked for.
+        ready: whether every partition has its entry; otherwise it is being built, and not read.
+    """
+
+    name: str
+    id: str
+    order: tuple[int, ...]
+    width: int
+    ready: bool = True
+
+
 class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a table is, apart from its partitions.
 
@@ -63,6 +81,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         external: whether dropping the table leaves its files.
         created_at: milliseconds since the epoch.
         descending: per partition column, whether its keys sort downwards; empty means all ascending.
+        indexes: over the partitions, in the order of their making.
     """
 
     columns: tuple[Column, ...]
@@ -75,6 +94,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     owner: str | None = None
     created_at: int = 0
     descending: tuple[bool, ...] = ()
+    indexes: tuple[PartitionIndex, ...] = ()
 
     def column(self, name: str) -> Column:
         """Return the column of this name, case-insensitively.

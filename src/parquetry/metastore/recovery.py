@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from parquetry.metastore.head import Head
+from parquetry.metastore.indexes import entry_rows
 from parquetry.metastore.keyspace import (
     CHUNKS,
     COMMITS,
+    INDEXES,
     JOURNAL,
     METADATA,
     complement,
@@ -21,7 +23,8 @@ from parquetry.metastore.keyspace import (
     partition_prefix,
     prefix_range,
 )
-from parquetry.metastore.model import decoder
+from parquetry.metastore.model import PartitionIndex, decoder
+from parquetry.metastore.snapshot import load_metadata
 from parquetry.store.base import Store
 
 
@@ -33,18 +36,25 @@ def sweep(store: Store, table: bytes, head: Head) -> None:
         table: id.
         head: as it was some time ago at most; tickets that are pending in it, or newer, are left alone.
     """
+    indexes = load_metadata(store, table, head.commit.metadata).indexes
     journal = list(store.scan(*prefix_range(JOURNAL + table)))
     for ticket, rows in itertools.groupby(journal, key=lambda row: journal_ticket(row[0])):
         if ticket >= head.next_ticket or ticket in head.pending:
             continue
         if head.is_aborted(ticket):
             keys = [key for _, value in rows for key in decoder(list[bytes]).decode(value)]
-            delete_rows(store, table, ticket, keys)
+            delete_rows(store, table, ticket, keys, indexes)
         else:
             store.delete_many([row[0] for row in rows])
 
 
-def delete_rows(store: Store, table: bytes, ticket: int, partitions: Iterable[bytes]) -> None:
+def delete_rows(
+    store: Store,
+    table: bytes,
+    ticket: int,
+    partitions: Collection[bytes],
+    indexes: Iterable[PartitionIndex],
+) -> None:
     """Remove all rows of a ticket that no version shows, its journal last.
 
     Args:
@@ -52,9 +62,11 @@ def delete_rows(store: Store, table: bytes, ticket: int, partitions: Iterable[by
         table: id.
         ticket: aborted.
         partitions: keys of the partitions it may have written.
+        indexes: to which it may have written entries.
     """
     prefix, tag = partition_prefix(table), complement(ticket)
     delete_in_batches(store, (prefix + key + tag for key in partitions))
+    delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, partitions, tag)))
     delete_prefix(store, CHUNKS + table + number(ticket))
     store.delete_many([metadata_key(table, ticket)])
     delete_prefix(store, JOURNAL + table + number(ticket))
@@ -68,6 +80,7 @@ def delete_table(store: Store, table: bytes) -> None:
         JOURNAL + table,
         COMMITS + table,
         METADATA + table,
+        INDEXES + table,
     ):
         delete_prefix(store, prefix)
     store.delete_many([head_key(table)])

@@ -8,10 +8,10 @@ from __future__ import annotations
 import bisect
 import functools
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from parquetry.errors import TableNotFoundError, ValueTypeError
+from parquetry.errors import TableNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.keys import decode_key, encode_key
 from parquetry.layout.paths import partition_path
 from parquetry.metastore.head import Head, read_head
@@ -23,9 +23,9 @@ from parquetry.metastore.model import (
     decoder,
 )
 from parquetry.metastore.partition import Partition
-from parquetry.metastore.view import Row, View
-from parquetry.scan.execute import compile_residual
-from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.metastore.reading import by_index, by_keys
+from parquetry.metastore.view import Examined, Row, View
+from parquetry.scan.plan import ScanPlan
 from parquetry.store.base import Store
 from parquetry.types import ColumnType, Value
 
@@ -114,54 +114,53 @@ class TableSnapshot:
         return partition_path(self.metadata.partition_by, self.partition_types, self.values_of(key))
 
     @functools.cached_property
+    def key_columns(self) -> tuple[tuple[str, ColumnType], ...]:
+        """Return the partition columns with their types, in the order of the key."""
+        return tuple(zip(self.metadata.partition_by, self.partition_types, strict=True))
+
+    @functools.cached_property
     def _physical_names(self) -> tuple[str, ...]:
         return tuple(column.physical for column in self.metadata.partition_columns)
 
-    def partitions(self, plan: ScanPlan | None = None, limit: int | None = None) -> Iterator[Partition]:
+    def partitions(
+        self, plan: ScanPlan | None = None, limit: int | None = None, examined: Examined | None = None
+    ) -> Iterator[Partition]:
         """Yield the partitions in the order of their keys, all of this version whatever happens meanwhile.
 
         Args:
             plan: which ones; None means all. Residual filters are applied.
             limit: how many at most.
+            examined: counts the keys read.
 
         Raises:
+            UnsupportedError: the plan is for an index that this version does not have.
             TableNotFoundError: the table was dropped, or this version vacuumed away, before the end was
                 reached. (Then rows may have been missing.)
         """
-        found = self._all() if plan is None else self._planned(plan)
+        rows = (
+            self.view.scan([(b"", None)], examined=examined)
+            if plan is None
+            else self._planned(plan, examined)
+        )
         left = -1 if limit is None else limit
-        for key, tag, value in found:
+        for key, tag, value in rows:
             if left == 0:
                 break
             left -= 1
             yield Partition(self, key, tag, value)
         self.check_kept()
 
-    def _all(self) -> Iterator[Row]:
-        return self.view.scan([(b"", None)])
-
-    def _planned(self, plan: ScanPlan) -> Iterator[Row]:
-        scans = plan.scans
-        rows = self.view.scan(
-            [(scan.start, scan.stop) for scan in scans], single=all(scan.kind == "get" for scan in scans)
+    def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
+        if plan.index is None:
+            return by_keys(self.view, plan, self.key_columns, self.metadata.descending, examined)
+        if not any(index.ready and index.id == plan.index.id for index in self.metadata.indexes):
+            raise UnsupportedError(
+                f"index {plan.index.name!r} does not lead to all partitions of version {self.version} of table "
+                f"{self.label}; plan for this version"
+            )
+        return by_index(
+            self.store, self.id, self.view, plan, self.key_columns, self.metadata.descending, examined
         )
-        if all(scan.residual is None for scan in scans):
-            return rows
-        return self._filtered(scans, rows)
-
-    def _filtered(self, scans: Sequence[KeyScan], rows: Iterator[Row]) -> Iterator[Row]:
-        columns = tuple(zip(self.metadata.partition_by, self.partition_types, strict=True))
-        tests: dict[str, Callable[[bytes], bool]] = {}
-        remaining = iter(scans)
-        scan = next(remaining)
-        stop, test = scan.stop, _test(scan, columns, self.metadata.descending, tests)
-        for row in rows:
-            key = row[0]
-            while stop is not None and key >= stop:
-                scan = next(remaining)
-                stop, test = scan.stop, _test(scan, columns, self.metadata.descending, tests)
-            if test is None or test(key):
-                yield row
 
     def partition(self, values: Sequence[Value]) -> Partition | None:
         """Return the partition of these values; None if there is none.
@@ -222,20 +221,6 @@ class TableSnapshot:
 
     def __repr__(self) -> str:
         return f"TableSnapshot({self.label}, version={self.version}, partitions={self.totals.partitions})"
-
-
-def _test(
-    scan: KeyScan,
-    columns: Sequence[tuple[str, ColumnType]],
-    descending: Sequence[bool],
-    tests: dict[str, Callable[[bytes], bool]],
-) -> Callable[[bytes], bool] | None:
-    if scan.residual is None:
-        return None
-    text = str(scan.residual)
-    if text not in tests:
-        tests[text] = compile_residual(scan.residual, columns, descending)
-    return tests[text]
 
 
 _cache: weakref.WeakKeyDictionary[Store, dict[tuple[bytes, int], TableMetadata]] = weakref.WeakKeyDictionary()

@@ -201,8 +201,14 @@ class Transaction:
             plan: the scope; None: the whole table.
 
         Raises:
-            UnsupportedError: the plan may select partitions that do not fulfil its filter.
+            UnsupportedError: the plan may select partitions that do not fulfil its filter, or uses an index,
+                which says nothing of later versions.
         """
+        if plan is not None and plan.index is not None:
+            raise UnsupportedError(
+                f"partitions of table {self.base.label} cannot be replaced by a plan for an index; plan for "
+                "their own keys"
+            )
         if plan is not None and not plan.exact:
             raise UnsupportedError(
                 f"partitions of table {self.base.label} cannot be replaced by a filter that does not decide "

@@ -35,6 +35,19 @@ class Found(NamedTuple):
         return self.value == TOMBSTONE
 
 
+class Examined:
+    """Counts the keys that a reader looks at, whether or not they are part of the answer."""
+
+    def __init__(self) -> None:
+        self.keys = 0
+
+    def counting(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        """Yield rows, and count them."""
+        for row in rows:
+            self.keys += 1
+            yield row
+
+
 class View:
     """The partition rows of one version of a table.
 
@@ -52,31 +65,40 @@ class View:
             complement(ticket) for first, last in commit.invisible for ticket in range(first, last + 1)
         )
 
-    def scan(self, ranges: Sequence[Range], *, single: bool = False) -> Iterator[Row]:
+    def scan(
+        self, ranges: Sequence[Range], *, single: bool = False, examined: Examined | None = None
+    ) -> Iterator[Row]:
         """Yield the newest rows of the partitions in ranges of keys, without tombstones.
 
         Args:
             ranges: disjoint and in order, without the table's prefix.
             single: whether each range is that of one partition.
+            examined: counts the rows read.
         """
         prefix = self._prefix
         end = successor(prefix)
         absolute = [(prefix + start, end if stop is None else prefix + stop) for start, stop in ranges]
-        return (row for row in self._rows(absolute, single) if row[2] != TOMBSTONE)
+        return (row for row in self._rows(absolute, single, examined) if row[2] != TOMBSTONE)
 
-    def newest(self, keys: Iterable[bytes]) -> dict[bytes, Found]:
-        """Return the newest rows of partitions, tombstones included; none for those never written."""
+    def newest(self, keys: Iterable[bytes], examined: Examined | None = None) -> dict[bytes, Found]:
+        """Return the newest rows of partitions, in order, tombstones included; none for those never written.
+
+        Args:
+            keys: of the partitions.
+            examined: counts the rows read.
+        """
         starts = [self._prefix + key for key in sorted(keys)]
         ranges = [(start + self._newest, start + _AFTER_TICKETS) for start in starts]
-        return {key: Found(ticket_of(tag), value) for key, tag, value in self._rows(ranges, True)}
+        return {key: Found(ticket_of(tag), value) for key, tag, value in self._rows(ranges, True, examined)}
 
-    def _rows(self, ranges: Sequence[Range], single: bool) -> Iterator[Row]:
+    def _rows(self, ranges: Sequence[Range], single: bool, examined: Examined | None) -> Iterator[Row]:
         newest, hidden = self._newest, self._hidden
         skip = len(self._prefix)
         last: bytes | None = None
         # Rows that do not belong to the version may come first; then one that does.
         each = 1 + len(hidden) if single else None
-        for row_key, value in self._store.scan_ranges(ranges, each=each):
+        rows = self._store.scan_ranges(ranges, each=each)
+        for row_key, value in rows if examined is None else examined.counting(rows):
             tag = row_key[-TICKET_BYTES:]
             if tag < newest or tag in hidden:
                 continue

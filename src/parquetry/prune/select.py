@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from parquetry.layout.location import join_location
+from parquetry.metastore import access
 from parquetry.metastore.model import DataFile, TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values
@@ -143,15 +144,25 @@ def exact_conditions(metadata: TableMetadata, predicates: Sequence[Predicate]) -
     return tuple(condition.position for condition in conditions if condition.sure)
 
 
-def plan_partitions(snapshot: TableSnapshot, predicates: Iterable[Predicate]) -> ScanPlan | None:
-    """Return the plan of the partitions that can satisfy all conditions; None for every partition."""
+def plan_partitions(
+    snapshot: TableSnapshot, predicates: Iterable[Predicate], *, indexed: bool = True
+) -> ScanPlan | None:
+    """Return the plan of the partitions that can satisfy all conditions; None for every partition.
+
+    Args:
+        snapshot: the version of the table.
+        predicates: bound and normalised conditions, joined by AND.
+        indexed: whether an index may be used; a plan that does is good for this version only.
+    """
     metadata = snapshot.metadata
     names = frozenset(metadata.partition_by)
     parts = [part for predicate in predicates if (part := on_partitions(predicate, names)) is not None]
     if not names or not parts:
         return None
-    typed = tuple(zip(metadata.partition_by, snapshot.partition_types, strict=True))
-    return plan_scan(parts[0] if len(parts) == 1 else And(tuple(parts)), typed, metadata.descending)
+    condition = parts[0] if len(parts) == 1 else And(tuple(parts))
+    if indexed:
+        return access.plan_partitions(snapshot, condition)
+    return plan_scan(condition, snapshot.key_columns, metadata.descending)
 
 
 def _select_partitions(

@@ -17,12 +17,13 @@ cutting, and the number of neighbouring single values that are read one by one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from parquetry.keys import decode_value, successor, trailer
+from parquetry.keys import decode_value, encode_key, successor, trailer
 from parquetry.predicate.bind import bind
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import (
@@ -39,7 +40,7 @@ from parquetry.predicate.nodes import (
     TupleIn,
 )
 from parquetry.predicate.nodes import columns as columns_of
-from parquetry.predicate.normalise import conjoin, disjoin, normalise
+from parquetry.predicate.normalise import conjoin, conjuncts, disjoin, normalise
 from parquetry.scan.marker import END, FieldSpace, Span
 from parquetry.scan.overlay import Piece, contiguous, intersection, union
 from parquetry.scan.plan import EVERYTHING, KeyScan, ScanPlan
@@ -82,10 +83,15 @@ def plan_scan(
     >>> print(plan_scan(And((equal('p', 1, int_), equal('q', 2, int_))), [('p', int_), ('q', int_)]))
     get 01800000010180000002000000050000000a
     """
-    normal = normalise(_without_small_tuples(normalise(bind(predicate, dict(columns)))))
+    normal = normalise(bind(predicate, dict(columns)))
+    key = _whole_key(normal, columns, descending)
+    if key is not None:
+        return ScanPlan((KeyScan("get", key, successor(key), None),))
+    normal = normalise(_without_small_tuples(normal))
     if normal == TRUE:
         return EVERYTHING
     planner = _Planner(columns, descending or (False,) * len(columns))
+    normal = planner.without_contradictions(normal)
     scans = []
     for low, high, residual, widths in planner.cut(normal, 0, MAX_SCANS):
         rest = None if residual == TRUE else residual
@@ -95,6 +101,26 @@ def plan_scan(
             key = low + trailer(tuple(accumulate(widths)))
             scans.append(KeyScan("get", key, successor(key), rest))
     return ScanPlan(tuple(scans))
+
+
+def _whole_key(
+    node: Predicate, columns: Sequence[tuple[str, ColumnType]], descending: Sequence[bool]
+) -> bytes | None:
+    """Return the key that a condition names if it is one equality for each column, and nothing else.
+
+    Cutting would find the same; this is for the filter that is asked most often.
+    """
+    parts = conjuncts(node)
+    if len(parts) != len(columns):
+        return None
+    values: dict[str, Value] = {}
+    for part in parts:
+        if not isinstance(part, Compare) or part.op not in ("=", "<=>"):
+            return None
+        values[part.column] = part.value
+    if len(values) != len(columns):
+        return None
+    return encode_key([type for _, type in columns], [values[name] for name, _ in columns], descending)
 
 
 def _without_small_tuples(node: Predicate) -> Predicate:
@@ -154,6 +180,24 @@ class _Planner:
         self._cuts: dict[tuple[int, int, int], tuple[Predicate, list[_Sub]]] = {}
         self._about: dict[int, tuple[Predicate, set[str]]] = {}
         self._spans: dict[tuple[int, int], tuple[Predicate, list[Span]]] = {}
+
+    def without_contradictions(self, node: Predicate) -> Predicate:
+        """Put FALSE in place of what asks for two things of one column, wherever the column stands in the key."""
+        match node:
+            case Or(children):
+                return disjoin(map(self.without_contradictions, children))
+            case And(children):
+                whole = conjoin(map(self.without_contradictions, children))
+                if not isinstance(whole, And):
+                    return whole
+                about = Counter(column for child in whole.children for column in self._columns(child))
+                for depth, space in enumerate(self._spaces):
+                    if self._steps > MAX_STEPS:
+                        break
+                    if about[space.column] > 1 and not self._pieces(whole, depth):
+                        return FALSE
+                return whole
+        return node
 
     def cut(self, node: Predicate, depth: int, budget: int) -> list[_Sub]:
         """Give the ranges for a condition on the columns from `depth` on, relative to the fields before."""

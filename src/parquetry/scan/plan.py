@@ -6,12 +6,12 @@ table's own prefix and end before whatever the metastore appends to them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from parquetry.predicate.nodes import Predicate, opaque_parts
 
-ScanKind: TypeAlias = Literal["get", "range"]
+ScanKind: TypeAlias = Literal["get", "range", "index"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class KeyScan:
     """One range of keys.
 
     Attributes:
-        kind: `get` for one whole key, of which all values are known; else `range`.
+        kind: `get` for one whole key, of which all values are known; `index` for a range of an index's
+            entries; else `range`.
         start: the first key that may belong to it; of a get, the key itself.
         stop: the first bytes after it; None is the end. A get's stop is the successor of its key, so a scan
             from start to stop finds it, whatever is appended to the key.
@@ -35,8 +36,43 @@ class KeyScan:
         if self.kind == "get":
             text = f"get {self.start.hex()}"
         else:
-            text = f"scan [{self.start.hex()}, {'' if self.stop is None else self.stop.hex()})"
+            what = "scan index" if self.kind == "index" else "scan"
+            text = f"{what} [{self.start.hex()}, {'' if self.stop is None else self.stop.hex()})"
         return text if self.residual is None else f"{text} where {self.residual}"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOrder:
+    """An index to scan instead of the partitions' own keys.
+
+    Attributes:
+        name: of the index.
+        id: hexadecimal; begins the keys of its entries.
+        order: positions of the fields of a partition's key, in the order of the entries' fields.
+    """
+
+    name: str
+    id: str
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How many keys a way to the partitions has to examine.
+
+    Attributes:
+        index: name of the index; None: the partitions' own keys.
+        keys: their number; of an index, entries and the partitions that they lead to.
+        complete: whether they were counted to the end; otherwise there are more.
+    """
+
+    index: str | None
+    keys: int
+    complete: bool
+
+    def __str__(self) -> str:
+        way = "the partitions' keys" if self.index is None else f"index {self.index}"
+        return f"{way}: {'' if self.complete else 'more than '}{self.keys:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +80,18 @@ class ScanPlan:
     """All ranges that a condition needs: disjoint, in key order, none twice.
 
     No ranges means that no key can satisfy the condition.
+
+    Attributes:
+        scans: the ranges.
+        index: whose entries the ranges are about; None: the partitions' own keys.
+        estimates: by which the way was chosen, where there was a choice.
+        found: keys of the partitions that the index leads to, in order, if choosing has found them all.
     """
 
     scans: tuple[KeyScan, ...]
+    index: IndexOrder | None = None
+    estimates: tuple[Estimate, ...] = field(default=(), compare=False)
+    found: tuple[bytes, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -59,7 +104,12 @@ class ScanPlan:
         return len(self.scans) == 1 and self.scans[0].start == b"" and self.scans[0].stop is None
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.scans)) or "nothing to scan"
+        lines = [str(scan) for scan in self.scans] or ["nothing to scan"]
+        if self.index is not None:
+            lines.insert(0, f"by index {self.index.name}")
+        if self.estimates:
+            lines.append(f"keys to examine by {'; by '.join(map(str, self.estimates))}")
+        return "\n".join(lines)
 
 
 EVERYTHING = ScanPlan((KeyScan("range", b"", None, None),))

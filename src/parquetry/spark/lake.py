@@ -7,9 +7,11 @@ import threading
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
-from parquetry.config import check_catalog_options
+from parquetry.config import PARTITION_INDEXES, check_catalog_options, column_lists
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.metastore.catalog import Metastore
+from parquetry.metastore.indexes import index_columns
+from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.spark.protocol import TableRef
@@ -148,8 +150,14 @@ class Lake:
             "physical_schema": physical_schema(metadata.columns),
             "partition_by": list(metadata.partition_by),
             "format": metadata.format,
-            "properties": {**metadata.properties, **reserved},
+            "properties": {**metadata.properties, **_indexes(metadata), **reserved},
         }
+
+
+def _indexes(metadata: TableMetadata) -> dict[str, str]:
+    """Return the indexes as the property by which they can be made with the table."""
+    lists = [index_columns(metadata, index) for index in metadata.indexes if index.ready]
+    return {PARTITION_INDEXES: column_lists(lists)} if lists else {}
 
 
 def _file_of(metastore: Metastore) -> tuple[int, int] | None:

@@ -12,9 +12,9 @@ from parquetry.errors import PartitionNotFoundError, UnsupportedError
 from parquetry.layout.discover import discover
 from parquetry.layout.location import join_location, open_location
 from parquetry.layout.paths import stored_value
+from parquetry.metastore.access import plan_partitions
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
-from parquetry.scan.generate import plan_scan
 from parquetry.spark import protocol as p
 from parquetry.spark.footers import data_files
 from parquetry.spark.lake import Lake
@@ -146,9 +146,7 @@ def _agreeing(snapshot: TableSnapshot, q: p.ListPartitions) -> Iterator[Partitio
         type_ = metadata.column(name).column_type
         value = stored_value(from_wire(type_, text))
         parts.append(IsNull(name) if value is None else Compare("=", name, value, type_))
-    columns = list(zip(metadata.partition_by, metadata.partition_types, strict=True))
-    plan = plan_scan(And(tuple(parts)), columns, metadata.descending) if parts else None
-    return snapshot.partitions(plan)
+    return snapshot.partitions(plan_partitions(snapshot, And(tuple(parts))) if parts else None)
 
 
 def can_delete(lake: Lake, q: p.CanDelete) -> bool:

@@ -67,7 +67,7 @@ def replace_where(transaction: Transaction, predicates: Sequence[Predicate], sta
     snapshot = transaction.base
     selected = whole(snapshot, predicates, statement)
     names = set(snapshot.metadata.partition_by)
-    plan = plan_partitions(snapshot, predicates)
+    plan = plan_partitions(snapshot, predicates, indexed=False)
     if plan is not None and plan.exact and all(columns(predicate) <= names for predicate in predicates):
         transaction.replace_where(plan)  # what others add to the scope meanwhile is a conflict, too
         return

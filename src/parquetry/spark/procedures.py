@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from parquetry.errors import UnsupportedError
+from parquetry.spark import indexes, sync, versions
 from parquetry.spark import protocol as p
-from parquetry.spark import sync, versions
 from parquetry.spark.lake import Lake
 
 
@@ -55,6 +55,12 @@ def _sync(lake: Lake, arguments: dict[str, Any]) -> list[list[str | None]]:
 
 _TABLE = Parameter("table", "string", "The table, as 'database.table'.")
 
+_WHICH_INDEX = (
+    _TABLE,
+    Parameter("columns", "array<string>", "Its columns, or", "CAST(NULL AS ARRAY<STRING>)"),
+    Parameter("name", "string", "its name.", "NULL"),
+)
+
 PROCEDURES = {
     procedure.name: procedure
     for procedure in (
@@ -100,6 +106,31 @@ PROCEDURES = {
             ),
             versions.VACUUM,
             versions.call_vacuum,
+        ),
+        Procedure(
+            "create_partition_index",
+            "Makes an index over partition columns, for filters that skip the first.",
+            (
+                _TABLE,
+                Parameter("columns", "array<string>", "Partition columns, the first to look by first."),
+                Parameter("name", "string", "Its name; by default that of its columns.", "NULL"),
+            ),
+            indexes.INDEXES,
+            indexes.call_create,
+        ),
+        Procedure(
+            "drop_partition_index",
+            "Drops an index over partition columns.",
+            _WHICH_INDEX,
+            indexes.INDEXES,
+            indexes.call_drop,
+        ),
+        Procedure(
+            "rebuild_partition_index",
+            "Builds an index over partition columns anew, while the old one is used.",
+            _WHICH_INDEX,
+            indexes.INDEXES,
+            indexes.call_rebuild,
         ),
         Procedure(
             "fsck",

@@ -17,7 +17,7 @@ import pyarrow.fs as pafs
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from parquetry.config import check_properties, is_fixed, rename_column, table_property
+from parquetry.config import PARTITION_INDEXES, check_properties, is_fixed, rename_column, table_property
 from parquetry.errors import (
     ColumnNotFoundError,
     NamespaceNotFoundError,
@@ -28,6 +28,7 @@ from parquetry.errors import (
     WarehouseError,
 )
 from parquetry.layout.location import join_location, open_location
+from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.spark import protocol as p
 from parquetry.spark.lake import Lake, Staged
@@ -316,6 +317,7 @@ def _metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> Tab
         created_at=int(time.time() * 1000),
         descending=_descending(properties, partition_by),
     )
+    metadata = _indexed(metadata)
     _check_sorting(metadata)
     if given is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=_managed_location(lake, database, q.name))
@@ -365,6 +367,16 @@ def _descending(properties: dict[str, str], partition_by: Sequence[str]) -> tupl
         if descending:
             down.add(name.lower())
     return tuple(name.lower() in down for name in partition_by) if down else ()
+
+
+def _indexed(metadata: TableMetadata) -> TableMetadata:
+    """Return the metadata of a table without partitions, with the indexes that its property asks for."""
+    lists = table_property(metadata.properties, PARTITION_INDEXES) or ()
+    kept = {key: value for key, value in metadata.properties.items() if key != PARTITION_INDEXES}
+    for columns in lists:
+        index = new_index(metadata, columns, ready=True)
+        metadata = msgspec.structs.replace(metadata, indexes=(*metadata.indexes, index))
+    return msgspec.structs.replace(metadata, properties=kept)
 
 
 def absolute(location: str, base: str | None = None) -> str:

@@ -1,0 +1,53 @@
+"""The application that commands register with, and the options that several of them take."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from parquetry._version import __version__
+
+app = typer.Typer(
+    name="parquetry",
+    help="Look into a Parquetry warehouse: its tables, partitions and files.",
+    epilog="Example: parquetry tables --warehouse /data/lake",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_WAREHOUSE_HELP = (
+    "Folder or URI of the warehouse; else PARQUETRY_WAREHOUSE, or `warehouse` in parquetry.toml here or "
+    "above, or in ~/.config/parquetry/config.toml."
+)
+WarehouseOption = Annotated[
+    str | None, typer.Option("--warehouse", "-w", metavar="PATH", help=_WAREHOUSE_HELP, show_default=False)
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="URL", help="Where the metastore is, if not in the warehouse.", show_default=False
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TableArgument = Annotated[
+    str, typer.Argument(metavar="TABLE", help="database.table, or a table of the default database.")
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"parquetry {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,127 @@
+"""The commands around a warehouse: saving and restoring its metastore, settings for Spark, and what is installed.
+
+Imports are made in the commands, so that each starts with what it needs only. Looking at the installation is
+`doctor`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parquetry.cli import output
+from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
+
+if TYPE_CHECKING:
+    from parquetry.maintenance.dump_format import Manifest
+
+
+@app.command(epilog="Example: parquetry dump /backup/lake-metastore")
+def dump(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A directory that is not there yet.")],
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the metastore into a directory, as text.
+
+    Databases, tables and all versions that can be read; data files stay where they are. The directory appears
+    when all is written. `restore` reads it, into a metastore of any kind.
+    """
+    from parquetry.maintenance.dump import dump
+    from parquetry.metastore import open_metastore
+    from parquetry.warehouse import find_warehouse
+
+    found = find_warehouse(warehouse, store)
+    with open_metastore(found.location, found.store) as metastore, output.progress() as told:
+        manifest = dump(metastore, folder, told)
+    _print_manifest(manifest, f"written to {folder}", as_json)
+
+
+@app.command(epilog="Example: parquetry restore /backup/lake-metastore -w /data/lake")
+def restore(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A directory that `dump` made.")],
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fill an empty metastore with what `dump` has written.
+
+    The metastore is made if it is not there; one that holds tables is refused. Tables keep their locations.
+    """
+    from parquetry.maintenance.restore import restore
+    from parquetry.metastore import open_metastore
+    from parquetry.warehouse import find_warehouse
+
+    found = find_warehouse(warehouse, store)
+    with open_metastore(found.location, found.store, create=True) as metastore, output.progress() as told:
+        manifest = restore(metastore, folder, told)
+    _print_manifest(manifest, f"restored from {folder}", as_json)
+
+
+def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
+    from parquetry.views import full_name
+
+    if as_json:
+        output.print_json({"table": full_name(t.database, t.name), "id": t.id} for t in manifest.tables)
+    else:
+        print(f"{len(manifest.tables)} tables of {len(manifest.databases)} databases {done}")
+
+
+@app.command(epilog="Example: pyspark $(parquetry conf --flags --warehouse /data/lake)")
+def conf(
+    catalog: Annotated[
+        str, typer.Option("--catalog", metavar="NAME", help="Name of the catalog in SQL.")
+    ] = "lake",
+    flags: Annotated[
+        bool, typer.Option("--flags", help="Print --conf flags for pyspark and spark-submit.")
+    ] = False,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the settings Spark needs.
+
+    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Call parquetry.attach(spark)
+    in a session that was started with them.
+    """
+    import shlex
+
+    import parquetry
+    from parquetry.warehouse import find_warehouse
+
+    found = find_warehouse(warehouse, store)
+    options = {} if found.store is None else {"store": found.store}
+    settings = parquetry.settings(catalog, found.location, **options)
+    if as_json:
+        print(output.json_text(settings))
+    elif flags:
+        print(" ".join(f"--conf {shlex.quote(f'{name}={value}')}" for name, value in settings.items()))
+    else:
+        for name, value in settings.items():
+            # Spark reads the file as Java's properties, where a backslash escapes.
+            print(f"{name} {value.replace(chr(92), 2 * chr(92))}")
+
+
+@app.command(epilog="Example: parquetry doctor --warehouse /data/lake")
+def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Check the installation and the warehouse.
+
+    Looked at are Python, PySpark, Java, libraries, the bridge and the warehouse.
+
+    The exit code is 1 if something does not fit; what to do about it is said beside it.
+    """
+    from parquetry.cli.doctor import examine
+
+    checks = list(examine(warehouse, store))
+    if as_json:
+        output.print_json({"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks)
+    else:
+        marks = {True: "ok", False: "PROBLEM", None: "note"}
+        for c in checks:
+            print(f"{marks[c.ok]:8} {c.name}: {c.found}")
+            if c.remedy is not None:
+                print(f"{'':8} → {c.remedy}")
+    if any(c.ok is False for c in checks):
+        raise typer.Exit(1)

@@ -1,0 +1,27 @@
+"""What `fsck` finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be.
+
+    Attributes:
+        kind: ``missing file``, ``file size``, ``partition sums``, ``table totals``, ``unreadable row``,
+            ``missing file list``, ``unneeded file list``, ``missing commit``, ``missing metadata``,
+            ``journal``, ``dead commit``, ``missing index entry``, ``unneeded index entry`` or
+            ``unfinished index``.
+        partition: such as ``d=1/s=a``; None where it is about the table.
+        path: of a file.
+        detail: what is wrong, and what to do where it cannot be repaired.
+        repaired: whether it was put right.
+    """
+
+    kind: str
+    partition: str | None
+    path: str | None
+    detail: str
+    repaired: bool = False

@@ -1,0 +1,66 @@
+"""Compare the secondary indexes of a table with its partitions, and mend what can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parquetry.errors import TableNotFoundError
+from parquetry.maintenance.finding import Finding
+from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.index_upkeep import leftover_entries, missing_entries, unneeded_entries
+from parquetry.metastore.indexes import entry_rows
+from parquetry.metastore.keyspace import complement, delete_in_batches
+from parquetry.metastore.model import PartitionIndex
+from parquetry.metastore.retention import oldest_commit
+from parquetry.metastore.snapshot import TableSnapshot, load
+
+
+def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
+    """Look for partitions to which an index does not lead, for entries that nobody needs, for unbuilt indexes.
+
+    Args:
+        table: any version of it; the newest is looked at.
+        repair: write the entries that are missing, and remove those that are not needed.
+
+    Raises:
+        TableNotFoundError: the table was dropped.
+    """
+    head = read_head(table.store, table.id)
+    if head is None or head.state in ("dropped", "replaced"):
+        raise TableNotFoundError(f"table {table.label} was dropped or replaced meanwhile")
+    now = load(table.store, table.id, head)
+    for index in now.metadata.indexes:
+        if index.ready:
+            yield from _missing(now, index, repair)
+        else:
+            text = (
+                f"index {index.name} is being built, or its building was cut short: then create it again, or "
+                "drop it"
+            )
+            yield Finding("unfinished index", None, None, text)
+    yield from _unneeded(now, head, repair)
+
+
+def _missing(table: TableSnapshot, index: PartitionIndex, repair: bool) -> Iterator[Finding]:
+    keys = (partition.key for partition in table.partitions())
+    for key in list(missing_entries(table.store, table.id, index, keys)):
+        if repair:
+            partition = table.partition(table.values_of(key))
+            if partition is None:
+                continue
+            tag = complement(partition.ticket)
+            table.store.put_many(entry_rows(table.id, [index], [key], tag))
+        text = f"index {index.name} does not lead to it: filters that use the index miss it"
+        yield Finding("missing index entry", table.describe(key), None, text, repair)
+
+
+def _unneeded(table: TableSnapshot, head: Head, repair: bool) -> Iterator[Finding]:
+    oldest = oldest_commit(table.store, table.id, head)
+    found = set(unneeded_entries(table.store, table.id, head, oldest))
+    for index in table.metadata.indexes:
+        found.update(leftover_entries(table.store, table.id, head, index))
+    if repair:
+        delete_in_batches(table.store, sorted(found))
+    if found:
+        text = f"{len(found)} entries lead to partitions, or belong to indexes, that no version has; they do no harm"
+        yield Finding("unneeded index entry", None, None, text, repair)

@@ -1,0 +1,181 @@
+"""Make and drop secondary indexes while the table is in use.
+
+A new index is announced first, in a commit: from then on every commit writes entries for the partitions that
+it makes. Then those that were there by the announcement get theirs, and another commit says that the index is
+ready; only now it is read. Cut short in between, the index stays announced: commits go on keeping it, nobody
+reads it, and whoever asks for the same index begins anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+import msgspec
+
+from parquetry.errors import CommitConflictError, IndexNotFoundError
+from parquetry.metastore.indexes import entry_rows, find_index, index_columns, new_index
+from parquetry.metastore.keyspace import complement
+from parquetry.metastore.model import PartitionIndex, TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot
+
+ATTEMPTS = 20
+"""How often a commit is tried while others keep changing the table's metadata."""
+_BATCH = 5000
+
+Progress = Callable[[int, int], None]
+"""Told how many partitions have their entry, and how many there are."""
+Indexes = tuple[PartitionIndex, ...]
+
+
+def create_index(
+    table: TableSnapshot,
+    columns: Sequence[str],
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> TableSnapshot:
+    """Make an index over partition columns.
+
+    Args:
+        table: any version of it.
+        columns: partition columns to find partitions by, the first first.
+        name: None: the names of the columns, joined by ``_``.
+        progress: told how far the building is.
+
+    Returns:
+        the version from which on the index is used.
+
+    Raises:
+        ColumnNotFoundError: a column is not a partition column.
+        IndexExistsError: there is such an index.
+        UnsupportedError: the index would be of no use.
+        CommitConflictError: others keep changing the table's metadata.
+        IndexNotFoundError: someone else dropped the index while it was being built, or began it anew.
+        TableNotFoundError: the table was dropped.
+    """
+
+    def announce(metadata: TableMetadata) -> tuple[PartitionIndex, Indexes]:
+        index = new_index(metadata, columns, name)
+        unfinished = [i for i in metadata.indexes if i.name == index.name or i.order == index.order]
+        return index, (*(i for i in metadata.indexes if i not in unfinished), index)
+
+    return _build(table, announce, progress)
+
+
+def rebuild_index(
+    table: TableSnapshot, index: str | Sequence[str], progress: Progress | None = None
+) -> TableSnapshot:
+    """Build an index anew; meanwhile the old one is used.
+
+    Args:
+        table: any version of it.
+        index: its name, or its columns.
+        progress: told how far the building is.
+
+    Returns:
+        the version from which on the new index is used.
+
+    Raises:
+        IndexNotFoundError: there is none, or someone else dropped it or began it anew meanwhile.
+        CommitConflictError: others keep changing the table's metadata.
+        TableNotFoundError: the table was dropped.
+    """
+
+    def announce(metadata: TableMetadata) -> tuple[PartitionIndex, Indexes]:
+        old = _named(metadata, index)
+        others = tuple(i for i in metadata.indexes if i.name != old.name or i.ready)
+        bare = msgspec.structs.replace(metadata, indexes=())
+        new = new_index(bare, index_columns(metadata, old), old.name)
+        return new, (*others, new)
+
+    return _build(table, announce, progress)
+
+
+def drop_index(table: TableSnapshot, index: str | Sequence[str]) -> TableSnapshot:
+    """Drop an index. Its entries go with the next vacuum, since earlier versions may still be read by it.
+
+    Args:
+        table: any version of it.
+        index: its name, or its columns.
+
+    Raises:
+        IndexNotFoundError: there is none.
+        CommitConflictError: others keep changing the table's metadata.
+        TableNotFoundError: the table was dropped.
+    """
+
+    def without(metadata: TableMetadata) -> Indexes:
+        name = _named(metadata, index).name
+        return tuple(other for other in metadata.indexes if other.name != name)
+
+    return _commit(table, "drop index", without)
+
+
+def _named(metadata: TableMetadata, index: str | Sequence[str]) -> PartitionIndex:
+    if isinstance(index, str):
+        return find_index(metadata, index)
+    asked = [column.lower() for column in index]
+    for each in metadata.indexes:
+        if [column.lower() for column in index_columns(metadata, each)] == asked:
+            return each
+    return find_index(metadata, f"({', '.join(index)})")
+
+
+def _build(
+    table: TableSnapshot,
+    announce: Callable[[TableMetadata], tuple[PartitionIndex, Indexes]],
+    progress: Progress | None,
+) -> TableSnapshot:
+    announced: list[PartitionIndex] = []
+
+    def begin(metadata: TableMetadata) -> Indexes:
+        index, indexes = announce(metadata)
+        announced[:] = [index]
+        return indexes
+
+    def finish(metadata: TableMetadata) -> Indexes:
+        if index not in metadata.indexes:
+            raise IndexNotFoundError(
+                f"index {index.name!r} of table {table.label} was dropped, or begun anew, while it was being "
+                "built; create it again"
+            )
+        ready = msgspec.structs.replace(index, ready=True)
+        others = (other for other in metadata.indexes if other.name != index.name)
+        return (*others, ready)
+
+    first = _commit(table, "create index", begin)
+    (index,) = announced
+    _fill(first, index, progress)
+    return _commit(first, "index built", finish)
+
+
+def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress | None) -> None:
+    """Write the entries of all partitions of the version that announced the index."""
+    tag = complement(table.commit.ticket)
+    keys: Iterator[bytes] = (partition.key for partition in table.partitions())
+    done = 0
+    while batch := list(islice(keys, _BATCH)):
+        table.store.put_many(entry_rows(table.id, [index], batch, tag))
+        done += len(batch)
+        if progress is not None:
+            progress(done, table.totals.partitions)
+
+
+def _commit(
+    table: TableSnapshot, operation: str, change: Callable[[TableMetadata], Indexes]
+) -> TableSnapshot:
+    """Change the indexes in a table's metadata, as often as it takes."""
+    for _ in range(ATTEMPTS - 1):
+        with contextlib.suppress(CommitConflictError):
+            return _try_commit(table, operation, change)
+    return _try_commit(table, operation, change)
+
+
+def _try_commit(
+    table: TableSnapshot, operation: str, change: Callable[[TableMetadata], Indexes]
+) -> TableSnapshot:
+    now = table.refresh()
+    transaction = now.begin(operation)
+    transaction.set_metadata(msgspec.structs.replace(now.metadata, indexes=change(now.metadata)))
+    return transaction.commit()

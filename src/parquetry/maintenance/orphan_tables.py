@@ -1,0 +1,73 @@
+"""Remove tables that nobody can reach any more, the files of those that nobody ever could among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parquetry.errors import TableNotFoundError, WarehouseError
+from parquetry.maintenance.files import Files
+from parquetry.metastore.orphans import Orphan, Orphans
+from parquetry.metastore.snapshot import load_metadata
+from parquetry.store.base import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedOrphans:
+    """What was removed, or would be.
+
+    Attributes:
+        tables: how many.
+        names: how many rows of names that lead to no table.
+        files: paths and sizes in bytes of the files of tables that never had a name.
+    """
+
+    tables: int
+    names: int
+    files: tuple[tuple[str, int], ...]
+
+
+def remove_orphans(store: Store, files: Files, *, dry_run: bool = False) -> RemovedOrphans:
+    """Remove what was left of tables whose making, dropping or replacing was cut short.
+
+    Args:
+        store: of the metastore.
+        files: where tables lie. A table whose files cannot be deleted is left for another time.
+        dry_run: report only.
+    """
+    orphans = Orphans(store)
+    removed: list[tuple[str, int]] = []
+    tables = 0
+    for orphan in orphans.tables():
+        if not dry_run and not orphans.claim(orphan):
+            continue
+        try:
+            removed += _remove_files(store, files, orphan, dry_run)
+        except WarehouseError:
+            continue
+        tables += 1
+        if not dry_run:
+            orphans.remove(orphan)
+    if not dry_run:
+        orphans.withdraw_renamings()
+    names = orphans.names()
+    for key, row in () if dry_run else names:
+        orphans.release(key, row)
+    return RemovedOrphans(tables, len(names), tuple(removed))
+
+
+def _remove_files(store: Store, files: Files, orphan: Orphan, dry_run: bool) -> list[tuple[str, int]]:
+    """Delete the files that were written into a table that never had a name."""
+    if orphan.head is None or orphan.was_seen:
+        return []
+    try:
+        metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)
+    except TableNotFoundError:  # cut short before they were written
+        return []
+    own = f"pq-{orphan.id.hex()}-"
+    removed = []
+    for place, info in files.below(files.place(metadata.location)):
+        if place.path.rpartition("/")[2].startswith(own):
+            if not dry_run:
+                files.delete(place)
+            removed.append((files.name(place), info.bytes))
+    return removed

@@ -1,0 +1,155 @@
+"""Secondary indexes over a table's partitions, for conditions that skip the first partition column.
+
+An entry's key holds the same fields as the partition's own key, in the index's order, so that whatever plans
+and tests keys of partitions does so with entries, and a partition's key can be put together from its entry's.
+An entry says that the partition may exist, in some version: there may be too many, and there are never too
+few. Who reads one looks for the partition in his version.
+
+Entries are tagged with the ticket of the commit that wrote them, which is every commit that makes a partition
+where there was none. One suffices for as long as the partition is there; `retention` removes those from
+before it was dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
+from parquetry.keys import join_fields, split_fields, successor
+from parquetry.metastore.identifiers import normalise_name
+from parquetry.metastore.keyspace import INDEXES, TABLE_ID_BYTES, index_prefix, prefix_range
+from parquetry.metastore.model import PartitionIndex, TableMetadata
+from parquetry.store.base import Store
+
+ENTRY = b"\x01"
+"""The value of an entry, which says nothing: stores keep no empty values."""
+ID_BYTES = 8
+
+
+def new_index(
+    metadata: TableMetadata, columns: Sequence[str], name: str | None = None, *, ready: bool = False
+) -> PartitionIndex:
+    """Return an index over partition columns, which nothing knows of yet.
+
+    Args:
+        metadata: of the table.
+        columns: to find partitions by, the first first; in any case.
+        name: None: the names of the columns, joined by ``_``.
+        ready: whether the table has no partitions for which entries would have to be written.
+
+    Raises:
+        ColumnNotFoundError: a column is not a partition column.
+        UnsupportedError: a column is named twice, or none is, or partitions lie in this order anyway.
+        IndexExistsError: there is another index of this name, or in this order.
+    """
+    known = [column.lower() for column in metadata.partition_by]
+    listed = ", ".join(metadata.partition_by) or "none"
+    for column in columns:
+        if column.lower() not in known:
+            raise ColumnNotFoundError(
+                f"an index cannot be on column {column!r}: it is not a partition column (they are: {listed})"
+            )
+    asked = [known.index(column.lower()) for column in columns]
+    if not asked or len(set(asked)) < len(asked):
+        raise UnsupportedError(
+            f"an index on ({', '.join(columns)}) makes no sense: name one or more partition columns, each once"
+        )
+    order = (*asked, *(place for place in range(len(known)) if place not in asked))
+    if order == tuple(range(len(known))):
+        raise UnsupportedError(
+            f"an index on ({', '.join(columns)}) would be of no use: the partitions are kept in the order of "
+            f"their columns ({listed}) anyway"
+        )
+    default = re.sub(r"\W", "_", "_".join(columns))
+    name = normalise_name("index", default if name is None else name)
+    for other in metadata.indexes:
+        if other.ready and (other.name == name or other.order == order):
+            raise IndexExistsError(
+                f"there is an index {other.name!r} on ({', '.join(index_columns(metadata, other))}) already; "
+                "drop it first, or have it built anew with rebuild_partition_index"
+            )
+    return PartitionIndex(name, _new_id(), order, len(asked), ready)
+
+
+def index_columns(metadata: TableMetadata, index: PartitionIndex) -> tuple[str, ...]:
+    """Return the columns that an index was asked for."""
+    return tuple(metadata.partition_by[place] for place in index.order[: index.width])
+
+
+def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
+    """Return the index of a name, in any case.
+
+    Raises:
+        IndexNotFoundError: there is none.
+    """
+    for index in metadata.indexes:
+        if index.name == name.lower():
+            return index
+    known = ", ".join(index.name for index in metadata.indexes) or "none"
+    raise IndexNotFoundError(f"there is no index {name!r} on the table; its indexes are: {known}")
+
+
+def renewed(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:
+    """Return indexes that begin without entries, for a table whose keys mean something else from now on."""
+    return tuple(
+        PartitionIndex(index.name, _new_id(), index.order, index.width, index.ready) for index in indexes
+    )
+
+
+def _new_id() -> str:
+    return os.urandom(ID_BYTES).hex()
+
+
+def entry_key(order: Sequence[int], partition: bytes) -> bytes:
+    """Return the key of a partition's entry, without the index's prefix and the ticket.
+
+    >>> from parquetry.keys import split_fields
+    >>> split_fields(entry_key((1, 0), join_fields([b"first", b"second"])), 2)
+    [b'second', b'first']
+    """
+    fields = split_fields(partition, len(order))
+    return join_fields([fields[place] for place in order])
+
+
+def partition_key(order: Sequence[int], entry: bytes) -> bytes:
+    """Return the key of the partition to which an entry leads.
+
+    >>> partition_key((2, 0, 1), entry_key((2, 0, 1), join_fields([b"a", b"b", b"c"])))[:3]
+    b'abc'
+    """
+    fields = [b""] * len(order)
+    for place, field in zip(order, split_fields(entry, len(order)), strict=True):
+        fields[place] = field
+    return join_fields(fields)
+
+
+def entry_rows(
+    table: bytes, indexes: Iterable[PartitionIndex], partitions: Iterable[bytes], tag: bytes
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the rows of partitions' entries in all of some indexes.
+
+    Args:
+        table: id.
+        indexes: to write to.
+        partitions: their keys.
+        tag: complement of the ticket.
+    """
+    places = [(index_prefix(table, index.id), index.order) for index in indexes]
+    for partition in partitions:
+        for prefix, order in places:
+            yield prefix + entry_key(order, partition) + tag, ENTRY
+
+
+def stored_ids(store: Store, table: bytes) -> Iterator[str]:
+    """Yield the ids of all indexes that have entries, whether or not any metadata tell of them."""
+    start: bytes | None
+    start, stop = prefix_range(INDEXES + table)
+    while start is not None:
+        found = next(iter(store.scan(start, stop, limit=1)), None)
+        if found is None:
+            return
+        prefix = found[0][: len(INDEXES) + TABLE_ID_BYTES + ID_BYTES]
+        yield prefix[-ID_BYTES:].hex()
+        start = successor(prefix)
