@@ -57,9 +57,12 @@ object Bridge {
       "catalog" -> JString(catalog.name),
       "options" -> Json.strings(catalog.options.asScala.toMap)) ++ fields))
 
-  private def unwrap(answer: String): JValue = parse(answer) \ "error" match {
-    case JNothing => parse(answer) \ "ok"
-    case error => throw raised(Json.text(error \ "code"), Json.text(error \ "message"), Json.list(error \ "name"))
+  private def unwrap(answer: String): JValue = {
+    val parsed = parse(answer)
+    parsed \ "error" match {
+      case JNothing => parsed \ "ok"
+      case error => throw raised(Json.text(error \ "code"), Json.text(error \ "message"), Json.list(error \ "name"))
+    }
   }
 
   private val thrown = new ConcurrentHashMap[String, Throwable]()

@@ -70,7 +70,15 @@ class ParquetryScan(
 
   // Reading
 
-  override def planInputPartitions(): Array[InputPartition] = {
+  // Spark makes copies of the node that reads while it plans, and asks each of them anew.
+  private var pieces: Option[(JValue, Array[InputPartition])] = None
+
+  override def planInputPartitions(): Array[InputPartition] = synchronized {
+    if (!pieces.exists(_._1 eq plan)) pieces = Some((plan, split()))
+    pieces.get._2
+  }
+
+  private def split(): Array[InputPartition] = {
     val values = (plan \ "partitions").children.map(Json.toRow(_, partitionSchema)).toArray
     val files = (plan \ "files").children.map {
       case JArray(List(JString(path), size, modified, partition)) =>
@@ -79,14 +87,15 @@ class ParquetryScan(
     }
     val openCost = session.sessionState.conf.filesOpenCostInBytes
     val most = FilePartition.maxSplitBytes(session, files.map(_._2 + openCost).sum)
-    val pieces = files.flatMap { case (path, size, modified, row) =>
+    val splits = files.flatMap { case (path, size, modified, row) =>
       (0L until size by most).map(start => PartitionedFile(
         row, path, start, math.min(most, size - start), Array.empty[String], modified, size, Map.empty))
     }
-    FilePartition.getFilePartitions(session, pieces.sortBy(-_.length), most).toArray
+    FilePartition.getFilePartitions(session, splits.sortBy(-_.length), most).toArray
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = {
+  override def createReaderFactory(): PartitionReaderFactory = factory
+  private lazy val factory: PartitionReaderFactory = {
     val index = new InMemoryFileIndex(session, Nil, Map.empty, Some(StructType(Nil)))
     val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
       case (p, l) if !table.partitionColumns.contains(l.name) => p
@@ -94,13 +103,13 @@ class ParquetryScan(
     val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
     val filters = RowGroupFilters(predicates, table)
     val hadoop = session.sessionState.newHadoopConf()
-    val factory = table.format match {
+    val inner = table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, partitionSchema, options, None, filters, Nil, Nil)
         .createReaderFactory()
       case _ => ParquetScan(session, hadoop, index, whole, read, partitionSchema, filters, options, None, Nil, Nil, Array.empty)
         .createReaderFactory()
     }
-    new NamingReaderFactory(factory, table.name(), s"CALL ${table.ref.name}.system.sync(table => '${table.name()}')")
+    new NamingReaderFactory(inner, table.name(), s"CALL ${table.ref.name}.system.sync(table => '${table.name()}')")
   }
 
   // What Spark's UI shows

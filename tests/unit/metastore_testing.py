@@ -13,6 +13,8 @@ from parquetry.metastore.keyspace import CHUNKS, JOURNAL, METADATA, partition_pr
 from parquetry.metastore.snapshot import load
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
+from parquetry.store.base import Fields, Range
+from parquetry.store.condition import Condition
 
 
 class Crash(BaseException):
@@ -78,18 +80,19 @@ class FaultyStore:
 
     def scan_ranges(
         self,
-        ranges: Sequence[tuple[bytes, bytes | None]],
+        ranges: Sequence[Range],
         *,
         limit: int | None = None,
         each: int | None = None,
+        where: Condition | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
         self._alive()
-        return self.store.scan_ranges(ranges, limit=limit)
+        return self.store.scan_ranges(ranges, limit=limit, each=each, where=where)
 
-    def put_many(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
         for row in rows:
             self._count()
-            self.store.put_many([row])
+            self.store.put_many([row], fields)
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         for key in keys:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 
 import pytest
 
@@ -487,3 +488,29 @@ def test_a_comparison_with_null_in_a_residual_is_never_true() -> None:
     """Also when it was not normalised before."""
     test = compile_residual(Or((Compare("=", "c1", None, INT), Not(In("c1", (1,), INT, has_null=True)))), TWO)
     assert not any(test(encode_key([INT, INT], (1, c))) for c in (None, 1, 2))
+
+
+@pytest.mark.parametrize("descending", [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize(
+    ("type", "value", "other"),
+    [
+        ("int", -7, 3),
+        ("string", "a\x00b", ""),
+        ("char(4)", "ab", "b"),
+        ("double", -0.0, 2.5),
+        ("boolean", True, False),
+        ("decimal(9,2)", Decimal("1.50"), Decimal("2")),
+    ],
+)
+def test_whole_key_is_the_get_that_cutting_finds(
+    type: str, value: Value, other: Value, descending: tuple[bool, ...]
+) -> None:
+    """One equality for each column is the get that the same filter has among others, in any order."""
+    columns = [("a", parse_type(type)), ("b", INT)]
+    bound = [Compare("=", "b", 2, INT), Compare("<=>", "a", value, columns[0][1])]
+    cut = plan_scan(And((bound[0], In("a", (value, other), columns[0][1]))), columns, descending)
+    whole = plan_scan(And(tuple(bound)), columns, descending)
+    assert [scan.kind for scan in cut.scans] == ["get", "get"]
+    assert len(whole.scans) == 1
+    assert whole.scans[0] in cut.scans
+    assert plan_scan(And((*bound, Compare("=", "b", 3, INT))), columns, descending).scans == ()

@@ -9,7 +9,7 @@ from parquetry.maintenance.finding import Finding
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.index_upkeep import leftover_entries, missing_entries, unneeded_entries
 from parquetry.metastore.indexes import entry_rows
-from parquetry.metastore.keyspace import complement, delete_in_batches
+from parquetry.metastore.keyspace import complement, delete_in_batches, fields_of
 from parquetry.metastore.model import PartitionIndex
 from parquetry.metastore.retention import oldest_commit
 from parquetry.metastore.snapshot import TableSnapshot, load
@@ -49,7 +49,8 @@ def _missing(table: TableSnapshot, index: PartitionIndex, repair: bool) -> Itera
             if partition is None:
                 continue
             tag = complement(partition.ticket)
-            table.store.put_many(entry_rows(table.id, [index], [key], tag))
+            fields = fields_of(len(table.partition_types))
+            table.store.put_many(entry_rows(table.id, [index], [key], tag), fields)
         text = f"index {index.name} does not lead to it: filters that use the index miss it"
         yield Finding("missing index entry", table.describe(key), None, text, repair)
 

@@ -16,7 +16,7 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, IndexNotFoundError
 from parquetry.metastore.indexes import entry_rows, find_index, index_columns, new_index
-from parquetry.metastore.keyspace import complement
+from parquetry.metastore.keyspace import complement, fields_of
 from parquetry.metastore.model import PartitionIndex, TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 
@@ -152,11 +152,11 @@ def _build(
 
 def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress | None) -> None:
     """Write the entries of all partitions of the version that announced the index."""
-    tag = complement(table.commit.ticket)
+    tag, fields = complement(table.commit.ticket), fields_of(len(table.partition_types))
     keys: Iterator[bytes] = (partition.key for partition in table.partitions())
     done = 0
     while batch := list(islice(keys, _BATCH)):
-        table.store.put_many(entry_rows(table.id, [index], batch, tag))
+        table.store.put_many(entry_rows(table.id, [index], batch, tag), fields)
         done += len(batch)
         if progress is not None:
             progress(done, table.totals.partitions)

@@ -37,6 +37,7 @@ from parquetry.metastore.keyspace import (
     chunk_key,
     commit_key,
     complement,
+    fields_of,
     head_key,
     metadata_key,
     name_key,
@@ -145,6 +146,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     first: dict[str, Any] = {}
     last: list[Commit] = []
     indexes: dict[str, PartitionIndex] = {}
+    count = [0]  # of the partition columns, which is the same in all versions
 
     def rows(lines: Iterator[bytes]) -> Rows:
         for line in lines:
@@ -158,6 +160,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
                 last[:] = [commit]
             elif kind == "metadata":
                 metadata = msgspec.convert(fields["value"], TableMetadata)
+                count[:] = [len(metadata.partition_by)]
                 indexes.update((index.id, index) for index in metadata.indexes)
                 yield metadata_key(id, fields["ticket"]), encode(metadata)
             elif kind == "files":
@@ -177,7 +180,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
         with (source / table.file).open("rb") as file:
             remaining = rows(iter(file))
             while batch := list(islice(remaining, _BATCH)):
-                store.put_many(batch)
+                store.put_many(batch, fields_of(count[0]))
         hidden = tuple((int(start), int(end)) for start, end in first["hidden"])
         token = hashlib.sha256(id + b"restored").digest()[:8]
         return Head(

@@ -45,8 +45,8 @@ def plan_partitions(
     """
     columns, descending = snapshot.key_columns, snapshot.metadata.descending
     by_key = plan_scan(predicate, columns, descending)
-    if not snapshot.metadata.indexes or (len(by_key.scans) < 2 and _gets(by_key)):
-        return by_key  # of a single partition an index would have its entry read besides
+    if not snapshot.metadata.indexes or (len(by_key.scans) <= FIRST_COUNT and _gets(by_key)):
+        return by_key  # a few whole keys: looking for anything shorter would cost more
     predicate = normalise(bind(predicate, dict(columns)))
     about = columns_of(predicate)
     ways = []

@@ -41,7 +41,14 @@ from parquetry.metastore.conflicts import Conflicts
 from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
 from parquetry.metastore.indexes import entry_rows, renewed
-from parquetry.metastore.keyspace import commit_key, complement, journal_key, metadata_key, partition_prefix
+from parquetry.metastore.keyspace import (
+    commit_key,
+    complement,
+    fields_of,
+    journal_key,
+    metadata_key,
+    partition_prefix,
+)
 from parquetry.metastore.merge import Merge
 from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, Totals, encode
 from parquetry.metastore.owner import Owner, active_owner, now_ms
@@ -287,8 +294,9 @@ class Committer:
             if self._metadata is not None:
                 rows.append((metadata_key(self._table, self._ticket), encode(self._metadata)))
         rows += self._merge.take_chunk_rows()
+        fields = fields_of(len(self._base.partition_types))
         for start in range(0, len(rows), WRITE_BATCH):
-            self._store.put_many(rows[start : start + WRITE_BATCH])
+            self._store.put_many(rows[start : start + WRITE_BATCH], fields)
 
     def _write_journal(self) -> None:
         keys = sorted(self._changes)

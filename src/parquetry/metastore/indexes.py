@@ -19,13 +19,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import join_fields, split_fields, successor
 from parquetry.metastore.identifiers import normalise_name
-from parquetry.metastore.keyspace import INDEXES, TABLE_ID_BYTES, index_prefix, prefix_range
+from parquetry.metastore.keyspace import INDEX_ID_BYTES, INDEXES, TABLE_ID_BYTES, index_prefix, prefix_range
 from parquetry.metastore.model import PartitionIndex, TableMetadata
 from parquetry.store.base import Store
 
 ENTRY = b"\x01"
 """The value of an entry, which says nothing: stores keep no empty values."""
-ID_BYTES = 8
 
 
 def new_index(
@@ -99,7 +98,7 @@ def renewed(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:
 
 
 def _new_id() -> str:
-    return os.urandom(ID_BYTES).hex()
+    return os.urandom(INDEX_ID_BYTES).hex()
 
 
 def entry_key(order: Sequence[int], partition: bytes) -> bytes:
@@ -150,6 +149,6 @@ def stored_ids(store: Store, table: bytes) -> Iterator[str]:
         found = next(iter(store.scan(start, stop, limit=1)), None)
         if found is None:
             return
-        prefix = found[0][: len(INDEXES) + TABLE_ID_BYTES + ID_BYTES]
-        yield prefix[-ID_BYTES:].hex()
+        prefix = found[0][: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES]
+        yield prefix[-INDEX_ID_BYTES:].hex()
         start = successor(prefix)

@@ -21,10 +21,10 @@ the ticket that wrote them: the newest version of a partition comes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from parquetry.keys import successor
-from parquetry.store.base import Range, Store
+from parquetry.keys import split_fields, successor
+from parquetry.store.base import Fields, Range, Store
 
 FORMAT = b"\x00"
 RESTORING = b"\x00restoring"
@@ -40,6 +40,7 @@ INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8
 TICKET_BYTES = 8
+INDEX_ID_BYTES = 8
 LAST_TICKET = (1 << 64) - 1
 DELETE_BATCH = 5000
 
@@ -113,6 +114,24 @@ def index_prefix(table: bytes, index: str) -> bytes:
         index: id, hexadecimal.
     """
     return INDEXES + table + bytes.fromhex(index)
+
+
+def fields_of(count: int) -> Fields:
+    """Return what gives a store the fields of rows of partitions and of entries of indexes; others have none.
+
+    Args:
+        count: of the table's partition columns.
+    """
+    skipped = {
+        PARTITIONS: len(PARTITIONS) + TABLE_ID_BYTES,
+        INDEXES: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES,
+    }
+
+    def fields(row_key: bytes) -> Sequence[bytes]:
+        start = skipped.get(row_key[:1])
+        return () if start is None else split_fields(row_key[start:-TICKET_BYTES], count)
+
+    return fields
 
 
 def chunk_key(table: bytes, ticket: int, part: int) -> bytes:

@@ -8,9 +8,10 @@ from typing import TypeAlias
 from parquetry.keys import successor
 from parquetry.metastore.indexes import partition_key
 from parquetry.metastore.keyspace import TICKET_BYTES, complement, index_prefix
-from parquetry.metastore.view import Examined, Row, View
+from parquetry.metastore.view import ROW_PREFIX, ROW_SUFFIX, Examined, Row, View
 from parquetry.scan.execute import Test, compile_residual
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
+from parquetry.scan.pushdown import scans_condition
 from parquetry.store.base import Store
 from parquetry.types import ColumnType
 
@@ -32,14 +33,19 @@ def by_keys(
         descending: which of them are in descending order; empty for none.
         examined: counts the rows read.
     """
-    rows = view.scan(
-        [(scan.start, scan.stop) for scan in plan.scans],
-        single=all(scan.kind == "get" for scan in plan.scans),
-        examined=examined,
-    )
-    if all(scan.residual is None for scan in plan.scans):
-        return rows
+    ranges = [(scan.start, scan.stop) for scan in plan.scans]
+    single = all(scan.kind == "get" for scan in plan.scans)
+    residuals = [scan.residual for scan in plan.scans]
+    # a store that leaves rows out cannot count them
+    where = scans_condition(plan.scans, columns, descending) if examined is None else None
+    common = residuals[0] if residuals else None
+    if all(residual is common for residual in residuals):
+        test = None
+        if common is not None:
+            test = compile_residual(common, columns, descending, prefix=ROW_PREFIX, suffix=ROW_SUFFIX)
+        return view.scan(ranges, single=single, examined=examined, where=where, passes=test)
     passes = _Residuals(plan, columns, descending)
+    rows = view.scan(ranges, single=single, examined=examined, where=where)
     return (row for row in rows if passes(row[0]))
 
 
@@ -87,8 +93,10 @@ def entries(
     prefix, order = index_prefix(table, plan.index.id), plan.index.order
     end = successor(prefix)
     ranges = [(prefix + scan.start, end if scan.stop is None else prefix + scan.stop) for scan in plan.scans]
-    rows: Iterable[tuple[bytes, bytes]] = store.scan_ranges(ranges)
-    passes = _Residuals(plan, *reordered(plan.index, columns, descending))
+    columns, descending = reordered(plan.index, columns, descending)
+    where = scans_condition(plan.scans, columns, descending) if examined is None else None
+    rows: Iterable[tuple[bytes, bytes]] = store.scan_ranges(ranges, where=where)
+    passes = _Residuals(plan, columns, descending)
     for row_key, _ in rows if examined is None else examined.counting(rows):
         key = row_key[len(prefix) : -TICKET_BYTES]
         yield partition_key(order, key) if passes(key) else None

@@ -8,17 +8,28 @@ partitions' own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from parquetry.keys import successor
 from parquetry.metastore.entries import TOMBSTONE
-from parquetry.metastore.keyspace import TICKET_BYTES, complement, partition_prefix, ticket_of
+from parquetry.metastore.keyspace import (
+    PARTITIONS,
+    TABLE_ID_BYTES,
+    TICKET_BYTES,
+    complement,
+    partition_prefix,
+    ticket_of,
+)
 from parquetry.metastore.model import Commit
 from parquetry.store.base import Range, Store
+from parquetry.store.condition import Condition
 
 Row = tuple[bytes, bytes, bytes]
 """Key of a partition, tag (the complement of a ticket), value."""
+
+ROW_PREFIX, ROW_SUFFIX = len(PARTITIONS) + TABLE_ID_BYTES, TICKET_BYTES
+"""Bytes before and after a partition's key in the key of a row."""
 
 _AFTER_TICKETS = b"\xff" * TICKET_BYTES + b"\x00"
 
@@ -66,7 +77,13 @@ class View:
         )
 
     def scan(
-        self, ranges: Sequence[Range], *, single: bool = False, examined: Examined | None = None
+        self,
+        ranges: Sequence[Range],
+        *,
+        single: bool = False,
+        examined: Examined | None = None,
+        where: Condition | None = None,
+        passes: Callable[[bytes], bool] | None = None,
     ) -> Iterator[Row]:
         """Yield the newest rows of the partitions in ranges of keys, without tombstones.
 
@@ -74,11 +91,14 @@ class View:
             ranges: disjoint and in order, without the table's prefix.
             single: whether each range is that of one partition.
             examined: counts the rows read.
+            where: what the store may test on the fields of the keys, for rows that it need not bring.
+            passes: tests the keys of rows as they are stored, between `ROW_PREFIX` and `ROW_SUFFIX` bytes:
+                where few rows pass, nothing else is done about the others.
         """
         prefix = self._prefix
         end = successor(prefix)
         absolute = [(prefix + start, end if stop is None else prefix + stop) for start, stop in ranges]
-        return (row for row in self._rows(absolute, single, examined) if row[2] != TOMBSTONE)
+        return (row for row in self._rows(absolute, single, examined, where, passes) if row[2] != TOMBSTONE)
 
     def newest(self, keys: Iterable[bytes], examined: Examined | None = None) -> dict[bytes, Found]:
         """Return the newest rows of partitions, in order, tombstones included; none for those never written.
@@ -91,14 +111,25 @@ class View:
         ranges = [(start + self._newest, start + _AFTER_TICKETS) for start in starts]
         return {key: Found(ticket_of(tag), value) for key, tag, value in self._rows(ranges, True, examined)}
 
-    def _rows(self, ranges: Sequence[Range], single: bool, examined: Examined | None) -> Iterator[Row]:
+    def _rows(
+        self,
+        ranges: Sequence[Range],
+        single: bool,
+        examined: Examined | None,
+        where: Condition | None = None,
+        passes: Callable[[bytes], bool] | None = None,
+    ) -> Iterator[Row]:
         newest, hidden = self._newest, self._hidden
         skip = len(self._prefix)
         last: bytes | None = None
         # Rows that do not belong to the version may come first; then one that does.
         each = 1 + len(hidden) if single else None
-        rows = self._store.scan_ranges(ranges, each=each)
-        for row_key, value in rows if examined is None else examined.counting(rows):
+        rows: Iterable[tuple[bytes, bytes]] = self._store.scan_ranges(ranges, each=each, where=where)
+        if examined is not None:
+            rows = examined.counting(rows)
+        if passes is not None:
+            rows = (row for row in rows if passes(row[0]))
+        for row_key, value in rows:
             tag = row_key[-TICKET_BYTES:]
             if tag < newest or tag in hidden:
                 continue

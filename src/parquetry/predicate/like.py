@@ -31,7 +31,7 @@ def head(pattern: str, escape: str) -> tuple[str, Rest]:
     >>> head('abc%', '\\'), head('a_c', '\\'), head('50\\%', '\\')
     (('abc', <Rest.ANYTHING: 'anything'>), ('a', <Rest.MORE: 'more'>), ('50%', <Rest.NOTHING: 'nothing'>))
     """
-    parts = _parts(pattern, escape)
+    parts = parts_of(pattern, escape)
     text = ""
     for position, (character, wild) in enumerate(parts):
         if wild:
@@ -48,7 +48,7 @@ def matcher(pattern: str, escape: str) -> Callable[[str], bool]:
     >>> matcher('a\\_%', '\\')('a_b'), matcher('a\\_%', '\\')('axb')
     (True, False)
     """
-    parts = _parts(pattern, escape)
+    parts = parts_of(pattern, escape)
     text = "".join(character for character, wild in parts if not wild)
     shape = "".join("t" if not wild else character for character, wild in parts)
     # The common shapes are answered by str's own methods, ten times as fast as an expression.
@@ -99,7 +99,7 @@ def contains(column: str, text: str) -> Like:
     return Like(column, f"%{quote(text)}%")
 
 
-def _parts(pattern: str, escape: str) -> list[tuple[str, bool]]:
+def parts_of(pattern: str, escape: str) -> list[tuple[str, bool]]:
     """Give the characters of a pattern, each with whether it is a wildcard."""
     parts = []
     characters = iter(pattern)

@@ -160,15 +160,11 @@ class _Layout:
 
     def _cut(self, column: str) -> Callable[[bytes], bytes]:
         """Make the function that cuts a column's field out of a key."""
-        position = self._of(column)[0]
-        prefix = self._prefix
-        back = TRAILER_WIDTH * (self._count - position) + self._suffix
-        if position == 0:
+        prefix, back = self._prefix, self._back(column)
+        if self._of(column)[0] == 0:
             end_only = struct.Struct(">I").unpack_from
             return lambda key: key[prefix : prefix + end_only(key, -back)[0]]
-        # The end of the field before is the entry before this field's own.
         ends = struct.Struct(">II").unpack_from
-        back += TRAILER_WIDTH
 
         def cut(key: bytes) -> bytes:
             start, end = ends(key, -back)
@@ -176,19 +172,39 @@ class _Layout:
 
         return cut
 
+    def _back(self, column: str) -> int:
+        """Return how far from a key's end the trailer's entries for a column begin.
+
+        They are the end of the field before, where the column's begins, and its own; of the first column, its
+        own only.
+        """
+        position = self._of(column)[0]
+        return TRAILER_WIDTH * (self._count - max(position - 1, 0)) + self._suffix
+
     def _encoded(self, column: str, value: Value) -> bytes:
         _, type, down = self._of(column)
         return encode_value(type, value, down)
 
     def _equal(self, column: str, value: Value) -> Test:
-        cut, wanted = self._cut(column), self._encoded(column, value)
-        return lambda key: cut(key) == wanted
+        wanted = self._encoded(column, value)
+        width, prefix, back = len(wanted), self._prefix, self._back(column)
+        if self._of(column)[0] == 0:
+            end_only = struct.Struct(">I").unpack_from
+            return lambda key: end_only(key, -back)[0] == width and key.startswith(wanted, prefix)
+        ends = struct.Struct(">II").unpack_from
+
+        def test(key: bytes) -> bool:
+            # Written out, and widths compared first, as a scan of a whole table does little else.
+            start, end = ends(key, -back)
+            return end - start == width and key[prefix + start : prefix + end] == wanted
+
+        return test
 
     def _comparison(self, op: str, column: str, value: Value) -> Test:
         cut, down = self._cut(column), self._of(column)[2]
         wanted, null = self._encoded(column, value), self._encoded(column, None)
         if op in ("=", "<=>"):
-            return lambda key: cut(key) == wanted
+            return self._equal(column, value)
         if op == "!=":
             return lambda key: cut(key) not in (wanted, null)
         # NULL is the first field in ascending order and the last in descending: beyond the range's open end.

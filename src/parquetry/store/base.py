@@ -2,15 +2,23 @@
 
 That is what HBase gives, so it is all that the metastore may need. Each row is durable when the call that
 wrote it returns; nothing is promised about several rows together.
+
+A row may be written with *fields*: parts of its key that a scan may name a `Condition` on. Where the store is
+another machine, rows that do not satisfy it need not travel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
+
+from parquetry.store.condition import Condition
 
 Range = tuple[bytes, bytes | None]
 """Start (inclusive) and stop (exclusive; None: to the end) of a range of keys."""
+
+Fields = Callable[[bytes], Sequence[bytes]]
+"""Gives the fields of a row by its key, and always the same ones; none of them is empty."""
 
 
 class Store(Protocol):
@@ -39,7 +47,12 @@ class Store(Protocol):
         ...
 
     def scan_ranges(
-        self, ranges: Sequence[Range], *, limit: int | None = None, each: int | None = None
+        self,
+        ranges: Sequence[Range],
+        *,
+        limit: int | None = None,
+        each: int | None = None,
+        where: Condition | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows of disjoint ranges, which are given in key order.
 
@@ -47,11 +60,18 @@ class Store(Protocol):
             ranges: start and stop of each.
             limit: of rows, for all ranges together.
             each: how many rows of each range are wanted; a store that cannot count them may yield more.
+            where: rows whose fields do not satisfy this may be left out, any number of them, so who asks
+                tests again; they may or may not count for `limit` and `each`. Rows without fields stay.
         """
         ...
 
-    def put_many(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Write rows; each is atomic and durable, all together are not."""
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
+        """Write rows; each is atomic and durable, all together are not.
+
+        Args:
+            rows: keys and values.
+            fields: of the rows, for a store that can keep them where it can compare them; a row may have none.
+        """
         ...
 
     def delete_many(self, keys: Iterable[bytes]) -> None:

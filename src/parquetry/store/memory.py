@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from parquetry.store.base import Range
+from parquetry.store.base import Fields, Range
+from parquetry.store.condition import Condition, holds
 
 BATCH = 1000
 
@@ -18,6 +20,7 @@ class MemoryStore:
         self._lock = threading.Lock()
         self._values: dict[bytes, bytes] = {}
         self._keys: list[bytes] = []
+        self._fields: dict[bytes, Sequence[bytes]] = {}
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key; None if there is none."""
@@ -56,25 +59,40 @@ class MemoryStore:
             return [(key, self._values[key]) for key in keys]
 
     def scan_ranges(
-        self, ranges: Sequence[Range], *, limit: int | None = None, each: int | None = None
+        self,
+        ranges: Sequence[Range],
+        *,
+        limit: int | None = None,
+        each: int | None = None,
+        where: Condition | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of disjoint ranges, which are given in key order."""
+        """Yield the rows of disjoint ranges, which are given in key order, as far as they satisfy a condition."""
         left = limit
         for start, stop in ranges:
             size = each if left is None or (each is not None and each < left) else left
-            for row in self.scan(start, stop, limit=size):
+            for row in self._matching(start, stop, size, where):
                 yield row
                 if left is not None:
                     left -= 1
             if left == 0:
                 return
 
-    def put_many(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    def _matching(
+        self, start: bytes, stop: bytes | None, size: int | None, where: Condition | None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        if where is None:
+            return self.scan(start, stop, limit=size)
+        rows = (row for row in self.scan(start, stop) if holds(where, self._fields.get(row[0], ())))
+        return islice(rows, size)
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
         """Write rows."""
         batch = list(rows)
+        cut = {} if fields is None else {key: fields(key) for key, _ in batch}
         with self._lock:
             added = {key for key, _ in batch} - self._values.keys()
             self._values.update(batch)
+            self._fields.update(cut)
             if len(added) == 1:
                 insort(self._keys, added.pop())
             else:
@@ -85,6 +103,8 @@ class MemoryStore:
         """Remove rows."""
         with self._lock:
             gone = [key for key in keys if self._values.pop(key, None) is not None]
+            for key in gone:
+                self._fields.pop(key, None)
             if len(gone) < BATCH:
                 for key in gone:
                     del self._keys[bisect_left(self._keys, key)]
@@ -102,6 +122,7 @@ class MemoryStore:
                 self._values[key] = value
             elif expected is not None:
                 del self._values[key]
+                self._fields.pop(key, None)
                 del self._keys[bisect_left(self._keys, key)]
             return True
 

@@ -1,4 +1,4 @@
-"""What stands in a cell: a tag, and behind it a row's value.
+"""What stands in the cells of a row: its value behind a tag, and fields of its key.
 
 HBase cannot tell an empty cell from none, and a compare-and-set must know its own work again. So every value
 has a tag, and what a compare-and-set stores has eight random bytes in it, and equals nothing that was there
@@ -12,8 +12,15 @@ from collections.abc import Iterable, Iterator
 
 Row = tuple[bytes, bytes]
 
+FAMILY, VALUE = b"f", b"v"
+"""The one column family, and the column of the values in it."""
 _PUT, _SWAPPED, _TOMBSTONE = b"p", b"s", b"t"
 _NONCE_BYTES = 8
+
+
+def field_column(position: int) -> bytes:
+    """Return the column of a field; it sorts after the value's, so that who reads values does not step over it."""
+    return b"x%d" % position
 
 
 def put_cell(value: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """One table of HBase, in the words of Thrift2: cells with their timestamps, a request per call.
 
-Rows have one column. Deletes name the timestamp of the cell they are about, never a later one: a delete
+Rows have a column with their value, and perhaps one for each of their fields. Deletes name the timestamp of the cell they are about, never a later one: a delete
 marker hides every put up to its timestamp, also one that is made afterwards in the same millisecond.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from parquetry.errors import StoreError, WarehouseError
+from parquetry.store.hbase.cells import FAMILY, VALUE, field_column
 from parquetry.store.hbase.connection import Connections, RequestError, thrift
 from parquetry.store.hbase.filters import keys_only
 
-FAMILY, VALUE = b"f", b"v"
 CLOCK_TICK = 0.002
 """Seconds after which a server's clock of milliseconds has surely moved on."""
 
@@ -109,6 +109,7 @@ class Table:
         *,
         reverse: bool = False,
         filter: bytes | None = None,
+        fields: Iterable[int] = (),
     ) -> list[tuple[bytes, bytes]]:
         """Return the first rows of a range, and what is stored there; fewer than `count` if that is all.
 
@@ -121,11 +122,13 @@ class Table:
             count: of rows.
             reverse: from the greatest key down.
             filter: serialised.
+            fields: positions of those that the filter is about.
         """
+        tested = [thrift.TColumn(family=FAMILY, qualifier=field_column(position)) for position in fields]
         scan = thrift.TScan(
             startRow=start or None,
             stopRow=stop or None,
-            columns=self._columns,
+            columns=[*tested, *self._columns],
             caching=count,
             limit=count,
             reversed=reverse or None,
@@ -136,9 +139,13 @@ class Table:
             for result in self._call("getScannerResults", scan, count)
         ]
 
-    def put(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Store into rows, each of which must come once: the later of two need not win."""
-        self._call("putMultiple", [_put(key, stored) for key, stored in rows])
+    def put(self, rows: Iterable[tuple[bytes, bytes, Sequence[bytes]]]) -> None:
+        """Store into rows, each of which must come once: the later of two need not win.
+
+        Args:
+            rows: key, what to store, fields.
+        """
+        self._call("putMultiple", [_put(key, stored, fields) for key, stored, fields in rows])
 
     def delete(self, keys: Sequence[bytes]) -> None:
         """Remove rows as they are now."""
@@ -187,6 +194,10 @@ class Table:
         return applied
 
 
-def _put(key: bytes, stored: bytes) -> Any:
-    value = thrift.TColumnValue(family=FAMILY, qualifier=VALUE, value=stored)
-    return thrift.TPut(row=key, columnValues=[value])
+def _put(key: bytes, stored: bytes, fields: Sequence[bytes] = ()) -> Any:
+    values = [
+        thrift.TColumnValue(family=FAMILY, qualifier=field_column(position), value=field)
+        for position, field in enumerate(fields)
+    ]
+    values.append(thrift.TColumnValue(family=FAMILY, qualifier=VALUE, value=stored))
+    return thrift.TPut(row=key, columnValues=values)

@@ -1,17 +1,23 @@
 """HBase filters as their protocol buffers, for what its filter language has no words for.
 
-A filter is its class's name and a serialised message of its own (`Filter.proto` of HBase). Only the few
-messages that are sent are written here, by hand.
+A filter is its class's name and a serialised message of its own (`Filter.proto` and `Comparator.proto` of
+HBase). Only the few messages that are sent are written here, by hand.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from typing import assert_never
 
 from parquetry.store.base import Range
+from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, FieldMatches, Operator
+from parquetry.store.hbase.cells import FAMILY, VALUE, field_column
 
 _PACKAGE = b"org.apache.hadoop.hbase.filter."
-_BYTES, _NUMBER = 2, 0
+_NUMBER, _BYTES, _FLOAT = 0, 2, 5
+_ALL, _ANY = 1, 2
+_COMPARISONS: dict[Operator, int] = {"<": 0, "<=": 1, "=": 2, "!=": 3, ">=": 4, ">": 5}
 
 
 def _varint(number: int) -> bytes:
@@ -27,11 +33,11 @@ def _field(number: int, content: bytes) -> bytes:
     return _varint(number << 3 | _BYTES) + _varint(len(content)) + content
 
 
-def _flag(number: int, value: bool) -> bytes:
+def _number(number: int, value: int) -> bytes:
     return _varint(number << 3 | _NUMBER) + _varint(value)
 
 
-def _filter(name: bytes, message: bytes) -> bytes:
+def _class(name: bytes, message: bytes) -> bytes:
     return _field(1, _PACKAGE + name) + _field(2, message)
 
 
@@ -42,11 +48,75 @@ def row_ranges(ranges: Sequence[Range]) -> bytes:
         ranges: not empty, each with start < stop.
     """
     parts = [
-        _field(1, start) + _flag(2, True) + _field(3, stop or b"") + _flag(4, False) for start, stop in ranges
+        _field(1, start) + _number(2, True) + _field(3, stop or b"") + _number(4, False)
+        for start, stop in ranges
     ]
-    return _filter(b"MultiRowRangeFilter", b"".join(_field(1, part) for part in parts))
+    return _class(b"MultiRowRangeFilter", b"".join(_field(1, part) for part in parts))
 
 
 def keys_only() -> bytes:
     """Return the filter that leaves out the values."""
-    return _filter(b"KeyOnlyFilter", _flag(1, False))
+    return _class(b"KeyOnlyFilter", _number(1, False))
+
+
+def values_only() -> bytes:
+    """Return the filter that leaves out the fields."""
+    message = _number(1, _COMPARISONS["="]) + _field(2, _binary(VALUE))
+    return _class(b"QualifierFilter", _field(1, message))
+
+
+def some_rows(chance: float) -> bytes:
+    """Return the filter that lets pass rows at random."""
+    return _class(b"RandomRowFilter", _varint(1 << 3 | _FLOAT) + struct.pack("<f", chance))
+
+
+def all_of(filters: Sequence[bytes]) -> bytes:
+    """Return the filter that lets pass what all others do; they see a row in this order."""
+    return filters[0] if len(filters) == 1 else _list(_ALL, filters)
+
+
+def any_of(filters: Sequence[bytes]) -> bytes:
+    """Return the filter that lets pass what any of others does."""
+    return filters[0] if len(filters) == 1 else _list(_ANY, filters)
+
+
+def _list(operator: int, filters: Sequence[bytes]) -> bytes:
+    return _class(b"FilterList", _number(1, operator) + b"".join(_field(2, each) for each in filters))
+
+
+def satisfying(condition: Condition) -> bytes:
+    """Return the filter that lets pass rows that satisfy a condition, or lack what it is about.
+
+    The columns that it is about must be among those asked for: otherwise rows seem to lack them.
+    """
+    match condition:
+        case AllOf(children):
+            return all_of([satisfying(child) for child in children])
+        case AnyOf(children):
+            return any_of([satisfying(child) for child in children])
+        case FieldCompare(position, op, value):
+            return _field_filter(position, op, _binary(value))
+        case FieldIn(position, values, within):
+            # A filter for each value would take the servers ten times as long.
+            listed = "|".join("".join(f"\\x{byte:02x}" for byte in value) for value in values)
+            return _field_filter(position, "=" if within else "!=", _matching(rf"\A(?:{listed})\z"))
+        case FieldMatches(position, expression, found):
+            return _field_filter(position, "=" if found else "!=", _matching(expression))
+    assert_never(condition)
+
+
+def _matching(expression: str) -> bytes:
+    # Every byte is a character in this charset.
+    message = _field(1, expression.encode("ascii")) + _number(2, 0) + _field(3, b"ISO-8859-1")
+    return _class(b"RegexStringComparator", message)
+
+
+def _binary(value: bytes) -> bytes:
+    return _class(b"BinaryComparator", _field(1, _field(1, value)))
+
+
+def _field_filter(position: int, op: Operator, comparator: bytes) -> bytes:
+    column = _field(1, FAMILY) + _field(2, field_column(position))
+    compared = _number(3, _COMPARISONS[op]) + _field(4, comparator)
+    drop_if_missing, newest_only = _number(5, False), _number(6, True)
+    return _class(b"SingleColumnValueFilter", column + compared + drop_if_missing + newest_only)

@@ -2,6 +2,10 @@
 
 A request names where to go on (after the last row seen) and how many rows to return. Nothing has to be
 remembered on the server: it may be another one by then, or the same one started again.
+
+Where servers leave out rows, a request could go through the whole table before it has found enough, and
+nobody could tell it from one that is lost. So some of the rows that do not count are let through at random,
+as milestones: whatever the condition, a request returns after some ten thousands of rows.
 """
 
 from __future__ import annotations
@@ -10,9 +14,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.store.base import Range
+from parquetry.store.condition import Condition, positions
 from parquetry.store.hbase.cells import Row, present
 from parquetry.store.hbase.client import Table
-from parquetry.store.hbase.filters import row_ranges
+from parquetry.store.hbase.filters import all_of, any_of, row_ranges, satisfying, some_rows, values_only
 
 FIRST_BATCH, LARGEST_BATCH = 64, 2000
 """Rows asked for at a time: few at first, in case that is all."""
@@ -20,6 +25,8 @@ BATCH_BYTES = 4 << 20
 """What a batch should not exceed by much: the Thrift2 server holds it in memory."""
 RANGES = 500
 """Ranges in one request."""
+LARGEST_FILTERED_BATCH, MILESTONES = 500, 1 / 500
+"""With a condition: rows asked for at a time, and the share of the others that come, too."""
 
 
 def next_size(size: int, stored: Sequence[bytes]) -> int:
@@ -28,7 +35,13 @@ def next_size(size: int, stored: Sequence[bytes]) -> int:
     return max(1, min(size * 8, LARGEST_BATCH, BATCH_BYTES // average))
 
 
-def forward(table: Table, ranges: Sequence[Range], limit: int | None, expected: int = 0) -> Iterator[Row]:
+def forward(
+    table: Table,
+    ranges: Sequence[Range],
+    limit: int | None,
+    expected: int = 0,
+    where: Condition | None = None,
+) -> Iterator[Row]:
     """Yield the rows of disjoint ranges, which are given in key order.
 
     Args:
@@ -36,21 +49,31 @@ def forward(table: Table, ranges: Sequence[Range], limit: int | None, expected: 
         ranges: each with start < stop; many go in one request, and HBase seeks from one to the next.
         limit: how many rows will be looked at; more may be yielded.
         expected: how many rows there probably are.
+        where: most of the rows that do not satisfy this are left out.
     """
-    size = min(LARGEST_BATCH, max(FIRST_BATCH, expected + 1))
+    tested = () if where is None else sorted(positions(where))
+    largest = LARGEST_BATCH if where is None else LARGEST_FILTERED_BATCH
+    size = min(largest, max(FIRST_BATCH, expected + 1))
     fetched = 0
     for first in range(0, len(ranges), RANGES):
         left: Sequence[Range] = ranges[first : first + RANGES]
         while left:
             count = _count(size, limit, fetched)
-            filter = row_ranges(left) if len(left) > 1 else None
-            batch = table.scan(left[0][0], left[-1][1], count, filter=filter)
+            filter = _filter(left, where)
+            batch = table.scan(left[0][0], left[-1][1], count, filter=filter, fields=tested)
             yield from present(batch)
             fetched += len(batch)
             if len(batch) < count:
                 break
-            size = next_size(size, [stored for _, stored in batch])
+            size = min(largest, next_size(size, [stored for _, stored in batch]))
             left = _after(left, batch[-1][0] + b"\0")
+
+
+def _filter(ranges: Sequence[Range], where: Condition | None) -> bytes | None:
+    filters = [row_ranges(ranges)] if len(ranges) > 1 else []
+    if where is not None:
+        filters += [any_of([satisfying(where), some_rows(MILESTONES)]), values_only()]
+    return all_of(filters) if filters else None
 
 
 def backward(table: Table, start: bytes, stop: bytes | None, limit: int | None) -> Iterator[Row]:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from parquetry.errors import ConfigurationError, StoreError, WarehouseError
-from parquetry.store.base import Range
+from parquetry.store.base import Fields, Range
+from parquetry.store.condition import Condition
 from parquetry.store.hbase.cells import Row, put_cell, swapped_cell, value_of
 from parquetry.store.hbase.client import Cell, Table
 from parquetry.store.hbase.connection import Connections, RequestError
@@ -121,30 +122,35 @@ class HBaseStore:
         return rows if limit is None else islice(rows, limit)
 
     def scan_ranges(
-        self, ranges: Sequence[Range], *, limit: int | None = None, each: int | None = None
+        self,
+        ranges: Sequence[Range],
+        *,
+        limit: int | None = None,
+        each: int | None = None,
+        where: Condition | None = None,
     ) -> Iterator[Row]:
-        """Yield the rows of disjoint ranges, which are given in key order."""
+        """Yield the rows of disjoint ranges, which are given in key order, most of those that do not count left out."""
         wanted = [(start, stop) for start, stop in ranges if stop is None or start < stop]
         if each is None:
-            rows = forward(self._table, wanted, limit, len(wanted))
+            rows = forward(self._table, wanted, limit, len(wanted), where)
         else:
-            rows = leading(forward(self._table, wanted, None, len(wanted) * each), wanted, each)
+            rows = leading(forward(self._table, wanted, None, len(wanted) * each, where), wanted, each)
         return rows if limit is None else islice(rows, limit)
 
     # -- writing
 
-    def put_many(self, rows: Iterable[Row]) -> None:
+    def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> None:
         """Write rows, a thousand at a time."""
-        batch: dict[bytes, bytes] = {}
+        batch: dict[bytes, tuple[bytes, bytes, Sequence[bytes]]] = {}
         size = 0
         for key, value in rows:
-            batch[key] = put_cell(value)
+            batch[key] = (key, put_cell(value), () if fields is None else fields(key))
             size += len(key) + len(value)
             if len(batch) == WRITE_BATCH or size > BATCH_BYTES:
-                self._table.put(batch.items())
+                self._table.put(batch.values())
                 batch, size = {}, 0
         if batch:
-            self._table.put(batch.items())
+            self._table.put(batch.values())
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows, a thousand at a time."""
