@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
-from parquetry.metastore.model import PHYSICAL_NAME, Column, TableMetadata
+from parquetry.layout.records import PHYSICAL_NAME, Column
+from parquetry.metastore.model import TableMetadata
 from parquetry.spark.schema import changed, declared, logical_schema, physical_schema, type_text
 
 

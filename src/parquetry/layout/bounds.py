@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from parquetry.metastore.model import Column, ColumnStatistics, DataFile
+from parquetry.layout.records import Column, ColumnStatistics, DataFile
 from parquetry.predicate.match import Bounds
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 

@@ -17,7 +17,7 @@ _ABSOLUTE = re.compile("/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 class KnownFile(Protocol):
-    """A file as recorded: see `parquetry.metastore.model.DataFile`."""
+    """A file as recorded: see `parquetry.layout.records.DataFile`."""
 
     @property
     def path(self) -> str:

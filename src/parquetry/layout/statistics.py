@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout.bounds import column_statistics, is_ancient
 from parquetry.layout.parquet_leaves import Leaf, top_level
-from parquetry.metastore.model import ColumnStatistics, DataFile
+from parquetry.layout.records import ColumnStatistics, DataFile
 from parquetry.types import parse_type, value_from_text
 
 # Writers known not to shorten a row group's bounds. Others do, and PyArrow (up to 26) hides the flag.

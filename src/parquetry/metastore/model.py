@@ -14,42 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from parquetry.errors import ColumnNotFoundError
-from parquetry.types import ColumnType, type_from_json
-
-PHYSICAL_NAME = "parquetry.physical"
-"""Key in a column's metadata: the name the column has in the files, where that is not its name."""
-
-
-class Column(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A column of a table.
-
-    Attributes:
-        name: as the user wrote it; compared case-insensitively.
-        type: Spark's JSON type, e.g. ``"integer"`` or ``{"type": "struct", …}``.
-        nullable: whether NULL may occur.
-        metadata: Spark's column metadata; `comment` and the physical name live here.
-    """
-
-    name: str
-    type: Any
-    nullable: bool = True
-    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
-
-    @property
-    def comment(self) -> str | None:
-        """Return the user's comment."""
-        comment = self.metadata.get("comment")
-        return None if comment is None else str(comment)
-
-    @property
-    def physical(self) -> str:
-        """Return the name of the column in the files and in the paths of partitions."""
-        return str(self.metadata.get(PHYSICAL_NAME, self.name))
-
-    @property
-    def column_type(self) -> ColumnType:
-        """Return the type as `parquetry.types` knows it."""
-        return type_from_json(self.type)
+from parquetry.layout.records import Column, ColumnStatistics, DataFile
+from parquetry.types import ColumnType
 
 
 class PartitionIndex(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -124,44 +90,6 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the columns that are in the files."""
         names = {name.lower() for name in self.partition_by}
         return tuple(column for column in self.columns if column.name.lower() not in names)
-
-
-class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """What a file says about one top-level column.
-
-    Attributes:
-        size: compressed bytes.
-        nulls: number of NULLs.
-        min: lower bound, as an internal value (see `parquetry.types`); a decimal as text. None: not known.
-        max: upper bound.
-        min_exact: whether `min` occurs in the file; a truncated string is only a bound.
-        max_exact: likewise.
-    """
-
-    size: int | None = None
-    nulls: int | None = None
-    min: Any = None
-    max: Any = None
-    min_exact: bool = True
-    max_exact: bool = True
-
-
-class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """A data file of a partition.
-
-    Attributes:
-        path: relative to the partition's location, or absolute (starts with ``/`` or a URI scheme).
-        bytes: size of the file.
-        rows: number of rows; None: not known.
-        modified: milliseconds since the epoch, as the file system says.
-        columns: statistics by the columns' physical names; None: not collected.
-    """
-
-    path: str
-    bytes: int
-    rows: int | None = None
-    modified: int | None = None
-    columns: dict[str, ColumnStatistics] | None = None
 
 
 class FileChunk(msgspec.Struct, frozen=True, array_like=True):
@@ -279,6 +207,22 @@ class Database(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     properties: dict[str, str] = msgspec.field(default_factory=dict)
 
+
+__all__ = [
+    "Column",
+    "ColumnStatistics",
+    "Commit",
+    "DataFile",
+    "Database",
+    "FileChunk",
+    "PartitionEntry",
+    "PartitionIndex",
+    "TableMetadata",
+    "Totals",
+    "decoder",
+    "encode",
+    "row_sum",
+]
 
 encode = msgspec.msgpack.Encoder().encode
 

@@ -18,8 +18,8 @@ from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
 from parquetry.spark import protocol as p
 from parquetry.spark.footers import data_files
 from parquetry.spark.lake import Lake
+from parquetry.spark.locations import absolute
 from parquetry.spark.predicates import conjuncts, replace_where, whole
-from parquetry.spark.tables import absolute
 from parquetry.spark.values import from_wire, to_wire
 from parquetry.spark.writes import delete_files
 from parquetry.types import Value

@@ -17,13 +17,23 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.errors import ParquetryError
-from parquetry.spark import metadata_tables, partitions, procedures, protocol, scans, tables, writes
+from parquetry.spark import (
+    metadata_tables,
+    namespaces,
+    partitions,
+    procedures,
+    protocol,
+    scans,
+    tables,
+    writes,
+)
 from parquetry.spark.lake import Lake
 
 _LOG = logging.getLogger("parquetry")
 _ENCODE = msgspec.json.Encoder().encode
 
 _ANSWERS: dict[type[protocol.Question], Callable[[Lake, Any], Any]] = {
+    **namespaces.ANSWERS,
     **tables.ANSWERS,
     **metadata_tables.ANSWERS,
     **partitions.ANSWERS,

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
-from parquetry.metastore.model import PHYSICAL_NAME, Column, TableMetadata
+from parquetry.layout.records import PHYSICAL_NAME, Column
+from parquetry.metastore.model import TableMetadata
 from parquetry.types import type_from_json
 
 Field = dict[str, Any]

@@ -1,0 +1,205 @@
+"""What a new table is, from what its statement says: columns, partition columns, format, place, indexes."""
+
+from __future__ import annotations
+
+import getpass
+import time
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from parquetry.config import PARTITION_INDEXES, check_properties, table_property
+from parquetry.errors import (
+    ColumnNotFoundError,
+    PropertyError,
+    UnsupportedError,
+    WarehouseError,
+)
+from parquetry.metastore.indexes import new_index
+from parquetry.metastore.model import TableMetadata
+from parquetry.spark import protocol as p
+from parquetry.spark.lake import Lake
+from parquetry.spark.locations import absolute, managed_location
+from parquetry.spark.schema import declared, type_text
+from parquetry.types import type_from_json
+
+RESERVED = (
+    "provider",
+    "location",
+    "comment",
+    "owner",
+    "external",
+    "is_managed_location",
+    "table_type",
+    "collation",
+)
+_OPTION = "option."
+"""Spark gives each of OPTIONS twice, and so once for `SHOW CREATE TABLE`; we keep it as a property only."""
+_HIVE = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
+_UNKEYABLE = "a partition column has to be a number, a string, a boolean, binary, a date or a timestamp"
+
+
+def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> TableMetadata:
+    """Return what a new table is, from what its statement says."""
+    properties = {
+        key: value
+        for key, value in q.properties.items()
+        if key not in (*RESERVED, *_HIVE) and not key.startswith(_OPTION)
+    }
+    given = q.properties.get("location")
+    if given is None and q.properties.get("external") == "true":
+        raise UnsupportedError(
+            f"external table {database}.{q.name} needs a LOCATION: say where its files are, or leave EXTERNAL out."
+        )
+    if q.properties.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+        raise UnsupportedError(
+            f"table {database}.{q.name}: values are found by their bytes; leave DEFAULT COLLATION out."
+        )
+    if given is not None:
+        given = absolute(given, lake.metastore.database_location(database))
+    file_format = _format(q.properties)
+    fields = q.schema["fields"]
+    partition_by = tuple(_partition_column(transform) for transform in q.partitioning)
+    if not fields:
+        if given is None:
+            raise UnsupportedError(
+                f"table {database}.{q.name} has no columns: name them, or the LOCATION they can be read from."
+            )
+        fields, partition_by = _inferred(given, file_format, partition_by)
+    check_properties(properties)
+    columns = declared(fields, file_format)
+    by_name = {column.name.lower(): column for column in columns}
+    for i, name in enumerate(partition_by):
+        column = by_name.get(name.lower())
+        if column is None:
+            raise ColumnNotFoundError(
+                f"partition column {name} is not a column of the table: add it to the columns."
+            )
+        if not type_from_json(column.type).primitive:
+            raise UnsupportedError(
+                f"partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}."
+            )
+        if name.lower() in {other.lower() for other in partition_by[:i]}:
+            raise UnsupportedError(f"partition column {name} is named twice in PARTITIONED BY.")
+    if len(partition_by) == len(columns):
+        raise UnsupportedError(
+            f"table {database}.{q.name} has partition columns only: at least one column has to be in the files."
+        )
+    metadata = TableMetadata(
+        columns=columns,
+        partition_by=tuple(by_name[name.lower()].name for name in partition_by),
+        format=file_format,
+        location=given or "",
+        external=given is not None,
+        properties=properties,
+        comment=q.properties.get("comment"),
+        owner=q.properties.get("owner") or getpass.getuser(),
+        created_at=int(time.time() * 1000),
+        descending=_descending(properties, partition_by),
+    )
+    metadata = _indexed(metadata)
+    check_sorting(metadata)
+    if given is None:  # last, as this one leaves a trace
+        metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
+    return metadata
+
+
+def _format(properties: dict[str, str]) -> Literal["parquet", "orc"]:
+    """Return the format that USING, STORED AS, or the classes that Hive's DDL names, ask for."""
+    classes = " ".join(value for key, value in properties.items() if key in _HIVE[1:]).lower()
+    named = properties.get("hive.stored-as") or properties.get("provider")
+    if classes:
+        named = next(
+            (name for name in ("parquet", "orc") if all(name in x for x in classes.split())), classes
+        )
+    name = (named or "parquet").lower()
+    if name in ("parquet", "parquetry"):
+        return "parquet"
+    if name == "orc":
+        return "orc"
+    raise UnsupportedError(
+        f"tables are stored as parquet or orc, not {name}: say USING parquet or USING orc."
+    )
+
+
+def _partition_column(transform: p.Transform) -> str:
+    if transform.name == "identity" and len(transform.columns) == 1 and len(transform.columns[0]) == 1:
+        return transform.columns[0][0]
+    clause = {
+        "bucket": "CLUSTERED BY … INTO … BUCKETS",
+        "sorted_bucket": "CLUSTERED BY … SORTED BY …",
+        "cluster_by": "CLUSTER BY",
+    }
+    raise UnsupportedError(
+        f"{clause.get(transform.name, 'PARTITIONED BY')} ({transform.text}) is not supported: PARTITIONED BY takes columns of "
+        "the table, and the property sort-by those to sort files by."
+    )
+
+
+def _descending(properties: dict[str, str], partition_by: Sequence[str]) -> tuple[bool, ...]:
+    down: set[str] = set()
+    for name, descending in table_property(properties, "partition-order") or ():
+        if name.lower() not in {column.lower() for column in partition_by}:
+            raise PropertyError(
+                f"table property 'partition-order' names {name!r}, which is not a partition column; those are "
+                f"{', '.join(partition_by) or '(none)'}."
+            )
+        if descending:
+            down.add(name.lower())
+    return tuple(name.lower() in down for name in partition_by) if down else ()
+
+
+def _indexed(metadata: TableMetadata) -> TableMetadata:
+    """Return the metadata of a table without partitions, with the indexes that its property asks for."""
+    lists = table_property(metadata.properties, PARTITION_INDEXES) or ()
+    kept = {key: value for key, value in metadata.properties.items() if key != PARTITION_INDEXES}
+    for columns in lists:
+        index = new_index(metadata, columns, ready=True)
+        metadata = msgspec.structs.replace(metadata, indexes=(*metadata.indexes, index))
+    return msgspec.structs.replace(metadata, properties=kept)
+
+
+def _inferred(
+    location: str, file_format: str, partition_by: tuple[str, ...]
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Return columns read from the files of a location, and the partition columns its directories name."""
+    try:
+        frame = SparkSession.active().read.format(file_format).load(location)
+    except AnalysisException as error:
+        raise WarehouseError(
+            f"the columns cannot be read from LOCATION {location}: {error.getCondition()}; name the columns, or a "
+            f"folder that holds {file_format} files."
+        ) from None
+    relation = frame._jdf.queryExecution().analyzed().relation()
+    found = tuple(relation.partitionSchema().fieldNames())
+    fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
+    return fields, partition_by or found
+
+
+def check_sorting(metadata: TableMetadata) -> None:
+    """Make sure that files can be sorted as the property `sort-by` says.
+
+    Raises:
+        PropertyError: it names a column that is not there, or that has no order.
+    """
+    for name in table_property(metadata.properties, "sort-by") or ():
+        try:
+            column = metadata.column(name)
+        except ColumnNotFoundError as error:
+            raise PropertyError(f"table property 'sort-by': {error.message}") from None
+        if isinstance(column.type, dict) and column.type["type"] == "map":
+            raise PropertyError(f"table property 'sort-by': column {name} is a map, and maps have no order.")
+
+
+def new_database(lake: Lake, namespace: list[str], table: str = "") -> str:
+    """Return the database in which something is to be made."""
+    if len(namespace) != 1:
+        wanted = ".".join(filter(None, [lake.name, *namespace, table]))
+        raise UnsupportedError(
+            f"{wanted} cannot be made: databases do not nest, and a table is in one; say "
+            f"{lake.name}.database or {lake.name}.database.table."
+        )
+    return namespace[0]

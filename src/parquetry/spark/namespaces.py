@@ -1,0 +1,70 @@
+"""Databases, which Spark calls namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from parquetry.spark import protocol as p
+from parquetry.spark.definition import new_database
+from parquetry.spark.lake import Lake
+from parquetry.spark.locations import absolute, doomed_files
+
+
+def _namespaces(lake: Lake, _q: p.ListNamespaces) -> list[str]:
+    return list(lake.metastore.databases())
+
+
+def _load_namespace(lake: Lake, q: p.LoadNamespace) -> dict[str, str]:
+    record = lake.metastore.database(lake.database(q.namespace))
+    return {"location": absolute(lake.metastore.database_location(record.name)), **record.properties}
+
+
+def _create_namespace(lake: Lake, q: p.CreateNamespace) -> None:
+    name = new_database(lake, q.namespace)
+    lake.metastore.create_database(name, _located(lake, q.properties))
+
+
+def _located(lake: Lake, properties: dict[str, str]) -> dict[str, str]:
+    """Return a database's properties with its location made absolute; relative ones begin in the warehouse."""
+    given = properties.get("location")
+    return (
+        properties if given is None else {**properties, "location": absolute(given, lake.metastore.warehouse)}
+    )
+
+
+def _alter_namespace(lake: Lake, q: p.AlterNamespace) -> None:
+    record = lake.metastore.database(lake.database(q.namespace))
+    properties = dict(record.properties)
+    for change in q.changes:
+        key, value = str(change["key"]), change["value"]
+        if value is None:
+            properties.pop(key, None)
+        else:
+            properties[key] = value
+    lake.metastore.alter_database(record.name, _located(lake, properties))
+
+
+def _drop_namespace(lake: Lake, q: p.DropNamespace) -> bool:
+    database = lake.database(q.namespace)
+    doomed = (
+        [doomed_files(lake, database, name) for name in lake.metastore.tables(database)] if q.cascade else []
+    )
+    lake.metastore.drop_database(database, cascade=q.cascade)
+    for delete_files in filter(None, doomed):
+        delete_files()
+    return True
+
+
+def _list_tables(lake: Lake, q: p.ListTables) -> list[str]:
+    return list(lake.metastore.tables(lake.database(q.namespace)))
+
+
+ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
+    p.ListNamespaces: _namespaces,
+    p.LoadNamespace: _load_namespace,
+    p.CreateNamespace: _create_namespace,
+    p.AlterNamespace: _alter_namespace,
+    p.DropNamespace: _drop_namespace,
+    p.ListTables: _list_tables,
+}
