@@ -296,6 +296,20 @@ def test_no_rows_make_no_file_and_no_partition(spark: SparkSession, db: str, war
     }
 
 
+def test_a_partition_overwritten_by_nothing_is_empty(spark: SparkSession, db: str, rows: Rows) -> None:
+    """As in Hive and Spark, a partition named in full stays, empty; one of a filter or half a name goes."""
+    ours = table(spark, db)
+    spark.sql(f"INSERT OVERWRITE {ours} PARTITION (p = 1, r = 'A') SELECT 1, 'n' WHERE false")
+    spark.sql(f"INSERT OVERWRITE {ours} PARTITION (p = 2, r = NULL) SELECT 1, 'n' WHERE false")
+    null = "__HIVE_DEFAULT_PARTITION__"
+    shown = ["p=1/r=A", "p=1/r=B", f"p=2/r={null}", "p=2/r=A"]
+    assert sorted(row[0] for row in rows(f"SHOW PARTITIONS {ours}")) == sorted(shown)
+    assert rows(f"SELECT count(*) FROM {ours} WHERE p = 1 AND r = 'A' OR r IS NULL") == [(0,)]
+    spark.sql(f"INSERT OVERWRITE {ours} PARTITION (p = 2, r) SELECT 1, 'n', 'x' WHERE false")
+    spark.table(ours).limit(0).writeTo(ours).overwrite(sf.col("p") == 1)
+    assert rows(f"SHOW PARTITIONS {ours}") == []
+
+
 BAD = [
     ("INSERT INTO {t} VALUES (1, 'x')", AnalysisException, "NOT_ENOUGH_DATA_COLUMNS"),
     ("INSERT INTO {t} VALUES (1, 'x', 1, 'A', 5)", AnalysisException, "TOO_MANY_DATA_COLUMNS"),

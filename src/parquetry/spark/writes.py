@@ -76,6 +76,9 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
             replace_where(transaction, where, _OVERWRITE)
         for part in written:
             (transaction.replace if mode == "dynamic" else transaction.append)(part.values, part.files)
+        static = _static_partition(snapshot, where) if mode == "overwrite" and not written else None
+        if static is not None:
+            transaction.append(static, ())  # as Hive has it, a partition that is overwritten by nothing is empty
         lake.hold(transaction.commit())
     except CommitUnknownError:
         raise  # the files may be live
@@ -101,6 +104,21 @@ def _stored(snapshot: TableSnapshot, predicate: Predicate) -> Predicate:
             if value is not None and stored_value(value) is None:
                 return IsNull(name)
     return predicate
+
+
+def _static_partition(snapshot: TableSnapshot, where: Sequence[Predicate]) -> tuple[Value, ...] | None:
+    """Return the one partition that INSERT OVERWRITE names; None for a filter, and for fewer columns."""
+    values: dict[str, Value] = {}
+    for predicate in where:
+        match predicate:
+            case Compare("<=>", name, value):
+                values[name] = value
+            case IsNull(name):
+                values[name] = None
+            case _:
+                return None
+    names = snapshot.metadata.partition_by
+    return tuple(values[name] for name in names) if names and set(values) == set(names) else None
 
 
 def _settled(snapshot: TableSnapshot, q: p.Write) -> tuple[str, dict[str, str]]:
