@@ -28,6 +28,7 @@ from parquetry.views import (
     file_views,
     full_name,
     partition_view,
+    plan_view,
     table_view,
 )
 from parquetry.warehouse import find_warehouse
@@ -170,12 +171,11 @@ class Catalog:
         """
         snapshot = self._snapshot(name)
         examined = ms.Examined()
-        scans = _plan(snapshot, filter, examined)
-        fields = len(snapshot.partition_types)
+        plan = _plan(snapshot, filter, examined)
         if not run:
-            return Plan(scans, fields)
-        partitions = sum(1 for _ in snapshot.partitions(scans, examined=examined))
-        return Plan(scans, fields, partitions, examined.keys)
+            return plan_view(snapshot, plan)
+        partitions = sum(1 for _ in snapshot.partitions(plan, examined=examined))
+        return plan_view(snapshot, plan, partitions, examined.keys)
 
     def _snapshot(self, name: str) -> ms.TableSnapshot:
         parts = _name_parts(name)

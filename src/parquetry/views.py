@@ -15,7 +15,7 @@ from parquetry import metastore as ms
 from parquetry.layout.bounds import bounds_reader
 from parquetry.metastore.indexes import index_columns
 from parquetry.predicate.match import Bounds
-from parquetry.scan.plan import ScanPlan
+from parquetry.scan.plan import EVERYTHING, Estimate, KeyScan, ScanPlan
 from parquetry.types import Value, to_python, type_from_json
 
 
@@ -172,25 +172,27 @@ class Plan:
     """How the partitions of a filter are found: ranges of keys to read, with what to test there.
 
     Attributes:
-        scans: the ranges, and the index that they are of.
-        fields: number of partition columns.
+        scans: the ranges, in the order of their keys, without what the metastore puts before and behind those.
+        index: name of the index that they are of; None: they are of the partitions' own keys.
+        estimates: how many keys each way examines, where there was a choice.
         partitions: how many were found; None if the plan was not run.
         keys_examined: how many keys were looked at for that, to choose between indexes included.
     """
 
-    scans: ScanPlan
-    fields: int
+    scans: tuple[KeyScan, ...]
+    index: str | None
+    estimates: tuple[Estimate, ...]
     partitions: int | None = None
     keys_examined: int | None = None
+    _plan: ScanPlan = field(default=EVERYTHING, repr=False, compare=False)
+    _fields: int = field(default=0, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain lists and dicts.
 
-        Keys are hexadecimal, without what the metastore puts before and behind them; a range with no upper
-        bound stops at bytes that no key reaches.
+        Keys are hexadecimal; a range with no upper bound stops at bytes that no key reaches.
         """
-        index = self.scans.index
-        beyond = b"\xff" * (self.fields + 1)
+        beyond = b"\xff" * (self._fields + 1)
         return {
             "scans": [
                 {
@@ -198,9 +200,9 @@ class Plan:
                     "start": scan.start.hex(),
                     "stop": (beyond if scan.stop is None else scan.stop).hex(),
                     "residual": None if scan.residual is None else str(scan.residual),
-                    "index": None if index is None else index.name,
+                    "index": self.index,
                 }
-                for scan in self.scans.scans
+                for scan in self.scans
             ],
             "partitions": self.partitions,
             "keys_examined": self.keys_examined,
@@ -208,8 +210,20 @@ class Plan:
 
     def __str__(self) -> str:
         if self.partitions is None:
-            return str(self.scans)
-        return f"{self.scans}\n{self.partitions:,} partitions found, {self.keys_examined:,} keys examined"
+            return str(self._plan)
+        return f"{self._plan}\n{self.partitions:,} partitions found, {self.keys_examined:,} keys examined"
+
+
+def plan_view(
+    snapshot: ms.TableSnapshot,
+    plan: ScanPlan,
+    partitions: int | None = None,
+    keys_examined: int | None = None,
+) -> Plan:
+    """Return a plan as users see it."""
+    index = None if plan.index is None else plan.index.name
+    fields = len(snapshot.partition_types)
+    return Plan(plan.scans, index, plan.estimates, partitions, keys_examined, plan, fields)
 
 
 def table_view(snapshot: ms.TableSnapshot) -> Table:
