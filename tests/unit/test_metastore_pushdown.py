@@ -1,0 +1,177 @@
+"""Residuals that the store tests: fewer rows come from it, and the answer is the same."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from metastore_testing import file, metadata
+
+from parquetry.maintenance.dump import dump
+from parquetry.maintenance.indexes import create_index
+from parquetry.maintenance.restore import restore
+from parquetry.metastore import Column, Metastore, TableSnapshot
+from parquetry.metastore.access import plan_partitions
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.parse import parse_filter
+from parquetry.store import MemoryStore
+from parquetry.store.base import Fields, Range
+from parquetry.store.condition import Condition
+
+COLUMNS = (
+    Column("x", "long"),
+    Column("d", "integer"),
+    Column("h", "integer"),
+    Column("s", "string"),
+    *(Column(f"c{n}", "string") for n in range(8)),
+)
+VALUES = list(itertools.product(range(6), (None, 1, 2), ("eu", "us", None, "ap")))
+FILTERS = [
+    "h = 1",
+    "s like '%u%' and h is null",
+    "s != 'eu' or h > 1",
+    "d >= 2 and s in ('eu', 'ap')",
+    "(h, s) in ((1, 'eu'), (2, 'us'))",
+    "(h, s) not in ((1, 'eu'), (2, 'us'))",
+    "d in (1, 3) and s is null",
+    "(d = 1 and s = 'eu') or (d = 4 and h = 2 and s like 'a_')",
+    "not (s like 'e%' or h between 1 and 1)",
+]
+EXCESS = {FILTERS[7]: 3}
+"""Rows that satisfy what is asked of another range than their own."""
+
+
+class Watched(MemoryStore):
+    """A store that counts the rows it gives away, and that may forget to keep fields.
+
+    Attributes:
+        given: rows of scans of ranges.
+        forgets: whether rows are written without their fields.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given = 0
+        self.forgets = False
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
+        super().put_many(rows, None if self.forgets else fields)
+
+    def scan_ranges(
+        self,
+        ranges: Sequence[Range],
+        *,
+        limit: int | None = None,
+        each: int | None = None,
+        where: Condition | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        for row in super().scan_ranges(ranges, limit=limit, each=each, where=where):
+            self.given += 1
+            yield row
+
+
+def make(store: MemoryStore, **changes: Any) -> TableSnapshot:
+    fields = {"columns": COLUMNS, "partition_by": ("d", "h", "s"), **changes}
+    table = Metastore(store, "/lake").create_table("default", "t", metadata(**fields))
+    return add(table, VALUES)
+
+
+def add(table: TableSnapshot, partitions: Iterable[tuple[Any, ...]]) -> TableSnapshot:
+    transaction = table.begin("append")
+    for values in partitions:
+        transaction.append(values, [file("f")])
+    return transaction.commit()
+
+
+def drop(table: TableSnapshot, partitions: Iterable[tuple[Any, ...]]) -> TableSnapshot:
+    transaction = table.begin("drop")
+    for values in partitions:
+        transaction.drop(values)
+    return transaction.commit()
+
+
+def found(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
+    plan = plan_partitions(table, parse_filter(text, dict(table.key_columns)))
+    partitions = [partition.values for partition in table.partitions(plan)]
+    assert len(partitions) == len(set(partitions))
+    return set(partitions)
+
+
+def wanted(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
+    columns = dict(table.key_columns)
+    predicate = parse_filter(text, columns)
+    everything = [partition.values for partition in table.partitions()]
+    return {row for row in everything if evaluate(predicate, dict(zip(columns, row, strict=True))) is True}
+
+
+@pytest.mark.parametrize("text", FILTERS)
+@pytest.mark.parametrize("order", ["", "d,s", "h"])
+def test_only_wanted_rows_come(text: str, order: str) -> None:
+    """The store gives away the rows of the answer and hardly any other, in whatever order the columns are."""
+    store = Watched()
+    table = make(store, descending=tuple(name in order.split(",") for name in "dhs") if order else ())
+    expected = wanted(table, text)
+    store.given = 0
+    assert found(table, text) == expected
+    assert store.given - EXCESS.get(text, 0) == len(expected) > 0
+
+
+@pytest.mark.parametrize("text", FILTERS)
+def test_every_version(text: str) -> None:
+    """Partitions that were dropped, made again or replaced are found in the versions that have them."""
+    store = Watched()
+    table = make(store)
+    some = [values for n, values in enumerate(VALUES) if n % 3 == 0]
+    store.forgets = True
+    table = drop(table, some)
+    table = add(table, some[::2])
+    store.forgets = False
+    transaction = table.begin("replace")
+    for values in some[::4]:
+        transaction.replace(values, [file("g")])
+    table = drop(transaction.commit(), VALUES[1::3])
+    table = drop(table, some[::2])
+    for version in range(1, table.version + 1):
+        then = Metastore(store, "/lake").table("default", "t", version=version)
+        assert found(then, text) == wanted(then, text)
+
+
+def test_indexes_and_copies(tmp_path: Path) -> None:
+    """Entries of an index are tested in the store, too, and a restored table is as good as the first."""
+    table = make(Watched())
+    create_index(table, ["s"])
+    dump(Metastore(table.store, "/lake"), tmp_path / "dump")
+    copy = Watched()
+    restore(Metastore(copy, "/lake"), tmp_path / "dump")
+    for store in (table.store, copy):
+        assert isinstance(store, Watched)
+        latest = Metastore(store, "/lake").table("default", "t")
+        for text in FILTERS:
+            assert found(latest, text) == wanted(latest, text)
+        text = "h != 1 and h != 2 and d > 0"
+        expected = wanted(latest, text)
+        store.given = 0
+        assert found(latest, text) == expected == set()
+        assert store.given == 0
+
+
+@pytest.mark.parametrize("columns", [("c0",), ("h", "d"), ("s", "d", "h"), tuple(f"c{n}" for n in range(8))])
+def test_partition_columns_that_were_others(columns: tuple[str, ...]) -> None:
+    """Rows from when a table had other partition columns neither show nor get in the way."""
+    table = make(Watched())
+    table = drop(table, VALUES)
+    transaction = table.begin("alter")
+    transaction.set_metadata(metadata(columns=COLUMNS, partition_by=columns))
+    table = transaction.commit()
+    types = {"d": 1, "h": 2}
+    table = add(table, [tuple(types.get(name, "é") for name in columns)])
+    for name in columns:
+        for text in (f"{name} is not null", f"{name} like '%'", f"{name} = {types.get(name, repr('é'))}"):
+            assert found(table, text) == wanted(table, text)
+            assert len(found(table, text)) == 1
+        assert found(table, f"{name} is null") == set()
+    old = Metastore(table.store, "/lake").table("default", "t", version=1)
+    assert found(old, "h = 1") == wanted(old, "h = 1")

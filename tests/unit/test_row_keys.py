@@ -1,0 +1,60 @@
+"""The keys of the metastore's rows, which stores keep for years."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from parquetry.keys import encode_key
+from parquetry.metastore import Metastore, keyspace
+from parquetry.metastore.format import FORMAT_VERSION, MAGIC
+from parquetry.metastore.indexes import entry_key
+from parquetry.store import MemoryStore
+from parquetry.types import parse_type
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "row-keys.txt"
+TABLE, TICKET = bytes.fromhex("0123456789abcdef"), 7
+PARTITION = encode_key((parse_type("int"), parse_type("string")), (10, "a"))
+KEYS = {
+    "format": keyspace.FORMAT,
+    "restoring": keyspace.RESTORING,
+    "database": keyspace.database_key("shop"),
+    "name": keyspace.name_key("shop", "sales"),
+    "head": keyspace.head_key(TABLE),
+    "commit": keyspace.commit_key(TABLE, 3),
+    "metadata": keyspace.metadata_key(TABLE, TICKET),
+    "journal": keyspace.journal_key(TABLE, TICKET, 0),
+    "partition": keyspace.partition_prefix(TABLE) + PARTITION + keyspace.complement(TICKET),
+    "chunk": keyspace.chunk_key(TABLE, TICKET, 1),
+    "index": keyspace.index_prefix(TABLE, "fedcba9876543210")
+    + entry_key((1, 0), PARTITION)
+    + keyspace.complement(TICKET),
+}
+
+
+def test_golden_rows() -> None:
+    """Every kind of row has the key that the golden file says."""
+    lines = [line for line in GOLDEN.read_text().splitlines() if not line.startswith("#")]
+    wanted = {kind.strip(): bytes.fromhex(key) for kind, key in (line.split("|") for line in lines)}
+    assert wanted == KEYS
+
+
+def test_the_version_is_in_the_store() -> None:
+    """The first row of a metastore says what it is, and of which version the rows are."""
+    store = MemoryStore()
+    Metastore(store, "/lake")
+    ((key, value),) = store.scan(b"", b"\x01")
+    assert key == b"\x00"
+    row = msgspec.msgpack.decode(value)
+    assert (row["magic"], row["version"]) == (MAGIC, FORMAT_VERSION) == ("parquetry metastore", 1)
+
+
+def test_fields_that_a_store_may_compare() -> None:
+    """Rows of partitions and entries of indexes have their fields, in the order of their keys; others have none."""
+    fields = keyspace.fields_of(2)
+    first, second = bytes.fromhex("018000000a"), bytes.fromhex("016100")
+    assert {kind: list(fields(key)) for kind, key in KEYS.items() if fields(key)} == {
+        "partition": [first, second],
+        "index": [second, first],
+    }
