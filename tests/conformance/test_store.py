@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parquetry.store import MemoryStore, Store
+from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, FieldMatches, holds
 
 KEYS = sorted(
     [
@@ -207,6 +208,88 @@ def test_like_a_sorted_dict(
     wanted = sorted(row for row in model.items() if row[0] >= start and (stop is None or row[0] < stop))
     wanted = (wanted[::-1] if reverse else wanted)[:limit]
     assert list(store.scan(start, stop, limit=limit, reverse=reverse)) == wanted
+
+
+field = st.sampled_from([b"\x00", b"\x01", b"\x01a", b"\x01ab", b"\x7f", b"\x80", b"\xfe\xff", b"\xff"])
+place = st.integers(0, 2)
+leaves = st.one_of(
+    st.builds(FieldCompare, place, st.sampled_from(("=", "!=", "<", "<=", ">", ">=")), field),
+    st.builds(FieldIn, place, st.lists(field, min_size=1, max_size=3).map(tuple), st.booleans()),
+    st.builds(
+        FieldMatches, place, st.sampled_from([r"(?s)\A\x01.*\x62", r"[\x7f-\x80]", r"\xff"]), st.booleans()
+    ),
+)
+
+
+def _joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
+    several = st.lists(inner, min_size=1, max_size=3).map(tuple)
+    return st.one_of(st.builds(AllOf, several), st.builds(AnyOf, several))
+
+
+conditions: st.SearchStrategy[Condition] = st.recursive(leaves, _joined, max_leaves=5)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    fields=st.dictionaries(small, st.lists(field, min_size=2, max_size=3) | st.just([]), max_size=15),
+    where=conditions,
+    middle=small,
+    limit=st.none() | st.integers(1, 6),
+    each=st.none() | st.integers(1, 4),
+)
+def test_conditions_lose_no_row(
+    store: Store,
+    fields: dict[bytes, list[bytes]],
+    where: Condition,
+    middle: bytes,
+    limit: int | None,
+    each: int | None,
+) -> None:
+    """With a condition come all rows that satisfy it, or lack what it is about, in order and within limits."""
+    store.delete_many([key for key, _ in store.scan(b"", None)])
+    store.put_many([(key, b"v" + key) for key in fields], fields.__getitem__)
+    rows = [(key, b"v" + key) for key in sorted(fields)]
+    wanted = [row for row in rows if holds(where, fields[row[0]])]
+    assert [row for row in rows if not fields[row[0]] and row not in wanted] == []
+    for ranges in ([(b"", None)], [(b"", middle), (middle, None)]):
+        found = list(store.scan_ranges(ranges, where=where))
+        assert found == sorted(set(found) & set(rows))
+        assert set(wanted) <= set(found)
+        # Rows that need not come may count, so only the first rows of all, or of each range, are sure.
+        found = list(store.scan_ranges(ranges, limit=limit, where=where))
+        assert set(wanted) & set(rows[:limit]) <= set(found) <= set(rows)
+        assert limit is None or len(found) <= limit
+        found = list(store.scan_ranges(ranges, each=each, where=where))
+        for start, stop in ranges:
+            within = [row for row in rows if row[0] >= start and (stop is None or row[0] < stop)]
+            assert set(wanted) & set(within[:each]) <= set(found) <= set(rows)
+
+
+def test_fields_go_with_their_row(store: Store) -> None:
+    """A row that is removed, in whatever way, leaves no fields behind for one that comes after it."""
+    other = FieldCompare(0, "=", b"other")
+    store.put_many([(b"a", b"1"), (b"b", b"1"), (b"c", b"1"), (b"d", b"1")], lambda _: (b"one", b"two"))
+    store.delete_many([b"a"])
+    assert store.compare_and_set(b"b", b"1", None)
+    assert store.compare_and_set(b"c", b"1", b"2")
+    store.delete_many([b"c"])
+    assert [key for key, _ in store.scan_ranges([(b"", None)], where=FieldCompare(0, "=", b"one"))] == [b"d"]
+    rows = [(b"a", b"3"), (b"b", b"3"), (b"c", b"3")]
+    store.put_many(rows)
+    found = list(store.scan_ranges([(b"", None)], where=other))
+    assert [row for row in found if row[0] != b"d"] == rows
+
+
+def test_fields_stay_with_their_row(store: Store) -> None:
+    """A row that was written with fields is found by them, however often its value was changed since."""
+    store.put_many([(b"a", b"1"), (b"b", b"1")], lambda key: (key * 2,))
+    store.put_many([(b"a", b"2")])
+    assert store.compare_and_set(b"b", b"1", b"2")
+    assert store.compare_and_set(b"c", None, b"2")
+    for key in (b"a", b"b"):
+        found = list(store.scan_ranges([(b"", None)], where=FieldCompare(0, "=", key * 2)))
+        assert (key, b"2") in found
+        assert (b"c", b"2") in found
 
 
 def test_two_memory_stores_are_apart() -> None:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
 from parquetry.errors import StoreError
+from parquetry.store.condition import FieldCompare, holds
 from parquetry.store.hbase import HBaseStore
 from tests.hbase.proxy import Fate, Proxy
 from tests.hbase.server.launcher import HBaseServer
 
 ROWS = [(b"%05d" % n, b"value %d" % n) for n in range(6000)]
+THIRD = FieldCompare(0, "=", b"0")
+
+
+def fields(key: bytes) -> tuple[bytes]:
+    return (b"%d" % (int(key) % 3),)
+
+
+def third(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+    """Leave out what HBase did not have to."""
+    return (row for row in rows if holds(THIRD, fields(row[0])))
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +52,12 @@ def test_idle_socket_dropped(store: HBaseStore) -> None:
 def test_thrift_server_restarted(cluster: HBaseServer) -> None:
     """Scans go on where they were, and writes are made, when the Thrift2 server is killed and comes back."""
     store = HBaseStore.open(cluster.url("restarted"), create=True)
-    store.put_many(ROWS)
+    store.put_many(ROWS, fields)
     forward, backward = store.scan(b"", None), store.scan(b"", None, reverse=True)
     halves = [(b"", b"03000"), (b"03000", None)]
-    ranges = store.scan_ranges(halves)
+    ranges, filtered = store.scan_ranges(halves), store.scan_ranges(halves, where=THIRD)
     scans: list[tuple[Iterator[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]]
-    scans = [(forward, ROWS), (backward, ROWS[::-1]), (ranges, ROWS)]
+    scans = [(forward, ROWS), (backward, ROWS[::-1]), (ranges, ROWS), (third(filtered), ROWS[::3])]
     seen = [[next(rows) for _ in range(70)] for rows, _ in scans]
     cluster.kill_thrift()
     restart = threading.Thread(target=cluster.start_thrift)
@@ -62,15 +73,17 @@ def test_thrift_server_restarted(cluster: HBaseServer) -> None:
 def test_region_server_killed(cluster: HBaseServer) -> None:
     """What was acknowledged outlives kill -9 of the region server, and a scan under way ends complete."""
     store = HBaseStore.open(cluster.url("killed", "?patience=90"), create=True)
-    store.put_many(ROWS[:5000])
+    store.put_many(ROWS[:5000], fields)
     assert store.compare_and_set(b"guard", None, b"1")
-    rows = store.scan(b"", None)
+    rows, filtered = store.scan(b"", None), third(store.scan_ranges([(b"", b"g")], where=THIRD))
     seen = [next(rows) for _ in range(70)]
+    picked = [next(filtered) for _ in range(70)]
     cluster.kill_cluster()
     restart = threading.Thread(target=cluster.start_cluster)
     restart.start()
-    store.put_many(ROWS[5000:])
+    store.put_many(ROWS[5000:], fields)
     assert [row for row in [*seen, *rows] if row[0] != b"guard"] == ROWS
+    assert [*picked, *filtered] == ROWS[::3]
     assert store.get(b"guard") == b"1"
     assert store.compare_and_set(b"guard", b"1", b"2")
     restart.join()
@@ -78,8 +91,8 @@ def test_region_server_killed(cluster: HBaseServer) -> None:
 
 
 def test_split_in_mid_scan(hbase: HBaseServer, store: HBaseStore, table: str) -> None:
-    """Scans in both directions, and over ranges, go on while regions split under them."""
-    store.put_many(ROWS)
+    """Scans in both directions, over ranges and with a condition, go on while regions split under them."""
+    store.put_many(ROWS, fields)
     hbase.ask(f"flush {table}")
     ranges = [(b"%05d" % n, b"%05d" % (n + 20)) for n in range(0, 6000, 40)]
     picked = [row for row in ROWS if int(row[0]) % 40 < 20]
@@ -88,6 +101,8 @@ def test_split_in_mid_scan(hbase: HBaseServer, store: HBaseStore, table: str) ->
         (store.scan(b"", None), ROWS),
         (store.scan(b"", None, reverse=True), ROWS[::-1]),
         (store.scan_ranges(ranges), picked),
+        (third(store.scan_ranges([(b"", None)], where=THIRD)), ROWS[::3]),
+        (third(store.scan_ranges(ranges, where=THIRD)), list(third(picked))),
     ]
     seen = [[next(rows) for _ in range(100)] for rows, _ in scans]
     hbase.ask(f"split {table} {b'03000'.hex()}")

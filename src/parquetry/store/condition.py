@@ -128,10 +128,3 @@ def holds(condition: Condition, fields: Sequence[bytes]) -> bool:
                 return True
             return (re.search(expression.encode("ascii"), fields[position]) is not None) is found
     assert_never(condition)
-
-
-def positions(condition: Condition) -> set[int]:
-    """Name the fields that a condition is about."""
-    if isinstance(condition, AllOf | AnyOf):
-        return set().union(*map(positions, condition.children))
-    return {condition.position}

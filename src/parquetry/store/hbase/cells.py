@@ -19,7 +19,7 @@ _NONCE_BYTES = 8
 
 
 def field_column(position: int) -> bytes:
-    """Return the column of a field; it sorts after the value's, so that who reads values does not step over it."""
+    """Return the column of a field; after the value's, so that who reads values does not step over it."""
     return b"x%d" % position
 
 

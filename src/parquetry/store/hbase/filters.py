@@ -87,7 +87,7 @@ def _list(operator: int, filters: Sequence[bytes]) -> bytes:
 def satisfying(condition: Condition) -> bytes:
     """Return the filter that lets pass rows that satisfy a condition, or lack what it is about.
 
-    The columns that it is about must be among those asked for: otherwise rows seem to lack them.
+    It needs to see the columns that the condition is about: of a request that names other columns, all rows pass.
     """
     match condition:
         case AllOf(children):

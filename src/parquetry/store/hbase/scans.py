@@ -5,16 +5,17 @@ remembered on the server: it may be another one by then, or the same one started
 
 Where servers leave out rows, a request could go through the whole table before it has found enough, and
 nobody could tell it from one that is lost. So some of the rows that do not count are let through at random,
-as milestones: whatever the condition, a request returns after some ten thousands of rows.
+as milestones: whatever the condition, a request returns after some hundred thousand rows.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from parquetry.store.base import Range
-from parquetry.store.condition import Condition, positions
+from parquetry.store.condition import Condition
 from parquetry.store.hbase.cells import Row, present
 from parquetry.store.hbase.client import Table
 from parquetry.store.hbase.filters import all_of, any_of, row_ranges, satisfying, some_rows, values_only
@@ -25,8 +26,10 @@ BATCH_BYTES = 4 << 20
 """What a batch should not exceed by much: the Thrift2 server holds it in memory."""
 RANGES = 500
 """Ranges in one request."""
-LARGEST_FILTERED_BATCH, MILESTONES = 500, 1 / 500
-"""With a condition: rows asked for at a time, and the share of the others that come, too."""
+ONE_BY_ONE = 32
+"""Ranges of which only the first rows are wanted, and which get a request each."""
+LOOKED_AT = 250_000.0
+"""About how many rows a request with a condition looks at, at most: HBase needs some seconds for them."""
 
 
 def next_size(size: int, stored: Sequence[bytes]) -> int:
@@ -51,29 +54,27 @@ def forward(
         expected: how many rows there probably are.
         where: most of the rows that do not satisfy this are left out.
     """
-    tested = () if where is None else sorted(positions(where))
-    largest = LARGEST_BATCH if where is None else LARGEST_FILTERED_BATCH
-    size = min(largest, max(FIRST_BATCH, expected + 1))
+    size = min(LARGEST_BATCH, max(FIRST_BATCH, expected + 1))
     fetched = 0
     for first in range(0, len(ranges), RANGES):
         left: Sequence[Range] = ranges[first : first + RANGES]
         while left:
             count = _count(size, limit, fetched)
-            filter = _filter(left, where)
-            batch = table.scan(left[0][0], left[-1][1], count, filter=filter, fields=tested)
+            filter = _filter(left, where, count / LOOKED_AT)
+            batch = table.scan(left[0][0], left[-1][1], count, filter=filter)
             yield from present(batch)
             fetched += len(batch)
             if len(batch) < count:
                 break
-            size = min(largest, next_size(size, [stored for _, stored in batch]))
+            size = next_size(size, [stored for _, stored in batch])
             left = _after(left, batch[-1][0] + b"\0")
 
 
-def _filter(ranges: Sequence[Range], where: Condition | None) -> bytes | None:
+def _filter(ranges: Sequence[Range], where: Condition | None, milestones: float) -> bytes:
     filters = [row_ranges(ranges)] if len(ranges) > 1 else []
     if where is not None:
-        filters += [any_of([satisfying(where), some_rows(MILESTONES)]), values_only()]
-    return all_of(filters) if filters else None
+        filters.append(any_of([satisfying(where), some_rows(milestones)]))
+    return all_of([*filters, values_only()])
 
 
 def backward(table: Table, start: bytes, stop: bytes | None, limit: int | None) -> Iterator[Row]:
@@ -96,8 +97,26 @@ def backward(table: Table, start: bytes, stop: bytes | None, limit: int | None) 
         stop = batch[-1][0]
 
 
-def leading(rows: Iterable[Row], ranges: Sequence[Range], each: int) -> Iterator[Row]:
-    """Yield the first rows of each range."""
+def firsts(table: Table, ranges: Sequence[Range], each: int, where: Condition | None = None) -> Iterator[Row]:
+    """Yield the first rows of each of some ranges.
+
+    A few ranges are asked for one by one: of several in one request, HBase looks at a row behind each in order
+    to see that it is over. Of many, that is the lesser evil.
+
+    Args:
+        table: to scan.
+        ranges: each with start < stop, in key order.
+        each: how many rows of each.
+        where: most of the rows that do not satisfy this are left out.
+    """
+    if len(ranges) <= ONE_BY_ONE:
+        for range in ranges:
+            yield from islice(forward(table, [range], each, where=where), each)
+        return
+    yield from _leading(forward(table, ranges, None, len(ranges) * each, where), ranges, each)
+
+
+def _leading(rows: Iterable[Row], ranges: Sequence[Range], each: int) -> Iterator[Row]:
     starts = [start for start, _ in ranges]
     place = count = 0
     for row in rows:

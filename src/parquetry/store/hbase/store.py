@@ -14,7 +14,7 @@ from parquetry.store.condition import Condition
 from parquetry.store.hbase.cells import Row, put_cell, swapped_cell, value_of
 from parquetry.store.hbase.client import Cell, Table
 from parquetry.store.hbase.connection import Connections, RequestError
-from parquetry.store.hbase.scans import BATCH_BYTES, FIRST_BATCH, backward, forward, leading, next_size
+from parquetry.store.hbase.scans import BATCH_BYTES, FIRST_BATCH, backward, firsts, forward, next_size
 
 DEFAULT_PORT = 9090
 TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 30.0
@@ -134,7 +134,7 @@ class HBaseStore:
         if each is None:
             rows = forward(self._table, wanted, limit, len(wanted), where)
         else:
-            rows = leading(forward(self._table, wanted, None, len(wanted) * each, where), wanted, each)
+            rows = firsts(self._table, wanted, each, where)
         return rows if limit is None else islice(rows, limit)
 
     # -- writing

@@ -8,8 +8,13 @@ struct TTableName {
   2: required binary qualifier
 }
 
+enum TDataBlockEncoding {
+  FAST_DIFF = 4
+}
+
 struct TColumnFamilyDescriptor {
   1: required binary name
+  8: optional TDataBlockEncoding dataBlockEncoding
   10: optional i32 maxVersions
 }
 
