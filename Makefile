@@ -15,10 +15,10 @@ PYTEST_ARGS ?= -n 2 --dist loadfile
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test lint bench hbase wheel docs clean java
+.PHONY: help demo test lint bench bench-metastore hbase wheel docs clean java
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: java $(READY) ## load TPC-DS and query it: what each query read, of what, and why (SF=1 for more; DEMO_DATA=folder)
 	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)"
@@ -33,6 +33,9 @@ lint: $(READY) ## check style and types
 
 bench: java $(READY) ## measure ratios side by side (BENCH="scans planning" for some of them; BENCH_SCALE=0.1 for a try)
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" $(BENCH)
+
+bench-metastore: java $(READY) ## find partitions among a million, beside Hive's metastore, and on HBase (BENCH_SCALE=0.1 for a try)
+	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" metastore
 
 hbase: java $(READY) ## start a real HBase to try things on, until Enter is pressed
 	@PYTHONPATH=src $(RUN) -m tests.hbase.server

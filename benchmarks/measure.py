@@ -43,17 +43,21 @@ class Finding:
         value: a ratio, unless `unit` says otherwise.
         target: the most it should be; None if there is none.
         unit: of the value.
+        at_least: whether the target is the least it should be instead.
     """
 
     what: str
     value: float
     target: float | None = None
     unit: str = "×"
+    at_least: bool = False
 
     @property
     def met(self) -> bool:
         """Whether the target is met."""
-        return self.target is None or self.value <= self.target
+        if self.target is None:
+            return True
+        return self.value >= self.target if self.at_least else self.value <= self.target
 
 
 @dataclass(slots=True)

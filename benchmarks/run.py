@@ -13,6 +13,8 @@ from rich.table import Table
 from benchmarks.measure import Result
 
 NAMES = ("planning", "scans", "pruning", "loading")
+ALONE = ("metastore",)
+"""Run only when named: they take long, or need more than Spark."""
 _RESULTS = Path(__file__).with_name("results")
 
 
@@ -20,14 +22,17 @@ def main() -> int:
     """Run the benchmarks named, or all, and return 1 if a target was missed."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all if none is named"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of {', '.join(NAMES + ALONE)}; if none is named, all but {', '.join(ALONE)}",
     )
     parser.add_argument("--folder", type=Path, required=True, help="where the data is kept")
     parser.add_argument("--scale", type=float, default=1, help="of the data; the targets are for 1")
     arguments = parser.parse_args()
-    unknown = [name for name in arguments.names if name not in NAMES]
+    unknown = [name for name in arguments.names if name not in NAMES + ALONE]
     if unknown:
-        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(NAMES + ALONE)}")
     console = Console(highlight=False)
     folder = (arguments.folder / f"scale-{arguments.scale:g}").absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,15 +59,21 @@ def _table(results: list[Result]) -> Table:
             for variant in timing.seconds:
                 table.add_row(
                     f"[dim]{timing.job}: {variant}[/]",
-                    f"[dim]{1000 * timing.median(variant):,.1f} ms[/]",
+                    f"[dim]{_number(1000 * timing.median(variant))} ms[/]",
                     "",
                     "",
                 )
         for finding in result.findings:
-            target = "" if finding.target is None else f"≤ {finding.target:g} {finding.unit}"
+            bound = "≥" if finding.at_least else "≤"
+            target = "" if finding.target is None else f"{bound} {finding.target:g} {finding.unit}"
             mark = "" if finding.target is None else "[green]✓[/]" if finding.met else "[red]✗[/]"
-            table.add_row(finding.what, f"{finding.value:.2f} {finding.unit}", target, mark)
+            table.add_row(finding.what, f"{_number(finding.value)} {finding.unit}", target, mark)
     return table
+
+
+def _number(value: float) -> str:
+    """Write a number with two figures after the point, or three if it is small."""
+    return f"{value:,.2f}" if value >= 1 else f"{value:.3f}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,286 @@
+"""Finding some partitions among a million, on SQLite; beside it Hive's metastore, and what HBase is asked.
+
+Filters come as trees. Each kind of filter is asked about another part of the table in every round. The time
+is that of planning and reading on a snapshot that has been loaded, as a query does it; what loading takes and
+what the filter's text adds is measured, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks import metastore_hbase, metastore_postgres
+from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.metastore_hive import Backend, HiveMetastore, derby
+from benchmarks.metastore_table import (
+    ASKED,
+    DATABASE,
+    KEYS,
+    SELECTED,
+    TABLE,
+    Grid,
+    Lookups,
+    add,
+    found_by,
+    kept,
+)
+from parquetry.maintenance.indexes import drop_index
+from parquetry.metastore import Metastore, TableSnapshot, open_metastore
+from parquetry.metastore.access import plan_partitions
+from parquetry.predicate.nodes import Predicate
+from parquetry.predicate.parse import parse_filter
+from parquetry.scan.generate import plan_scan
+from parquetry.types import STRING
+from tests.hbase.server.artifacts import libraries
+
+_SIZES = {1_000_000: 4_000, 100_000: 2_000, 10_000: 1_000}
+"""Partitions of the tables, largest first, and the fewest that a small scale makes of them."""
+_ON_HBASE = 10_000
+"""The fewest on HBase."""
+_ADDED, _ADDED_TO_HIVE = 10_000, 1_000
+_ROUNDS, _SLOW_ROUNDS = 60, 7
+_WARM_UP = 5
+"""Filters of a kind that Hive is asked before the clock starts, for its JVM to compile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of filter.
+
+    Attributes:
+        name: for the report.
+        make: gives one of a number, for a table.
+        found: partitions that it finds.
+        target: milliseconds that it may take among a million partitions.
+    """
+
+    name: str
+    make: Callable[[Grid, int], Predicate]
+    found: int
+    target: float
+
+    @property
+    def label(self) -> str:
+        return f"{self.found} by {self.name}"
+
+    def lookups(self, grid: Grid, find: Callable[[Predicate], int]) -> Lookups[Predicate]:
+        """Return the filters of this kind, to be run in turn."""
+        return Lookups(find, [self.make(grid, number) for number in range(ASKED)], self.found)
+
+
+_KINDS = (
+    _Kind("leading columns", Grid.leading, SELECTED, 1.0),
+    _Kind("the whole key", Grid.whole, 1, 0.1),
+    _Kind("a non-leading column", Grid.skipping, SELECTED, 2.0),
+)
+_SCAN_TARGET = 1500.0
+_ADD_TARGET = 1.5
+_GROWTH = 1.3
+"""How many times as long a filter may take among a hundred times as many partitions."""
+_FASTER = {"Derby": 200.0, "PostgreSQL": 20.0}
+"""How many times as long Hive should take, with a tenth of the partitions."""
+
+
+def run(folder: Path, scale: float) -> Result:
+    """Measure on SQLite, beside Hive, and on HBase."""
+    console = Console(highlight=False)
+    libraries()  # fetched now if need be: the rest takes minutes
+    result = Result("metastore")
+    grids = [Grid(max(least, int(size * scale))) for size, least in _SIZES.items()]
+    large, medium, _ = grids
+    with contextlib.ExitStack() as stack:
+        tables = {}
+        for grid in grids:
+            warehouse, seconds = kept(folder, grid, console)
+            if seconds is not None:
+                result.findings.append(
+                    Finding(f"index on {grid.partitions:,} partitions, made", seconds, None, "s")
+                )
+            metastore = stack.enter_context(open_metastore(str(warehouse)))
+            tables[grid] = metastore.table(DATABASE, TABLE)
+            _load(result, grid, metastore)
+        with console.status("finding partitions"):
+            _find(result, tables)
+            _scan(result, large, tables[large])
+            _parse(result, large)
+        with console.status("adding partitions"):
+            _add(result, kept(folder, large, console)[0], large, int(_ADDED * min(1, scale)))
+        added = int(_ADDED_TO_HIVE * min(1, scale))
+        with console.status("Hive's metastore on Derby"):
+            home = folder / f"hive-{medium.partitions}"
+            _beside_hive(result, derby(home / "derby"), home, tables, added)
+        try:
+            with (
+                console.status("Hive's metastore on PostgreSQL"),
+                metastore_postgres.server(folder) as backend,
+                tempfile.TemporaryDirectory() as scratch,
+            ):
+                _beside_hive(result, backend, Path(scratch), tables, added)
+        except metastore_postgres.MissingError as error:
+            console.print(f"PostgreSQL was left out: {error}", soft_wrap=True)
+    metastore_hbase.measure(result, max(_ON_HBASE, medium.partitions), console)
+    return result
+
+
+def _plan_and_read(table: TableSnapshot, predicate: Predicate) -> int:
+    return found_by(table, plan_partitions(table, predicate))
+
+
+def _read_in_full(table: TableSnapshot, predicate: Predicate) -> int:
+    """Look at all that Hive returns of a partition, and at its files."""
+    found = table.partitions(plan_partitions(table, predicate))
+    return len([(each.values, each.location, each.parameters, each.files) for each in found])
+
+
+def _find(result: Result, tables: Mapping[Grid, TableSnapshot]) -> None:
+    """Measure the kinds of filters in tables of all sizes."""
+    large, *_, small = tables
+    for kind in _KINDS:
+        variants = {
+            f"of {grid.partitions:,}": kind.lookups(grid, partial(_plan_and_read, table))
+            for grid, table in tables.items()
+        }
+        timing = take_turns(kind.label, variants, _ROUNDS)
+        result.timings.append(timing)
+        of_large, of_small = f"of {large.partitions:,}", f"of {small.partitions:,}"
+        by_index = ", by an index" if kind.make == Grid.skipping else ""
+        milliseconds = 1000 * timing.median(of_large)
+        result.findings += [
+            Finding(f"{kind.label}{by_index}, {of_large}", milliseconds, kind.target, "ms"),
+            Finding(
+                f"{kind.label}{by_index}: {of_large} / {of_small}", timing.ratio(of_large, of_small), _GROWTH
+            ),
+        ]
+
+
+def _scan(result: Result, grid: Grid, table: TableSnapshot) -> None:
+    """Measure a filter by a non-leading column as if there were no index."""
+
+    def find(predicate: Predicate) -> int:
+        return found_by(table, plan_scan(predicate, table.key_columns, table.metadata.descending))
+
+    kind = _KINDS[-1]
+    timing = take_turns(f"{kind.label}, without an index", {"": kind.lookups(grid, find)}, 5)
+    result.timings.append(timing)
+    what = f"{timing.job}, of {grid.partitions:,}"
+    result.findings.append(Finding(what, 1000 * timing.median(""), _SCAN_TARGET, "ms"))
+
+
+def _load(result: Result, grid: Grid, metastore: Metastore) -> None:
+    timing = take_turns(
+        "loading the newest version of a table",
+        {f"of {grid.partitions:,}": partial(metastore.table, DATABASE, TABLE)},
+        _ROUNDS,
+    )
+    result.timings.append(timing)
+
+
+def _parse(result: Result, grid: Grid) -> None:
+    """Measure what it adds if the filter is a text."""
+    types = dict.fromkeys(KEYS, STRING)
+    texts = {
+        kind.name: Lookups(
+            lambda text: len([parse_filter(text, types)]),
+            [str(kind.make(grid, number)) for number in range(ASKED)],
+            1,
+        )
+        for kind in _KINDS
+    }
+    timing = take_turns("reading a filter's text", texts, _ROUNDS)
+    result.timings.append(timing)
+    slowest = max(map(timing.median, texts))
+    result.findings.append(Finding("what a filter's text adds, at most", 1000 * slowest, 0.5, "ms"))
+
+
+def _add(result: Result, kept_in: Path, grid: Grid, added: int) -> None:
+    """Measure commits of new partitions to a copy of a table: at its end and all over it, with and without index."""
+    work = kept_in.with_name("metastore-added-to")
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(kept_in, work)
+    numbers = count()
+    with open_metastore(str(work)) as metastore:
+        newest = partial(metastore.table, DATABASE, TABLE)
+
+        def at_the_end() -> None:
+            first = next(numbers) * added
+            add(newest(), [(grid.day(grid.days + 9), "00", f"{first + n:09d}") for n in range(added)])
+
+        def all_over() -> None:
+            first, days = next(numbers) * added, grid.days
+            add(newest(), [(grid.day(n * days // added), "12", f"{first + n:09d}") for n in range(added)])
+
+        for index in ("an index", "no index"):
+            if index == "no index":
+                drop_index(newest(), ["region"])
+            timing = take_turns(
+                f"adding {added:,} partitions to {grid.partitions:,} in one commit, {index}",
+                {"at the end": at_the_end, "all over": all_over},
+                5,
+            )
+            result.timings.append(timing)
+            result.findings += [
+                Finding(f"{timing.job}, {variant}", timing.median(variant), _ADD_TARGET, "s")
+                for variant in timing.seconds
+            ]
+    shutil.rmtree(work)
+
+
+def _beside_hive(
+    result: Result,
+    backend: Backend,
+    home: Path,
+    tables: Mapping[Grid, TableSnapshot],
+    added: int,
+) -> None:
+    """Measure Hive's metastore with the partitions of the second table, beside that table and the first.
+
+    Args:
+        result: gets the findings.
+        backend: Hive's database.
+        home: folder for the metastore; it is filled unless that was done before.
+        tables: the largest first.
+        added: how many partitions to add.
+    """
+    large, medium, *_ = tables
+    filled = home / "filled"
+    if not filled.exists():
+        shutil.rmtree(home, ignore_errors=True)
+    with contextlib.closing(HiveMetastore(backend, home)) as hive:
+        if not filled.exists():
+            hive.fill(medium)
+            filled.touch()
+        of_hive = f"Hive on {backend.name}, of {medium.partitions:,}"
+        for kind in _KINDS:
+            asked = Lookups(
+                hive.find, [str(kind.make(medium, number)) for number in range(ASKED)], kind.found
+            )
+            for _ in range(_WARM_UP):
+                asked()
+            ours = {
+                grid: kind.lookups(grid, partial(_read_in_full, tables[grid])) for grid in (large, medium)
+            }
+            labels = {grid: f"parquetry, of {grid.partitions:,}" for grid in ours}
+            variants: dict[str, Callable[[], None]] = {of_hive: asked}
+            variants.update((labels[grid], find) for grid, find in ours.items())
+            timing = take_turns(f"{kind.label}, all of each partition", variants, _SLOW_ROUNDS)
+            result.timings.append(timing)
+            for grid, target in ((large, _FASTER[backend.name]), (medium, None)):
+                what = f"{kind.label}: {of_hive} / {labels[grid]}"
+                factor = timing.ratio(of_hive, labels[grid])
+                result.findings.append(Finding(what, factor, target, at_least=True))
+        hive.new_table("added")
+        rounds = [medium.values[start : start + added] for start in range(0, 4 * added, added)]
+        seconds = [hive.add("added", some) for some in rounds][1:]
+        what = f"Hive on {backend.name}: a partition added, {added:,} in one call"
+        result.findings.append(Finding(what, 1000 * statistics.median(seconds) / added, None, "ms"))
+        hive.drop_table("added")

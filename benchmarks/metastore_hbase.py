@@ -1,0 +1,176 @@
+"""What a filter asks of HBase: requests, rows that it examines, and rows that it returns.
+
+The counts are exact: a proxy sees the requests, HBase says what it examined, and the store is watched for
+what it hands on. Entries of an index and the table's head are rows like any other; so is, as HBase counts,
+the row at which it sees that a range is over and seeks the next.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
+
+from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.metastore_table import (
+    ASKED,
+    DATABASE,
+    SELECTED,
+    TABLE,
+    Grid,
+    Lookups,
+    fill,
+    found_by,
+    new_table,
+    progress,
+)
+from parquetry.maintenance.indexes import create_index
+from parquetry.metastore import Metastore, TableSnapshot
+from parquetry.metastore.access import plan_partitions
+from parquetry.predicate.nodes import Predicate
+from parquetry.store import Store
+from parquetry.store.hbase import HBaseStore
+from tests.hbase.proxy import Proxy
+from tests.hbase.server.launcher import HBaseServer
+
+_TABLE = "metastore"
+_WASTE = 1.1
+"""Rows that may be examined for each that is returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """A kind of filter.
+
+    Attributes:
+        name: for the report.
+        make: gives one of a number.
+        partitions: that it finds.
+        named: whether the keys to read can be named: by leading columns, ranges or an index.
+    """
+
+    name: str
+    make: Callable[[int], Predicate]
+    partitions: int
+    named: bool = True
+
+
+class _Watched:
+    """A store that counts the rows it returns; otherwise it is the one that it wraps."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.returned = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def get(self, key: bytes) -> bytes | None:
+        value = self._store.get(key)
+        self.returned += value is not None
+        return value
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        values = self._store.get_many(keys)
+        self.returned += sum(value is not None for value in values)
+        return values
+
+    def scan(self, *arguments: Any, **options: Any) -> Iterator[tuple[bytes, bytes]]:
+        return self._counted(self._store.scan(*arguments, **options))
+
+    def scan_ranges(self, *arguments: Any, **options: Any) -> Iterator[tuple[bytes, bytes]]:
+        return self._counted(self._store.scan_ranges(*arguments, **options))
+
+    def _counted(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        for row in rows:
+            self.returned += 1
+            yield row
+
+
+def measure(result: Result, partitions: int, console: Console) -> None:
+    """Fill a table on a real HBase, and count what each kind of filter costs.
+
+    Args:
+        result: gets the findings.
+        partitions: of the table.
+        console: for the progress.
+    """
+    grid = Grid(partitions)
+    with tempfile.TemporaryDirectory(prefix="parquetry-hbase-") as folder:
+        with console.status("starting HBase"):
+            server = HBaseServer(Path(folder) / "server")
+        try:
+            _fill(server, grid, console)
+            with console.status("asking HBase"):
+                for kind in _filters(grid):
+                    _count(result, server, grid, kind)
+                _time(result, server, grid)
+        finally:
+            server.stop()
+
+
+def _filters(grid: Grid) -> list[_Filter]:
+    return [
+        _Filter("leading columns", grid.leading, SELECTED),
+        _Filter("the whole key", grid.whole, 1),
+        _Filter("many whole keys", grid.scattered, SELECTED),
+        _Filter("a non-leading column, by an index", grid.skipping, SELECTED),
+        _Filter("the first and the last column", grid.within, SELECTED),
+        _Filter("the second column, without an index", grid.hourly, grid.hours_found, named=False),
+    ]
+
+
+def _fill(server: HBaseServer, grid: Grid, console: Console) -> None:
+    store = HBaseStore.open(server.url(_TABLE), create=True)
+    with Metastore(store, "/bench") as metastore, progress(console) as shown:
+        task = shown.add_task("partitions on HBase", total=grid.partitions)
+        table = fill(new_table(metastore), grid, lambda count: shown.advance(task, count))
+        shown.update(task, description="index on HBase", total=None)
+        create_index(table, ["region"])
+
+
+def _count(result: Result, server: HBaseServer, grid: Grid, kind: _Filter) -> None:
+    proxy = Proxy(server.port)
+    store = _Watched(HBaseStore("127.0.0.1", proxy.port, _TABLE))
+    table = Metastore(cast(Store, store), "/bench").table(DATABASE, TABLE)
+    examined, returned, requests = server.rows_examined(_TABLE), store.returned, len(proxy.requests)
+    for number in range(ASKED):
+        _check(table, kind, kind.make(number))
+    examined, returned = server.rows_examined(_TABLE) - examined, store.returned - returned
+    requests = len(proxy.requests) - requests
+    store.close()
+    proxy.close()
+    what = f"HBase, {grid.partitions:,} partitions, {kind.partitions:,} by {kind.name}"
+    result.findings += [
+        Finding(f"{what}: requests", requests / ASKED, None, ""),
+        Finding(f"{what}: rows examined", examined / ASKED, None, ""),
+        Finding(
+            f"{what}: rows examined / rows returned", examined / returned, _WASTE if kind.named else None
+        ),
+    ]
+
+
+def _check(table: TableSnapshot, kind: _Filter, predicate: Predicate) -> None:
+    found = found_by(table, plan_partitions(table, predicate))
+    if found != kind.partitions:
+        raise AssertionError(f"{found} partitions instead of {kind.partitions}: {predicate}")
+
+
+def _time(result: Result, server: HBaseServer, grid: Grid) -> None:
+    """Time the filters without the proxy."""
+    with Metastore(HBaseStore.open(server.url(_TABLE)), "/bench") as metastore:
+        table = metastore.table(DATABASE, TABLE)
+        for kind in _filters(grid):
+            if kind.named:
+                asked = [kind.make(number) for number in range(ASKED)]
+                lookups = Lookups(
+                    lambda predicate: found_by(table, plan_partitions(table, predicate)),
+                    asked,
+                    kind.partitions,
+                )
+                job = f"HBase, {grid.partitions:,} partitions, {kind.partitions} by {kind.name}"
+                result.timings.append(take_turns(job, {"parquetry": lookups}, rounds=2 * ASKED))
