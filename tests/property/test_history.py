@@ -1,120 +1,440 @@
-"""Commits, rollbacks and vacuums in any order, against a list of dicts, with real files."""
+"""Several clients commit, read, roll back, clear up and die, in any order, on real files, against a model."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from hypothesis import settings
+import msgspec
+import pytest
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from parquetry.errors import TableNotFoundError
+from parquetry.errors import (
+    CommitConflictError,
+    PartitionExistsError,
+    PartitionNotFoundError,
+    TableNotFoundError,
+)
+from parquetry.keys import encode_prefix, successor
+from parquetry.layout.location import join_location
 from parquetry.maintenance.fsck import fsck
+from parquetry.maintenance.indexes import create_index, drop_index
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, entries
-from parquetry.store import MemoryStore
+from parquetry.metastore.partition import Partition
+from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
+from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite
+from tests.conformance.failing_client import Client
+from tests.property.table_model import KEYS, Key, Model, Pending, Version
+from tests.unit.metastore_testing import Crash
 
-KEYS = [(None, "a"), (1, "a"), (1, "b"), (2, "é")]
+CLIENTS = 3
 keys = st.sampled_from(KEYS)
-Version = dict[tuple[int | None, str], tuple[str, ...]]
-NOW = 1 << 50
+clients = st.integers(0, CLIENTS - 1)
+ago = st.integers(0, 2)
+Change = tuple[str, Key, Key, int]
+kinds = [
+    "append",
+    "append",
+    "append",
+    "replace",
+    "replace",
+    "add",
+    "drop",
+    "rename",
+    "replace where",
+    "alter",
+]
+changes = st.tuples(st.sampled_from(kinds), keys, keys, st.integers(0, 2))
+"""What a transaction does: to which partition, another one if it is renamed, with how many files."""
+
+
+@dataclass
+class Reading:
+    """A version that a client reads, and what it has seen of it."""
+
+    table: TableSnapshot
+    number: int
+    rest: Iterator[Partition]
+    seen: list[Partition]
 
 
 class History(RuleBasedStateMachine):
-    """One table; `versions` are those that were ever made, `oldest` the first that can be read."""
+    """One table, three clients. Nobody knows what the others are doing."""
 
-    @initialize(inline=st.sampled_from([20, 1 << 14]))
-    def start(self, inline: int) -> None:
-        self.inline, entries.INLINE_BYTES = entries.INLINE_BYTES, inline
+    transactions: Bundle[Pending] = Bundle("transactions")
+    readings: Bundle[Reading] = Bundle("readings")
+
+    def make_stores(self) -> list[Store]:
+        """Return a store for each client, with the same rows."""
+        return [MemoryStore()] * CLIENTS
+
+    @initialize(inline=st.sampled_from([20, 200, 1 << 14]), indexed=st.booleans())
+    def start(self, inline: int, indexed: bool) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(entries, "INLINE_BYTES", inline)
+        self.patch.setattr(entries, "CHUNK_BYTES", inline)
+        self.patch.setattr(memory, "BATCH", 3)  # so that a scan asks more than once
+        self.patch.setattr(sqlite, "FIRST_BATCH", 3)
         self.folder = tempfile.TemporaryDirectory()
         self.root = Path(self.folder.name)
-        self.metastore = Metastore(MemoryStore(), str(self.root))
+        self.stores = self.make_stores()
+        self.ways = [Client(store) for store in self.stores]
+        self.clients = [Metastore(way, str(self.root)) for way in self.ways]
         columns = (Column("x", "long"), Column("d", "integer"), Column("s", "string"))
-        table = TableMetadata(columns, ("d", "s"), "parquet", str(self.root / "t"))
-        self.id = self.metastore.create_table("default", "t", table).id
-        self.versions: list[Version] = [{}]
-        self.oldest = 0
-        self.files = 0
+        metadata = TableMetadata(columns, ("d", "s"), "parquet", str(self.root / "t"), comment="")
+        table = self.clients[0].create_table("default", "t", metadata)
+        self.id = table.id
+        self.model = Model()
+        self.names = itertools.count()
+        self.listed: set[str] = set()
+        self.indexed = False
+        if indexed:
+            self.index(0)
+        first = [("append", key, key, 1) for key in KEYS[::2]]
+        self.commit(self.begin_with(0, 0, first))
 
     def teardown(self) -> None:
-        if hasattr(self, "folder"):
-            entries.INLINE_BYTES = self.inline
+        if hasattr(self, "patch"):
+            with contextlib.suppress(AttributeError):
+                self.check_soundness(0)
+            for store in self.stores:
+                store.close()
             self.folder.cleanup()
+            self.patch.undo()
 
-    def table(self, version: int | None = None) -> TableSnapshot:
-        return self.metastore.table("default", "t", version=version)
+    def table(self, client: int = 0, number: int | None = None) -> TableSnapshot:
+        return self.clients[client].table("default", "t", version=number)
 
-    def write(self, table: TableSnapshot, key: tuple[int | None, str]) -> DataFile:
-        self.files += 1
-        name = f"pq-{self.id.hex()}-{self.files}"
-        path = Path(table.default_location(key)) / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"x")
-        return DataFile(name, 1, 1)
+    def number(self, back: int) -> int:
+        """Return the number of a version that can be read, so many before the newest."""
+        return max(self.model.oldest, self.model.number - back)
 
-    @rule(key=keys, kind=st.sampled_from(["append", "replace"]), count=st.integers(1, 2))
-    def fill(self, key: tuple[int | None, str], kind: str, count: int) -> None:
-        table = self.table()
-        transaction = table.begin(kind)
-        files = [self.write(table, key) for _ in range(count)]
-        getattr(transaction, kind)(key, files)
-        kept = self.versions[-1].get(key, ()) if kind == "append" else ()
-        self.versions.append({**self.versions[-1], key: (*kept, *(file.path for file in files))})
-        assert transaction.commit().version == len(self.versions) - 1
+    # -- transactions
 
-    @rule(key=keys)
-    def drop(self, key: tuple[int | None, str]) -> None:
-        if key not in self.versions[-1]:
+    @rule(target=transactions, client=clients, back=ago, wanted=st.lists(changes, min_size=1, max_size=5))
+    def begin(self, client: int, back: int, wanted: list[Change]) -> Pending:
+        return self.begin_with(client, back, wanted)
+
+    def begin_with(self, client: int, back: int, wanted: list[Change]) -> Pending:
+        base, operation = self.number(back), f"change {next(self.names)}"
+        pending = Pending(self.table(client, base).begin(operation), base, operation)
+        for change in wanted:
+            self.change(pending, change)
+        return pending
+
+    @rule(pending=transactions, change=changes)
+    def go_on(self, pending: Pending, change: Change) -> None:
+        self.change(pending, change)
+
+    def change(self, pending: Pending, change: Change) -> None:
+        kind, key, other, count = change
+        there = list(self.model.versions[pending.base].partitions)
+        if kind in ("drop", "rename") and there and count:  # mostly what is there
+            key = there[KEYS.index(key) % len(there)]
+        if kind in ("append", "replace"):
+            if pending.can_change(key) and self.is_kept(pending):
+                self.give_files(pending, kind, key, count)
+        elif kind in ("add", "drop"):
+            if key not in pending.changes:
+                getattr(pending.transaction, kind)(key)
+                pending.changes[key] = (kind, ())
+        elif kind == "rename":
+            if key != other and not {key, other} & pending.changes.keys():
+                pending.transaction.rename(key, other)
+                state = self.model.versions[pending.base].partitions.get(key)
+                pending.changes[key] = ("drop", ("moved",))
+                pending.changes[other] = ("move", state.files if state else ())
+        elif kind == "replace where":
+            self.replace_where(pending, key[0])
+        else:
+            pending.comment = "abc"[count]
+            metadata = pending.transaction.base.metadata
+            pending.transaction.set_metadata(msgspec.structs.replace(metadata, comment=pending.comment))
+
+    def is_kept(self, pending: Pending) -> bool:
+        return pending.base >= self.model.oldest
+
+    def give_files(self, pending: Pending, kind: str, key: Key, count: int) -> None:
+        """Write files where the partition lies, or will lie, and have the transaction list them."""
+        base = pending.transaction.base
+        part = base.partition(key)
+        folder = Path(base.default_location(key) if part is None else part.location)
+        folder.mkdir(parents=True, exist_ok=True)
+        names = tuple(f"pq-{self.id.hex()}-{next(self.names)}" for _ in range(count))
+        for name in names:
+            (folder / name).write_bytes(b"x")
+        getattr(pending.transaction, kind)(key, [DataFile(name, 1, 1) for name in names])
+        before, files = pending.changes.get(key, (kind, ()))
+        if kind == "replace":
+            pending.changes[key] = ("add" if before == "add" else "replace", names)
+        else:
+            pending.changes[key] = ("replace", names) if before == "drop" else (before, files + names)
+
+    def replace_where(self, pending: Pending, day: int | None) -> None:
+        """Replace what has a day; all days for None."""
+        plan = None
+        if day is not None:
+            prefix = encode_prefix(pending.transaction.base.partition_types, (day,))
+            plan = ScanPlan((KeyScan("range", prefix, successor(prefix), None),))
+        pending.transaction.replace_where(plan)
+        pending.scopes.append(day)
+
+    # -- commits
+
+    def attempt(self, pending: Pending) -> int | str:
+        """Commit; return the number of the version made, or why there is none."""
+        try:
+            after = pending.transaction.commit()
+        except (PartitionNotFoundError, PartitionExistsError):
+            return "not so in its base"
+        except CommitConflictError:
+            return "conflict"
+        return "nothing to do" if after.operation != pending.operation else after.version
+
+    def settle(self, pending: Pending, outcome: int | str, kept: bool) -> None:
+        """Compare what came of a commit with the model, which follows."""
+        expected = self.model.predict(pending) if kept else "conflict"
+        if isinstance(expected, Version):
+            assert outcome == self.model.number + 1
+            self.follow(expected)
+        else:
+            assert outcome == expected
+
+    def follow(self, version: Version) -> None:
+        self.model.versions.append(version)
+        self.listed.update(name for state in version.partitions.values() for name in state.files)
+
+    @rule(
+        pending=consumes(transactions),
+        other=consumes(transactions),
+        how=st.sampled_from(["commit", "commit", "die", "commit meanwhile", "vacuum meanwhile"]),
+        row=st.integers(0, 12),
+        back=ago,
+    )
+    def end(self, pending: Pending, other: Pending, how: str, row: int, back: int) -> None:
+        """Commit one transaction and then another; or something happens before a row of the first is written."""
+        if how == "die":
+            self.die(pending, row)
+        elif how == "commit meanwhile" and pending.transaction.base.store is not other.transaction.base.store:
+            self.between(pending, row, lambda: self.commit(other))
             return
-        transaction = self.table().begin("drop")
-        transaction.drop(key)
-        transaction.commit()
-        self.versions.append({k: v for k, v in self.versions[-1].items() if k != key})
+        elif how == "vacuum meanwhile":
+            client = next(n for n, way in enumerate(self.ways) if way is not pending.transaction.base.store)
+            self.between(pending, row, lambda: self.vacuum(client, back))
+        else:
+            self.commit(pending)
+        self.commit(other)
 
-    @rule(back=st.integers(0, 6))
-    def roll_back(self, back: int) -> None:
-        version = max(self.oldest, len(self.versions) - 1 - back)
-        after = rollback(self.table(), self.table(version))
-        if after.version == len(self.versions):
-            self.versions.append(self.versions[version])
-        assert self.versions[-1] == self.versions[version]
+    def commit(self, pending: Pending) -> None:
+        kept = self.is_kept(pending)
+        self.settle(pending, self.attempt(pending), kept)
 
-    @rule(keep=st.integers(0, 4), dry_run=st.booleans())
-    def vacuum(self, keep: int, dry_run: bool) -> None:
-        version = max(self.oldest, len(self.versions) - 1 - keep)
-        time = self.table(version).committed_at
+    def die(self, pending: Pending, row: int) -> None:
+        """The client dies at a row of its commit; what it was about is done or not."""
+        way = pending.transaction.base.store
+        assert isinstance(way, Client)
+        kept = self.is_kept(pending)
+        way.stop_after(row)
+        try:
+            outcome = self.attempt(pending)
+        except Crash:
+            way.begin_anew()
+            if self.newest_operation() == pending.operation:
+                self.settle(pending, self.model.number + 1, kept)
+        else:
+            way.begin_anew()
+            self.settle(pending, outcome, kept)
+
+    def newest_operation(self) -> str:
+        return self.table().operation
+
+    def between(self, pending: Pending, row: int, other: Callable[[], None]) -> None:
+        """Commit; before a row of it is written, something else happens."""
+        way = pending.transaction.base.store
+        assert isinstance(way, Client)
+        kept, first, left = self.is_kept(pending), way.writes, True
+        settled = False
+
+        def hook() -> None:
+            nonlocal kept, left, settled
+            if way.writes - first < row or not left:
+                return
+            left = False
+            if self.newest_operation() == pending.operation:
+                self.settle(pending, self.model.number + 1, kept)
+                settled = True
+            other()
+            if way.writes == first:  # it has no ticket yet
+                kept = self.is_kept(pending)
+
+        way.before_write = hook
+        try:
+            outcome = self.attempt(pending)
+        finally:
+            way.before_write = None
+        if settled:
+            assert isinstance(outcome, int)
+            assert self.model.versions[outcome].operation == pending.operation
+        else:
+            self.settle(pending, outcome, kept)
+        if left:
+            other()
+
+    # -- the past
+
+    @rule(how=st.sampled_from(["roll back", "vacuum", "index", "check"]), client=clients, stale=ago, back=ago)
+    def maintain(self, how: str, client: int, stale: int, back: int) -> None:
+        if how == "roll back":
+            self.roll_back(client, stale, 3 * back)
+        elif how == "vacuum":
+            self.vacuum(client, 2 * back)
+        elif how == "index":
+            self.index(client)
+        else:
+            self.check_soundness(client)
+
+    def roll_back(self, client: int, stale: int, back: int) -> None:
+        base, target = self.number(stale), self.number(back)
+        current = self.table(client, base)
+        pending = Pending(current.begin("unused"), base, "rollback", self.model.going_back(base, target))
+        pending.comment = self.model.versions[target].comment
+        expected = self.model.predict(pending)
+        if isinstance(expected, Version):
+            after = rollback(current, self.table(client, target))
+            assert after.version == self.model.number + 1
+            self.follow(expected)
+        elif expected == "conflict":
+            with pytest.raises(CommitConflictError):
+                rollback(current, self.table(client, target))
+        else:
+            assert rollback(current, self.table(client, target)).version == base
+
+    def vacuum(self, client: int, back: int) -> None:
+        number = self.number(back)
+        time = self.table(client, number).committed_at
         # Several commits may be of one millisecond: the newest of them is the first that is kept.
-        last = max(v for v in range(version, len(self.versions)) if self.table(v).committed_at == time)
-        vacuum(self.table(), older_than=time, dry_run=dry_run)
-        if not dry_run:
-            self.oldest = last
-            on_disk = {path.name for path in (self.root / "t").rglob("*") if path.is_file()}
-            listed = {f for v in self.versions[last:] for files in v.values() for f in files}
-            assert on_disk == listed
+        versions = range(number, self.model.number + 1)
+        last = max(n for n in versions if self.table(client, n).committed_at == time)
+        planned = vacuum(self.table(client), older_than=time, dry_run=True)
+        removed = vacuum(self.table(client), older_than=time)
+        assert [row for row in removed if row.path] == [row for row in planned if row.path]
+        self.model.oldest = last
+        on_disk = {path.name for path in (self.root / "t").rglob("*") if path.is_file()}
+        kept = self.model.versions[last:]
+        needed = {name for version in kept for s in version.partitions.values() for name in s.files}
+        assert needed == on_disk & self.listed  # others are of commits that were not made, or not yet
+
+    def index(self, client: int) -> None:
+        """An index comes or goes; this is a change of the metadata."""
+        table = self.table(client)
+        if self.indexed:
+            drop_index(table, "s")
+        else:
+            create_index(table, ["s"])
+        for operation in ["drop index"] if self.indexed else ["create index", "index built"]:
+            newest, number = self.model.newest, self.model.number + 1
+            self.model.versions.append(Version(newest.partitions, newest.comment, number, operation))
+        self.indexed = not self.indexed
+
+    # -- reading
+
+    @rule(target=readings, client=clients, back=ago, count=st.integers(0, 3))
+    def begin_to_read(self, client: int, back: int, count: int) -> Reading:
+        number = self.number(back)
+        table = self.table(client, number)
+        rest = table.partitions()
+        seen = list(itertools.islice(rest, min(count, len(self.model.versions[number].partitions))))
+        return Reading(table, number, rest, seen)
+
+    @rule(reading=consumes(readings))
+    def go_on_reading(self, reading: Reading) -> None:
+        """Who began before others changed the table reads on, unless his version is gone."""
+        if reading.number >= self.model.oldest:
+            reading.seen += reading.rest
+            self.check_parts(reading.seen, self.model.versions[reading.number])
+            self.check(reading.table, reading.number)
+        else:
+            with pytest.raises(TableNotFoundError):
+                reading.seen += reading.rest
+            with pytest.raises(TableNotFoundError):
+                self.check(reading.table, reading.number)
+
+    @rule(client=clients, number=st.integers(0, 30))
+    def look_back(self, client: int, number: int) -> None:
+        number %= len(self.model.versions)
+        if number < self.model.oldest:
+            with pytest.raises(TableNotFoundError, match=f"versions {self.model.oldest} to"):
+                self.table(client, number)
+            return
+        table = self.table(client, number)
+        self.check(table, number)
+        then = self.clients[client].table("default", "t", as_of=table.committed_at)
+        assert then.version >= number
+        assert then.committed_at == table.committed_at
+
+    def check_soundness(self, client: int) -> None:
+        """Only what died on the way may be found to be wrong."""
+        found = {finding.kind for finding in fsck(self.table(client))}
+        assert found <= {"dead commit", "journal", "unneeded file list", "unneeded index entry"}
 
     @invariant()
-    def all_as_in_the_model(self) -> None:
-        if not hasattr(self, "versions"):
-            return
-        for version in range(self.oldest, len(self.versions)):
-            found = {p.values: tuple(f.path for f in p.files) for p in self.table(version).partitions()}
-            assert found == self.versions[version]
-            for partition in self.table(version).partitions():
-                for file in partition.files:
-                    assert (Path(partition.location) / file.path).exists()
-        for version in range(self.oldest):
-            try:
-                self.table(version)
-            except TableNotFoundError:
-                continue
-            raise AssertionError(f"version {version} can be read, the oldest is {self.oldest}")
-        assert fsck(self.table()) == []
+    def newest(self) -> None:
+        if hasattr(self, "model"):
+            for client in range(CLIENTS):
+                self.check(self.table(client), self.model.number)
+
+    def check(self, table: TableSnapshot, number: int) -> None:
+        model = self.model.versions[number]
+        parts = list(table.partitions())
+        assert table.version == number
+        self.check_parts(parts, model)
+        assert table.metadata.comment == model.comment
+        files = sum(len(state.files) for state in model.partitions.values())
+        totals = table.totals
+        assert (totals.partitions, totals.files, totals.rows) == (len(parts), files, files)
+        assert totals.bytes == files
+        for index in table.metadata.indexes:
+            if index.ready:
+                order = IndexOrder(index.name, index.id, index.order)
+                by_index = table.partitions(ScanPlan((KeyScan("index", b"", None, None),), order))
+                assert [(p.key, p.ticket) for p in by_index] == [(p.key, p.ticket) for p in parts]
+
+    def check_parts(self, parts: list[Partition], model: Version) -> None:
+        found = {part.values: tuple(file.path.rpartition("/")[2] for file in part.files) for part in parts}
+        assert found == {key: state.files for key, state in model.partitions.items()}
+        assert list(found) == sorted(found, key=lambda key: (key[0] is not None, key[0], key[1] or ""))
+        for part in parts:
+            for file in part.files:
+                assert Path(join_location(part.location, file.path)).exists()
 
 
-History.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+class OnSQLite(History):
+    """The same on SQLite, each client with a connection of its own."""
+
+    def make_stores(self) -> list[Store]:
+        return [SQLiteStore(self.root / "rows.sqlite") for _ in range(CLIENTS)]
+
+
+quietly = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+History.TestCase.settings = settings(
+    max_examples=120, stateful_step_count=40, deadline=None, suppress_health_check=quietly
+)
+OnSQLite.TestCase.settings = settings(
+    max_examples=10, stateful_step_count=40, deadline=None, suppress_health_check=quietly
+)
 
 
 class TestHistory(History.TestCase):  # type: ignore[misc,valid-type]
-    """Kept versions are what they were, their files are there, and no other file of the table is."""
+    """Whoever does what to whichever version, the table and its files are as in the model."""
+
+
+class TestHistoryOnSQLite(OnSQLite.TestCase):  # type: ignore[misc,valid-type]
+    """So they are if the clients have nothing in common but a file."""

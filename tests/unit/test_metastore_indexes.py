@@ -77,7 +77,8 @@ def healthy(table: TableSnapshot) -> None:
     for index in now.metadata.indexes:
         assert (
             not index.ready
-            or list(missing_entries(now.store, now.id, index, [p.key for p in now.partitions()])) == []
+            or list(missing_entries(now.store, now.id, index, [(p.key, p.ticket) for p in now.partitions()]))
+            == []
         )
     assert [f for f in fsck(now) if f.kind not in ("missing file", "unfinished index")] == []
 
@@ -96,8 +97,8 @@ def test_an_index_is_used_where_it_examines_fewer_keys() -> None:
     assert by_region.index is not None
     assert [scan.kind for scan in by_region.scans] == ["index"]
     assert [str(estimate) for estimate in by_region.estimates] == [
-        "the partitions' keys: 120",
         "index region: 60",
+        "the partitions' keys: 120",
     ]
     assert "by index region" in str(by_region)
     assert len(found(table, "region = 'eu'")) == 30
@@ -121,7 +122,7 @@ def test_what_is_examined_is_counted() -> None:
     rows = list(table.partitions(way, examined=examined))
     assert len(rows) == 10
     assert examined.keys == 30 + 10
-    assert plan(table, "region = 'eu' AND hour = 1").estimates[1].keys == examined.keys
+    assert plan(table, "region = 'eu' AND hour = 1").estimates[0].keys == examined.keys
 
 
 @pytest.mark.parametrize(
@@ -260,7 +261,7 @@ def test_vacuum_removes_entries_of_partitions_that_are_gone() -> None:
     again = table.begin("again")
     again.add((0, 0, "eu"))
     table = again.commit()
-    assert entries(table) == 36 + 1
+    assert entries(table) == 36 + 3 + 1
     vacuum(table, older_than=now_ms() + 1)
     assert entries(table) == 36 - 2
     assert len(found(table, "region = 'eu'")) == 9 - 2
@@ -279,7 +280,9 @@ def test_fsck_writes_what_is_missing_and_removes_what_is_not_needed() -> None:
     assert {"missing index entry", "unneeded index entry"} <= kinds
     healthy(table)
     assert len(found(table, "region = 'eu'")) == 6
-    assert entries(table) == 24
+    assert (
+        entries(table) == 24 + 24
+    )  # the files are names only, so repairing has made a row without them of each
 
 
 def test_a_dump_restores_the_index(tmp_path: Path) -> None:

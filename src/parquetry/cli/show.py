@@ -187,7 +187,7 @@ def files(
         )
 
 
-@app.command(epilog="Example: parquetry plan sales.orders \"hour > 7\" --run")
+@app.command(epilog='Example: parquetry plan sales.orders "hour > 7" --run')
 def plan(
     table: TableArgument,
     where: Annotated[str, typer.Argument(metavar="FILTER", help="A filter on partition columns, in SQL.")],

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pyarrow.fs as pafs
 
-from parquetry.errors import WarehouseError
+from parquetry.errors import FileMissingError, WarehouseError
 from parquetry.layout.location import open_location
 
 _URI = re.compile("([A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?(.*)", re.DOTALL)
@@ -34,6 +34,24 @@ class Info(NamedTuple):
 
     bytes: int
     modified: int | None
+
+
+def require_files(label: str, locations: Iterable[str]) -> None:
+    """Make sure that files which are to be taken into a table are there.
+
+    Args:
+        label: of the table.
+        locations: of the files.
+
+    Raises:
+        FileMissingError: one is gone.
+        WarehouseError: a file system does not answer.
+    """
+    if missing := Files().missing(locations):
+        raise FileMissingError(
+            f"{len(missing)} of the files that table {label} was to take in were deleted meanwhile, among "
+            f"them {missing[0]}; nothing was written: run it again"
+        )
 
 
 class Files:
@@ -93,6 +111,14 @@ class Files:
                 yield from (
                     (p, _info(info) if info.is_file else None) for p, info in zip(some, found, strict=True)
                 )
+
+    def missing(self, locations: Iterable[str]) -> list[str]:
+        """Return those locations of files at which there is none, as users write them.
+
+        Raises:
+            WarehouseError: a file system does not answer.
+        """
+        return [self.name(place) for place, info in self.infos(map(self.place, locations)) if info is None]
 
     def below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
         """Yield the files below a directory, at any depth; none if it is not there.

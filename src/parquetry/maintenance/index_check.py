@@ -42,15 +42,11 @@ def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
 
 
 def _missing(table: TableSnapshot, index: PartitionIndex, repair: bool) -> Iterator[Finding]:
-    keys = (partition.key for partition in table.partitions())
-    for key in list(missing_entries(table.store, table.id, index, keys)):
+    rows = ((partition.key, partition.ticket) for partition in table.partitions())
+    fields = fields_of(len(table.partition_types))
+    for key, ticket in list(missing_entries(table.store, table.id, index, rows)):
         if repair:
-            partition = table.partition(table.values_of(key))
-            if partition is None:
-                continue
-            tag = complement(partition.ticket)
-            fields = fields_of(len(table.partition_types))
-            table.store.put_many(entry_rows(table.id, [index], [key], tag), fields)
+            table.store.put_many(entry_rows(table.id, [index], [(key, complement(ticket), b"")]), fields)
         text = f"index {index.name} does not lead to it: filters that use the index miss it"
         yield Finding("missing index entry", table.describe(key), None, text, repair)
 
@@ -63,5 +59,7 @@ def _unneeded(table: TableSnapshot, head: Head, repair: bool) -> Iterator[Findin
     if repair:
         delete_in_batches(table.store, sorted(found))
     if found:
-        text = f"{len(found)} entries lead to partitions, or belong to indexes, that no version has; they do no harm"
+        text = (
+            f"{len(found)} entries lead to rows, or belong to indexes, that no version has; they do no harm"
+        )
         yield Finding("unneeded index entry", None, None, text, repair)

@@ -9,7 +9,7 @@ reads it, and whoever asks for the same index begins anew.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import msgspec
@@ -152,11 +152,11 @@ def _build(
 
 def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress | None) -> None:
     """Write the entries of all partitions of the version that announced the index."""
-    tag, fields = complement(table.commit.ticket), fields_of(len(table.partition_types))
-    keys: Iterator[bytes] = (partition.key for partition in table.partitions())
+    fields = fields_of(len(table.partition_types))
+    rows = ((partition.key, complement(partition.ticket), b"") for partition in table.partitions())
     done = 0
-    while batch := list(islice(keys, _BATCH)):
-        table.store.put_many(entry_rows(table.id, [index], batch, tag), fields)
+    while batch := list(islice(rows, _BATCH)):
+        table.store.put_many(entry_rows(table.id, [index], batch), fields)
         done += len(batch)
         if progress is not None:
             progress(done, table.totals.partitions)

@@ -171,8 +171,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
                 row = TOMBSTONE if value is None else encode_entry(entry_from_json(value))
                 key, tag = bytes.fromhex(fields["key"]), complement(fields["ticket"])
                 yield partition_prefix(id) + key + tag, row
-                if row != TOMBSTONE:
-                    yield from entry_rows(id, indexes.values(), [key], tag)
+                yield from entry_rows(id, indexes.values(), [(key, tag, row)])
             else:
                 raise KeyError(kind)
 

@@ -44,11 +44,9 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
 
 
 def _require_files(target: TableSnapshot, restored: list[Partition]) -> None:
-    files = Files()
-    places = (files.place(join_location(p.location, file.path)) for p in restored for file in p.files)
-    missing = [place for place, info in files.infos(places) if info is None]
+    missing = Files().missing(join_location(p.location, file.path) for p in restored for file in p.files)
     if missing:
         raise FileMissingError(
             f"version {target.version} of table {target.label} cannot be had back: {len(missing)} of its "
-            f"files are gone, among them {files.name(missing[0])}; put them back, or take a later version"
+            f"files are gone, among them {missing[0]}; put them back, or take a later version"
         )

@@ -17,18 +17,18 @@ if they are still what was listed.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from parquetry.errors import CommitConflictError, TableNotFoundError
+from parquetry.errors import TableNotFoundError
 from parquetry.layout.location import join_location
 from parquetry.maintenance.files import Files, Info, Place, folder_of, is_below
 from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.metastore import recovery
+from parquetry.metastore.cleaner import cleaner
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
-from parquetry.metastore.index_upkeep import unneeded_entries
+from parquetry.metastore.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
 from parquetry.metastore.keyspace import JOURNAL, delete_in_batches, journal_ticket, prefix_range
 from parquetry.metastore.model import DataFile, PartitionEntry
 from parquetry.metastore.owner import now_ms
@@ -132,7 +132,7 @@ class _Vacuum:
         if not self._dry_run:
             head = retire(self._store, self._id, self._oldest.version)
             self._oldest = oldest_commit(self._store, self._id, head)
-        head, doomed = self._doomed(head)
+        doomed = self._doomed(head)
         rows = self._rows(head)
         if not self._dry_run:
             self._delete_files(head, doomed)
@@ -158,15 +158,16 @@ class _Vacuum:
 
     # -- files
 
-    def _doomed(self, head: Head) -> tuple[Head, dict[Place, _Candidate]]:
-        """Return the files that nobody needs, and a head until which this is known to hold."""
+    def _doomed(self, head: Head) -> dict[Place, _Candidate]:
+        """Return the files that nobody needs, as far as the head tells."""
         candidates = self._superseded(head)
         for place, info in self._files.below(self._files.place(self._current(head).metadata.location)):
             if place in candidates:
                 candidates[place].info = info
             elif self._is_own(place) and (info.modified or now_ms()) < now_ms() - self._safety:
                 candidates[place] = _Candidate(self._files.name(place), True, [], info)
-        return self._spare(head, candidates), self._deletable(head, candidates)
+        self._spare(head, candidates)
+        return self._deletable(head, candidates)
 
     def _superseded(self, head: Head) -> dict[Place, _Candidate]:
         """Return the files that were listed by versions which are no longer kept."""
@@ -203,39 +204,22 @@ class _Vacuum:
         for file in read_files(self._store, self._id, entry):
             yield join_location(folder, file.path), file
 
-    def _spare(self, head: Head, candidates: dict[Place, _Candidate]) -> Head:
-        """Take out what kept versions and commits under way list.
-
-        Returns:
-            a head: all that was committed until then is known.
-        """
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            for row in stored_rows(self._store, self._id, head, self._oldest):
-                if row.need in (Need.LIVE, Need.WORKING) and row.value != TOMBSTONE:
-                    self._spare_listed(head, row, candidates)
-            now = self._head()
-            quiet = now.commit.version == head.commit.version and not self._working(now)
-            # A file that others wrote may be listed anew by a commit of which no row is there yet.
-            if quiet or all(c.own for c in candidates.values()) or self._dry_run:
-                return head
-            if time.monotonic() > deadline:
-                raise CommitConflictError(
-                    f"table {self._label} has been committed to without a pause for {PATIENCE_S:.0f} s; "
-                    "nothing was deleted: run vacuum again"
-                )
-            time.sleep(0.05)
-            head = now
-
-    def _working(self, head: Head) -> bool:
-        now = now_ms()
-        return any(not owner.is_dead(now) for owner in head.pending.values())
+    def _spare(self, head: Head, candidates: dict[Place, _Candidate]) -> None:
+        """Take out what kept versions and commits under way list."""
+        for row in stored_rows(self._store, self._id, head, self._oldest):
+            if row.need in (Need.LIVE, Need.WORKING) and row.value != TOMBSTONE:
+                self._spare_listed(head, row, candidates)
 
     def _spare_listed(self, head: Head, row: StoredRow, candidates: dict[Place, _Candidate]) -> None:
         entry = decode_entry(row.value)
         for layout in self._kept_layouts(head):
-            for path, _ in self._listed(layout, row.key, entry):
-                candidates.pop(self._files.place(path), None)
+            try:
+                for path, _ in self._listed(layout, row.key, entry):
+                    candidates.pop(self._files.place(path), None)
+            except TableNotFoundError:
+                # A commit under way may not have written yet what its row refers to.
+                if row.need is not Need.WORKING:
+                    raise
 
     def _kept_layouts(self, head: Head) -> list[TableSnapshot]:
         """Return a version for each place in which partitions of kept versions lie by default."""
@@ -275,19 +259,26 @@ class _Vacuum:
         for place, candidate in doomed.items():
             if candidate.own:  # nobody lists these names anew, save for a rollback, which now fails
                 self._files.delete(place)
+        if any(not candidate.own for candidate in doomed.values()):
+            head = self._delete_adopted(head, doomed)
+        self._delete_folders(head, doomed)
+
+    def _delete_adopted(self, head: Head, doomed: dict[Place, _Candidate]) -> Head:
+        """Delete files that others wrote, a few at a time, while nobody can take them in again."""
         adopted = {place: candidate for place, candidate in doomed.items() if not candidate.own}
-        while adopted:
-            now = self._head()
-            if now.commit.version != head.commit.version or self._working(now):
-                before = set(adopted)
-                head = self._spare(now, adopted)
+        with cleaner(self._store, self._id) as one:
+            while adopted:
+                now = one.claim(PATIENCE_S)
+                if now.commit.version == head.commit.version:
+                    for place in list(adopted)[:_BATCH]:
+                        self._files.delete(place)
+                        del adopted[place]
+                    continue
+                before, head = set(adopted), now
+                self._spare(head, adopted)
                 for place in before - adopted.keys():  # adopted again since
                     del doomed[place]
-                continue
-            for place in list(adopted)[:_BATCH]:
-                self._files.delete(place)
-                del adopted[place]
-        self._delete_folders(head, doomed)
+        return head
 
     def _delete_folders(self, head: Head, files: Iterable[Place]) -> None:
         """Remove directories that are empty now; one that is left would be taken for a partition."""
@@ -343,8 +334,9 @@ class _Vacuum:
 
     def _delete_rows(self, head: Head) -> None:
         recovery.sweep(self._store, self._id, head)
-        delete_in_batches(self._store, self._entries(head))
-        delete_stored_rows(self._store, self._id, head, self._oldest)
+        delete_in_batches(self._store, entries_of_dropped(self._store, self._id, head, self._oldest))
+        entries = entries_of_rows(self._store, self._id, head, self._oldest)
+        delete_stored_rows(self._store, self._id, head, self._oldest, entries)
         delete_in_batches(self._store, (key for key, _ in self._chunks(head)))
         delete_in_batches(self._store, self._commits())
         delete_in_batches(self._store, self._metadata(head))

@@ -7,7 +7,7 @@ index has given by then need not be read again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
 from itertools import islice
 
 from parquetry.metastore.reading import entries, reordered
@@ -19,11 +19,14 @@ from parquetry.predicate.nodes import columns as columns_of
 from parquetry.predicate.normalise import normalise
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import Estimate, IndexOrder, KeyScan, ScanPlan
+from parquetry.store.base import Range
 
-FIRST_COUNT, GROWTH, LAST_COUNT = 64, 4, 1 << 18
+FIRST_COUNT, GROWTH, LAST_COUNT = 16, 4, 1 << 18
 """Keys counted of each way at first, how this grows, and where the partitions' own keys are taken instead."""
-KEYS_KEPT = 1 << 16
-"""Keys that an index has led to, past which they are read again rather than kept."""
+FEW_GETS = 64
+"""Whole keys that are read as they are."""
+ROWS_KEPT = 1 << 16
+"""Rows that an index has led to, past which their keys are read again rather than kept."""
 
 
 def plan_partitions(
@@ -45,11 +48,11 @@ def plan_partitions(
     """
     columns, descending = snapshot.key_columns, snapshot.metadata.descending
     by_key = plan_scan(predicate, columns, descending)
-    if not snapshot.metadata.indexes or (len(by_key.scans) <= FIRST_COUNT and _gets(by_key)):
+    if not snapshot.metadata.indexes or (len(by_key.scans) <= FEW_GETS and _gets(by_key)):
         return by_key  # a few whole keys: looking for anything shorter would cost more
     predicate = normalise(bind(predicate, dict(columns)))
     about = columns_of(predicate)
-    ways = []
+    ways: list[_Way] = []
     for index in snapshot.metadata.indexes:
         if not index.ready or columns[index.order[0]][0] not in about:
             continue
@@ -57,90 +60,105 @@ def plan_partitions(
         plan = plan_scan(predicate, *reordered(order, columns, descending))
         if plan.scans and not plan.whole:
             scans = tuple(KeyScan("index", scan.start, scan.stop, scan.residual) for scan in plan.scans)
-            ways.append(_Way(snapshot, ScanPlan(scans, order), examined))
+            ways.append(_ByIndex(snapshot, ScanPlan(scans, order)))
     if not ways:
         return by_key
-    return _shortest([_Way(snapshot, by_key, examined), *ways])
+    return _shortest([*ways, _ByKeys(snapshot, by_key)], examined)
 
 
 def _gets(plan: ScanPlan) -> bool:
     return all(scan.kind == "get" for scan in plan.scans)
 
 
-class _Way:
-    """A plan, and how many keys it examines as far as they have been counted."""
+class _Way(ABC):
+    """A plan, and how many keys it examines as far as they have been counted.
 
-    def __init__(self, snapshot: TableSnapshot, plan: ScanPlan, examined: Examined | None) -> None:
+    Attributes:
+        plan: as given.
+        keys: examined; of an index, entries and the rows to which they lead.
+        complete: whether these are all.
+    """
+
+    def __init__(self, plan: ScanPlan) -> None:
         self.plan = plan
-        self._snapshot = snapshot
-        self._told = examined
-        self._examined = Examined()
-        self._matches: list[bytes] = []
-        self._keys: Iterator[bytes | None] | None = None
-        self.complete = True
-        if plan.index is None and plan.whole:
-            self._known = snapshot.totals.partitions
-        elif plan.index is None and _gets(plan):
-            self._known = len(plan.scans)
-        else:
-            self._known = 0
-            self.complete = False
+        self.keys = 0
+        self.complete = False
 
-    @property
-    def keys(self) -> int:
-        """Return the keys examined: entries of an index, and the partitions to which they lead."""
-        return self._known + self._examined.keys + len(self._matches)
-
-    def count(self, upto: int) -> None:
+    @abstractmethod
+    def count(self, upto: int, examined: Examined | None) -> None:
         """Go on counting until so many keys are known, or all."""
-        if self.complete:
-            return
-        if self._keys is None:
-            self._keys = self._rows()
-        before = self._examined.keys
-        while not self.complete and self.keys < upto:
-            some = list(islice(self._keys, upto - self.keys))
-            self.complete = not some
-            self._matches += [key for key in some if key is not None]
-        if self._told is not None:
-            self._told.keys += self._examined.keys - before
 
-    def _rows(self) -> Iterator[bytes | None]:
-        """Yield for each key examined the partition to which it leads; None if it leads to none, or is one."""
-        snapshot = self._snapshot
-        columns, descending = snapshot.key_columns, snapshot.metadata.descending
-        if self.plan.index is not None:
-            return entries(snapshot.store, snapshot.id, self.plan, columns, descending, self._examined)
-        ranges = [(scan.start, scan.stop) for scan in self.plan.scans]
-        return (None for _ in snapshot.view.scan(ranges, examined=self._examined))
-
-    @property
-    def estimate(self) -> Estimate:
-        """Return what is known."""
-        index = self.plan.index
-        return Estimate(None if index is None else index.name, self.keys, self.complete)
-
-    @property
     def found(self) -> tuple[bytes, ...] | None:
-        """Return the keys of the partitions that an index leads to, if all are known and not too many."""
-        if self.plan.index is None or len(self._matches) > KEYS_KEPT:
+        """Return the keys of the rows to read, where they are known."""
+        return None
+
+
+class _ByKeys(_Way):
+    """By the partitions' own keys."""
+
+    def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
+        super().__init__(plan)
+        self._view = snapshot.view
+        self._left: list[Range] = [(scan.start, scan.stop) for scan in plan.scans]
+        if plan.whole or _gets(plan):
+            self.keys = snapshot.totals.partitions if plan.whole else len(plan.scans)
+            self.complete = True
+
+    def count(self, upto: int, examined: Examined | None) -> None:
+        if self.complete or self.keys >= upto:
+            return
+        number, self._left = self._view.count(self._left, upto - self.keys)
+        self.keys += number
+        self.complete = not self._left
+        if examined is not None:
+            examined.keys += number
+
+
+class _ByIndex(_Way):
+    """By the entries of an index."""
+
+    def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
+        super().__init__(plan)
+        self._read = Examined()
+        self._rows: list[bytes] = []
+        columns, descending = snapshot.key_columns, snapshot.metadata.descending
+        self._entries = entries(snapshot.view, plan, columns, descending, self._read)
+
+    def count(self, upto: int, examined: Examined | None) -> None:
+        before = self._read.keys
+        while not self.complete and self.keys < upto:
+            some = list(islice(self._entries, upto - self.keys))
+            self.complete = not some
+            self._rows += filter(None, some)
+            self.keys = self._read.keys + len(self._rows)
+        if examined is not None:
+            examined.keys += self._read.keys - before
+
+    def found(self) -> tuple[bytes, ...] | None:
+        if not self.complete or len(self._rows) > ROWS_KEPT:
             return None
-        return tuple(sorted(set(self._matches)))
+        return tuple(sorted(self._rows))
 
 
-def _shortest(ways: list[_Way]) -> ScanPlan:
+def _shortest(ways: list[_Way], examined: Examined | None) -> ScanPlan:
+    """Count until a way is complete and no other can be shorter; the last way is that by the partitions' keys."""
     upto = FIRST_COUNT
+    best: _Way | None = None
     while True:
         for way in ways:
-            way.count(upto)
-            best = min((way for way in ways if way.complete), key=lambda way: way.keys, default=None)
-            if best is not None and all(best.keys <= way.keys for way in ways):
-                return _chosen(best, ways)
+            way.count(upto if best is None else min(upto, best.keys), examined)
+            if way.complete and (best is None or way.keys < best.keys):
+                best = way
+        if best is not None and all(best.keys <= way.keys for way in ways):
+            return _chosen(best, ways)
         if upto > LAST_COUNT:
-            return _chosen(ways[0], ways)
+            return _chosen(ways[-1], ways)
         upto *= GROWTH
 
 
 def _chosen(best: _Way, ways: list[_Way]) -> ScanPlan:
-    estimates = tuple(way.estimate for way in ways)
-    return ScanPlan(best.plan.scans, best.plan.index, estimates, best.found if best.complete else None)
+    estimates = tuple(
+        Estimate(None if way.plan.index is None else way.plan.index.name, way.keys, way.complete)
+        for way in ways
+    )
+    return ScanPlan(best.plan.scans, best.plan.index, estimates, best.found())

@@ -26,7 +26,7 @@ from parquetry.metastore.model import Database, TableMetadata
 from parquetry.metastore.names import Named, Names
 from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load_commit
-from parquetry.metastore.staging import StagedTable, create_staged
+from parquetry.metastore.staging import StagedTable
 from parquetry.store.base import Store
 from parquetry.store.opening import open_store
 
@@ -217,7 +217,7 @@ class Metastore:
         """
         database = self.database(database).name
         name = normalise_name("table", name)
-        return StagedTable(self.store, self._names, create_staged(self.store, metadata), database, name)
+        return StagedTable(self.store, self._names, metadata, database, name)
 
     def drop_table(self, database: str, name: str) -> TableSnapshot:
         """Remove a table. Its files are left alone.

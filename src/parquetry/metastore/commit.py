@@ -3,8 +3,8 @@
 1. Take a ticket: compare-and-set of the head, which then names this process as the author of a commit under
    way.
 2. Write the journal: the keys of the partitions that are going to be written, for whoever has to clean up.
-3. Read the partitions as they are, write their new rows, tagged with the ticket, and entries of partitions
-   that were not there to all indexes. No version shows them.
+3. Read the partitions as they are, write their new rows, tagged with the ticket, and their entries in the
+   table's indexes. No version shows them.
 4. Compare-and-set the head: the ticket leaves the pending ones, the version goes up by one. Now all rows are
    visible. If others committed since, first look whether they touched the same partitions: appends are merged
    again, anything else is a conflict.
@@ -99,16 +99,26 @@ class Committer:
 
     def run(self) -> TableSnapshot:
         """Commit; see `Transaction.commit`."""
-        in_scope = self._drop_scopes()
-        self._before = self._base.view.newest(self._changes)
-        self._check(self._before)
-        if not self._changes and self._metadata is None:
-            self._base.check_kept()
-            return self._base
+        try:
+            in_scope = self._drop_scopes()
+            self._before = self._base.view.newest(self._changes)
+            self._check(self._before)
+            if not self._changes and self._metadata is None:
+                self._base.check_kept()
+                return self._base
+        except ParquetryError:
+            # What is missing in the base may have been vacuumed away.
+            head = read_head(self._store, self._table)
+            if head is not None:
+                require_open(self._base, head)
+                self._require_kept(head, self._base.version)
+            raise
         self._conflicts = Conflicts(self._transaction, self._metadata, self._changes, self._before, in_scope)
         with active_owner() as owner:
             head = self._allocate(owner)
             try:
+                for check in self._transaction.checks:
+                    check()
                 head = self._work(head, owner)
             except BaseException as error:
                 if not self._give_up(error):
@@ -182,6 +192,11 @@ class Committer:
                 # The rows of the base were read before; if they were kept until now, none was missing.
                 self._require_kept(head, self._base.version)
             now = now_ms()
+            if self._transaction.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
+                raise CommitConflictError(
+                    f"{self._what} takes files in while a vacuum of the table is deleting some; nothing was "
+                    "written: run it again when that is done"
+                )
             dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
             alive = {t: other for t, other in head.pending.items() if t not in dead}
             return msgspec.structs.replace(
@@ -273,10 +288,10 @@ class Committer:
     def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
         prefix, tag = partition_prefix(self._table), complement(self._ticket)
         metadata = self._metadata or load_metadata(self._store, self._table, head.commit.metadata)
-        if (
-            metadata.indexes != self._indexes
-        ):  # somebody has begun to build one: all partitions need their entries
-            self._indexes, self._built = metadata.indexes, {}
+        indexed: list[bytes] = []
+        if metadata.indexes != self._indexes:  # somebody has begun to build one: all rows need their entries
+            self._indexes = metadata.indexes
+            indexed += self._built
         # The newest commit is in the head only; once this one takes its place there, it must be in the log.
         rows = [(commit_key(self._table, head.commit.version), encode(head.commit))]
         for key in sorted(self._changes):
@@ -287,13 +302,14 @@ class Committer:
             value, difference = self._merge.row(key, found)
             self._built[key] = (on, difference)
             rows.append((prefix + key + tag, value))
-            if value != TOMBSTONE and (found is None or found.is_tombstone):
-                rows += entry_rows(self._table, self._indexes, [key], tag)
+            indexed.append(key)
+        leads = ((key, tag, TOMBSTONE if self._changes[key].kind == "drop" else b"") for key in indexed)
+        rows += entry_rows(self._table, self._indexes, leads)
         if not self._wrote_journal:
             self._write_journal()
             if self._metadata is not None:
                 rows.append((metadata_key(self._table, self._ticket), encode(self._metadata)))
-        rows += self._merge.take_chunk_rows()
+        rows = [*self._merge.take_chunk_rows(), *rows]  # what is referred to comes first
         fields = fields_of(len(self._base.partition_types))
         for start in range(0, len(rows), WRITE_BATCH):
             self._store.put_many(rows[start : start + WRITE_BATCH], fields)

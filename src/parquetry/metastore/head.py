@@ -48,6 +48,8 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         renaming: database, name and token that the table is about to take.
         successor: value for the row of the name, of the table that took this one's place.
         oldest: first version that can still be read.
+        cleaner: who deletes files that others wrote; meanwhile none is taken in.
+        author: who makes the table, which is nobody's if he dies before it has a name; None: not known.
     """
 
     state: State
@@ -61,6 +63,8 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     renaming: tuple[str, str, bytes] | None = None
     successor: bytes | None = None
     oldest: int = 0
+    author: Owner | None = None
+    cleaner: Owner | None = None
 
     def invisible(self) -> Tickets:
         """Return the tickets below `next_ticket` that no version has published."""

@@ -1,16 +1,14 @@
 """Which entries of indexes are of no use, and which are missing.
 
-An entry may be too many for many reasons: its commit was given up, its partition was dropped, its index. None
-of them does harm, so all that matters is never to remove one that is needed. Whoever makes a partition where
-a dropped one was writes an entry of his own, with a later ticket: the ones from before the drop are his no
-longer.
+An entry is needed as long as its row is, and goes with it, in the order in which rows go. One that leads to no
+row does no harm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
-from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.head import Head
 from parquetry.metastore.indexes import entry_key, partition_key, stored_ids
 from parquetry.metastore.keyspace import (
@@ -23,18 +21,15 @@ from parquetry.metastore.keyspace import (
     ticket_of,
 )
 from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, decoder
-from parquetry.metastore.retention import Need, stored_rows, unneeded_metadata
-from parquetry.store.base import Range, Store
+from parquetry.metastore.retention import Need, StoredRow, stored_rows, unneeded_metadata
+from parquetry.store.base import Store
 
 _BATCH = 1000
-_AFTER_TICKETS = b"\xff" * TICKET_BYTES + b"\x00"
+_T = TypeVar("_T")
 
 
 def unneeded_entries(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[bytes]:
     """Yield the keys of entries that no version from the oldest on needs, and no commit under way.
-
-    Those are the entries of dropped indexes, and those from before a partition was dropped. They have to go
-    before the rows that tell of it do.
 
     Args:
         store: of the metastore.
@@ -42,27 +37,42 @@ def unneeded_entries(store: Store, table: bytes, head: Head, oldest: Commit) -> 
         head: as it was some time ago at most.
         oldest: the oldest version that is kept.
     """
+    yield from entries_of_dropped(store, table, head, oldest)
+    entries = entries_of_rows(store, table, head, oldest)
+    rows = stored_rows(store, table, head, oldest)
+    for some in _batches(
+        key for row in rows if row.need not in (Need.LIVE, Need.WORKING) for key in entries(row)
+    ):
+        yield from _present(store, some)
+
+
+def entries_of_dropped(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[bytes]:
+    """Yield the keys of all entries of indexes that no version has which is kept."""
     stored = list(stored_ids(store, table))
-    kept = _kept_indexes(store, table, set(unneeded_metadata(store, table, head, oldest)))
+    kept = _kept_indexes(store, table, head, oldest)
     for id in stored:
         if id not in kept:
             for key, _ in store.scan(*prefix_range(index_prefix(table, id))):
                 yield key
-    ranges: list[Range] = []
-    for row in stored_rows(store, table, head, oldest):
-        superseded = row.need not in (Need.LIVE, Need.WORKING) and not head.is_aborted(row.ticket)
-        if superseded and row.value == TOMBSTONE:
-            for id, order in kept.items():
-                start = index_prefix(table, id) + entry_key(order, row.key)
-                ranges.append((start + complement(row.ticket), start + _AFTER_TICKETS))
-    ranges.sort()
-    for first in range(0, len(ranges), _BATCH):
-        for key, _ in store.scan_ranges(ranges[first : first + _BATCH]):
-            yield key
 
 
-def _kept_indexes(store: Store, table: bytes, unneeded: set[bytes]) -> dict[str, tuple[int, ...]]:
-    """Return the orders of the indexes that metadata tell of, by their ids."""
+def entries_of_rows(
+    store: Store, table: bytes, head: Head, oldest: Commit
+) -> Callable[[StoredRow], Iterable[bytes]]:
+    """Return what gives the keys of a row's entries, in the indexes of all versions that are kept."""
+    kept = _kept_indexes(store, table, head, oldest)
+    places = [(index_prefix(table, id), order) for id, order in kept.items()]
+
+    def entries(row: StoredRow) -> Iterable[bytes]:
+        tag = complement(row.ticket)
+        return [prefix + entry_key(order, row.key) + tag for prefix, order in places]
+
+    return entries
+
+
+def _kept_indexes(store: Store, table: bytes, head: Head, oldest: Commit) -> dict[str, tuple[int, ...]]:
+    """Return the orders of the indexes of which needed metadata tell, by their ids."""
+    unneeded = set(unneeded_metadata(store, table, head, oldest))
     kept: dict[str, tuple[int, ...]] = {}
     for key, value in store.scan(*prefix_range(METADATA + table)):
         if key not in unneeded:
@@ -72,25 +82,27 @@ def _kept_indexes(store: Store, table: bytes, unneeded: set[bytes]) -> dict[str,
 
 
 def missing_entries(
-    store: Store, table: bytes, index: PartitionIndex, partitions: Iterable[bytes]
-) -> Iterator[bytes]:
-    """Yield the keys of those partitions to which an index does not lead.
+    store: Store, table: bytes, index: PartitionIndex, rows: Iterable[tuple[bytes, int]]
+) -> Iterator[tuple[bytes, int]]:
+    """Yield those rows of partitions to which an index does not lead.
 
     Args:
         store: of the metastore.
         table: id.
         index: to look into.
-        partitions: keys of partitions that are there.
+        rows: keys of partitions, and tickets.
     """
     prefix = index_prefix(table, index.id)
-    for some in _batches(partitions):
-        wanted = {prefix + entry_key(index.order, key): key for key in some}
-        found = _present(store, list(wanted))
-        yield from (key for entry, key in wanted.items() if entry not in found)
+    wanted = (
+        (key, ticket, prefix + entry_key(index.order, key) + complement(ticket)) for key, ticket in rows
+    )
+    for some in _batches(wanted):
+        there = _present(store, [entry for _, _, entry in some])
+        yield from ((key, ticket) for key, ticket, entry in some if entry not in there)
 
 
 def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionIndex) -> Iterator[bytes]:
-    """Yield the keys of entries that lead to partitions of no version, or that belong to commits given up.
+    """Yield the keys of entries that lead to no row, or that belong to commits given up.
 
     Args:
         store: of the metastore.
@@ -104,22 +116,24 @@ def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionInd
             key for key in some if ticket_of(key) < head.next_ticket and ticket_of(key) not in head.pending
         ]
         leads = {
-            key: partitions + partition_key(index.order, key[len(prefix) : -TICKET_BYTES]) for key in ended
+            key: partitions
+            + partition_key(index.order, key[len(prefix) : -TICKET_BYTES])
+            + key[-TICKET_BYTES:]
+            for key in ended
         }
-        there = _present(store, sorted(set(leads.values())))
-        for key, partition in leads.items():
-            if partition not in there or head.is_aborted(ticket_of(key)):
+        there = _present(store, list(leads.values()))
+        for key, row in leads.items():
+            if row not in there or head.is_aborted(ticket_of(key)):
                 yield key
 
 
-def _present(store: Store, keys: Sequence[bytes]) -> set[bytes]:
-    """Return those keys of which there is a row of any ticket."""
-    ranges = [(key, key + _AFTER_TICKETS) for key in sorted(keys)]
-    return {key[:-TICKET_BYTES] for key, _ in store.scan_ranges(ranges, each=1)}
+def _present(store: Store, keys: list[bytes]) -> set[bytes]:
+    """Return those keys of which there is a row."""
+    return {key for key, value in zip(keys, store.get_many(keys), strict=True) if value is not None}
 
 
-def _batches(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
+def _batches(keys: Iterable[_T]) -> Iterator[list[_T]]:
+    batch: list[_T] = []
     for key in keys:
         batch.append(key)
         if len(batch) == _BATCH:

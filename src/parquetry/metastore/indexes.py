@@ -2,12 +2,10 @@
 
 An entry's key holds the same fields as the partition's own key, in the index's order, so that whatever plans
 and tests keys of partitions does so with entries, and a partition's key can be put together from its entry's.
-An entry says that the partition may exist, in some version: there may be too many, and there are never too
-few. Who reads one looks for the partition in his version.
-
-Entries are tagged with the ticket of the commit that wrote them, which is every commit that makes a partition
-where there was none. One suffices for as long as the partition is there; `retention` removes those from
-before it was dropped.
+Every row of a partition has its entry, with the same ticket, written by the same commit; a row that says that
+the partition is gone has one that says so, too. So the entries of a version are found as its partitions are
+(`view`), and each tells the whole key of the row to read. There may be entries too many, which lead to no row;
+there are never too few.
 """
 
 from __future__ import annotations
@@ -18,13 +16,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import join_fields, split_fields, successor
+from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.identifiers import normalise_name
 from parquetry.metastore.keyspace import INDEX_ID_BYTES, INDEXES, TABLE_ID_BYTES, index_prefix, prefix_range
 from parquetry.metastore.model import PartitionIndex, TableMetadata
+from parquetry.metastore.view import Row
 from parquetry.store.base import Store
 
 ENTRY = b"\x01"
-"""The value of an entry, which says nothing: stores keep no empty values."""
+"""The value of an entry of a partition that is there; `TOMBSTONE` is that of one that is gone."""
 
 
 def new_index(
@@ -125,20 +125,19 @@ def partition_key(order: Sequence[int], entry: bytes) -> bytes:
 
 
 def entry_rows(
-    table: bytes, indexes: Iterable[PartitionIndex], partitions: Iterable[bytes], tag: bytes
+    table: bytes, indexes: Iterable[PartitionIndex], rows: Iterable[Row]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rows of partitions' entries in all of some indexes.
+    """Yield the entries, in all of some indexes, of rows of partitions.
 
     Args:
         table: id.
         indexes: to write to.
-        partitions: their keys.
-        tag: complement of the ticket.
+        rows: keys of partitions, tags, values.
     """
     places = [(index_prefix(table, index.id), index.order) for index in indexes]
-    for partition in partitions:
+    for key, tag, value in rows:
         for prefix, order in places:
-            yield prefix + entry_key(order, partition) + tag, ENTRY
+            yield prefix + entry_key(order, key) + tag, TOMBSTONE if value == TOMBSTONE else ENTRY
 
 
 def stored_ids(store: Store, table: bytes) -> Iterator[str]:

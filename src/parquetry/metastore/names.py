@@ -161,7 +161,7 @@ class Names:
         try:
             self.take(database, name, table.id, token)
         except (TableExistsError, NamespaceNotFoundError):
-            if self._withdraw(table.id, token):
+            if self.withdraw(table.id, token):
                 self.release(database, name, table.id + token)
                 raise
         head = self._finish(table.id, token)
@@ -183,7 +183,7 @@ class Names:
 
         return done(edit_head(self._store, table.id, change, done))
 
-    def _withdraw(self, table: bytes, token: bytes) -> bool:
+    def withdraw(self, table: bytes, token: bytes) -> bool:
         """Take back an announced name; False if someone has finished the renaming."""
 
         def done(head: Head) -> bool:

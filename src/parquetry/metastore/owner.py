@@ -41,9 +41,14 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
     pid: int
     born: str
 
-    def is_dead(self, now: int) -> bool:
-        """Return whether the author is surely gone, or has used up its lease at time `now` (ms)."""
-        if now - self.started_at > LEASE_MS:
+    def is_dead(self, now: int, lease: int | None = None) -> bool:
+        """Return whether the author is surely gone, or has used up its lease.
+
+        Args:
+            now: milliseconds since the epoch.
+            lease: milliseconds; None: that of a commit.
+        """
+        if now - self.started_at > (LEASE_MS if lease is None else lease):
             return True
         if self.host != _host(os.getpid()):
             return False
@@ -60,15 +65,26 @@ def now_ms() -> int:
 @contextlib.contextmanager
 def active_owner() -> Iterator[Owner]:
     """Yield an owner for a commit of this thread, alive until the block ends."""
+    owner = enter()
+    try:
+        yield owner
+    finally:
+        leave(owner)
+
+
+def enter() -> Owner:
+    """Return an owner of this process, alive until it leaves."""
     pid = os.getpid()
     owner = Owner(os.urandom(8), now_ms(), _host(pid), pid, _born(pid))
     with _active_lock:
         _active.add(owner.nonce)
-    try:
-        yield owner
-    finally:
-        with _active_lock:
-            _active.discard(owner.nonce)
+    return owner
+
+
+def leave(owner: Owner) -> None:
+    """Have an owner of this process count as dead."""
+    with _active_lock:
+        _active.discard(owner.nonce)
 
 
 @functools.cache

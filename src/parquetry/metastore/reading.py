@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from parquetry.keys import successor
 from parquetry.metastore.indexes import partition_key
-from parquetry.metastore.keyspace import TICKET_BYTES, complement, index_prefix
 from parquetry.metastore.view import ROW_PREFIX, ROW_SUFFIX, Examined, Row, View
 from parquetry.scan.execute import Test, compile_residual
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.scan.pushdown import scans_condition
-from parquetry.store.base import Store
 from parquetry.types import ColumnType
 
 KeyColumns: TypeAlias = Sequence[tuple[str, ColumnType]]
@@ -50,20 +47,12 @@ def by_keys(
 
 
 def by_index(
-    store: Store,
-    table: bytes,
-    view: View,
-    plan: ScanPlan,
-    columns: KeyColumns,
-    descending: Sequence[bool],
-    examined: Examined | None,
+    view: View, plan: ScanPlan, columns: KeyColumns, descending: Sequence[bool], examined: Examined | None
 ) -> Iterator[Row]:
     """Yield the rows of the partitions to which a plan's entries lead, in the order of the partitions' keys.
 
     Args:
-        store: of the metastore.
-        table: id.
-        view: of the version to read: an entry may lead to a partition that is not in it.
+        view: of the version to read.
         plan: for an index.
         columns: of the partitions' keys.
         descending: which of them are in descending order; empty for none.
@@ -71,35 +60,27 @@ def by_index(
     """
     keys = plan.found
     if keys is None:
-        led_to = entries(store, table, plan, columns, descending, examined)
-        keys = tuple(sorted({key for key in led_to if key is not None}))
+        keys = tuple(sorted(filter(None, entries(view, plan, columns, descending, examined))))
     for start in range(0, len(keys), _BATCH):
-        found = view.newest(keys[start : start + _BATCH], examined)
-        for key, row in found.items():
-            if not row.is_tombstone:
-                yield key, complement(row.ticket), row.value
+        yield from view.rows(keys[start : start + _BATCH], examined)
 
 
 def entries(
-    store: Store,
-    table: bytes,
-    plan: ScanPlan,
-    columns: KeyColumns,
-    descending: Sequence[bool],
-    examined: Examined | None,
+    view: View, plan: ScanPlan, columns: KeyColumns, descending: Sequence[bool], examined: Examined | None
 ) -> Iterator[bytes | None]:
-    """Yield for each entry of a plan's ranges the key of its partition; None if the residual excludes it."""
+    """Yield for each entry of a plan's ranges where it leads; None if the residual excludes it.
+
+    Returns:
+        keys of partitions, each with the tag of the row behind it, in the order of the entries.
+    """
     assert plan.index is not None
-    prefix, order = index_prefix(table, plan.index.id), plan.index.order
-    end = successor(prefix)
-    ranges = [(prefix + scan.start, end if scan.stop is None else prefix + scan.stop) for scan in plan.scans]
     columns, descending = reordered(plan.index, columns, descending)
     where = scans_condition(plan.scans, columns, descending) if examined is None else None
-    rows: Iterable[tuple[bytes, bytes]] = store.scan_ranges(ranges, where=where)
+    ranges = [(scan.start, scan.stop) for scan in plan.scans]
+    rows = view.of_index(plan.index.id).scan(ranges, examined=examined, where=where)
     passes = _Residuals(plan, columns, descending)
-    for row_key, _ in rows if examined is None else examined.counting(rows):
-        key = row_key[len(prefix) : -TICKET_BYTES]
-        yield partition_key(order, key) if passes(key) else None
+    for key, tag, _ in rows:
+        yield partition_key(plan.index.order, key) + tag if passes(key) else None
 
 
 def reordered(

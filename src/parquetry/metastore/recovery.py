@@ -65,8 +65,9 @@ def delete_rows(
         indexes: to which it may have written entries.
     """
     prefix, tag = partition_prefix(table), complement(ticket)
+    rows = ((key, tag, b"") for key in partitions)
     delete_in_batches(store, (prefix + key + tag for key in partitions))
-    delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, partitions, tag)))
+    delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
     delete_prefix(store, CHUNKS + table + number(ticket))
     store.delete_many([metadata_key(table, ticket)])
     delete_prefix(store, JOURNAL + table + number(ticket))

@@ -9,8 +9,9 @@ rows are removed oldest first, lest a reader of a version that is going away tak
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ from parquetry.metastore.head import Head, edit_head, merge
 from parquetry.metastore.keyspace import (
     CHUNKS,
     COMMITS,
+    DELETE_BATCH,
     METADATA,
     TICKET_BYTES,
     commit_key,
@@ -148,11 +150,28 @@ def stored_rows(store: Store, table: bytes, head: Head, oldest: Commit) -> Itera
         yield StoredRow(row_key, key, ticket, value, need)
 
 
-def delete_stored_rows(store: Store, table: bytes, head: Head, oldest: Commit) -> None:
-    """Remove the rows of partitions that nobody needs, in the order that readers need."""
+def delete_stored_rows(
+    store: Store,
+    table: bytes,
+    head: Head,
+    oldest: Commit,
+    entries: Callable[[StoredRow], Iterable[bytes]],
+) -> None:
+    """Remove the rows of partitions that nobody needs, in the order that readers need.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        head: as it was some time ago at most.
+        oldest: the oldest version that is kept.
+        entries: keys of a row's entries in indexes, which go in the same order.
+    """
     for need in (Need.OLDER, Need.SUPERSEDED, Need.TOMBSTONE):
-        rows = stored_rows(store, table, head, oldest)
-        delete_in_batches(store, (row.row_key for row in rows if row.need is need))
+        rows = (row for row in stored_rows(store, table, head, oldest) if row.need is need)
+        while batch := list(islice(rows, DELETE_BATCH)):
+            # Rows of one batch go in any order, and only a row that is there tells of its entries.
+            delete_in_batches(store, (key for row in batch for key in entries(row)))
+            store.delete_many([row.row_key for row in batch])
 
 
 def commit_rows(store: Store, table: bytes) -> Iterator[tuple[bytes, Commit]]:

@@ -158,9 +158,7 @@ class TableSnapshot:
                 f"index {plan.index.name!r} does not lead to all partitions of version {self.version} of table "
                 f"{self.label}; plan for this version"
             )
-        return by_index(
-            self.store, self.id, self.view, plan, self.key_columns, self.metadata.descending, examined
-        )
+        return by_index(self.view, plan, self.key_columns, self.metadata.descending, examined)
 
     def partition(self, values: Sequence[Value]) -> Partition | None:
         """Return the partition of these values; None if there is none.

@@ -6,22 +6,24 @@
 from __future__ import annotations
 
 import os
+import weakref
 
 import msgspec
 
 from parquetry.errors import NamespaceNotFoundError, TableExistsError, TableNotFoundError, UnsupportedError
+from parquetry.metastore import owner
 from parquetry.metastore.head import Head, State, edit_head, read_head
 from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, metadata_key
 from parquetry.metastore.model import Commit, TableMetadata, Totals, encode
 from parquetry.metastore.names import Named, Names, new_token
-from parquetry.metastore.owner import now_ms
+from parquetry.metastore.owner import Owner, now_ms
 from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.snapshot import TableSnapshot, load
 from parquetry.metastore.transaction import Transaction
 from parquetry.store.base import Store
 
 
-def create_staged(store: Store, metadata: TableMetadata) -> bytes:
+def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes:
     """Write the rows of an empty table without a name, and return its id."""
     _ = metadata.partition_types  # a partition column that is not among the columns fails here
     id = os.urandom(TABLE_ID_BYTES)
@@ -36,20 +38,30 @@ def create_staged(store: Store, metadata: TableMetadata) -> bytes:
         totals=Totals(),
         next_ticket=1,
     )
+    # The head comes first: it tells whose the other rows are.
+    store.put_many([(head_key(id), encode(Head("staged", "", "", b"", 1, {}, (), first, author=author)))])
     store.put_many([(metadata_key(id, 0), encode(metadata))])
-    store.put_many([(head_key(id), encode(Head("staged", "", "", b"", 1, {}, (), first)))])
     return id
 
 
 class StagedTable:
-    """A table that has no name yet.
+    """A table that has no name yet. It is given up when the last reference to this object goes.
+
+    Args:
+        store: of the metastore.
+        names: of the metastore.
+        metadata: of the table.
+        database: that it is for.
+        name: that it is for.
 
     Attributes:
         id: of the table.
     """
 
-    def __init__(self, store: Store, names: Names, id: bytes, database: str, name: str) -> None:
-        self.id = id
+    def __init__(self, store: Store, names: Names, metadata: TableMetadata, database: str, name: str) -> None:
+        author = owner.enter()
+        weakref.finalize(self, owner.leave, author)
+        self.id = create_staged(store, metadata, author)
         self._store = store
         self._names = names
         self._database = database

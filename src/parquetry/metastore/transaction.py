@@ -7,7 +7,7 @@ visible.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -65,6 +65,7 @@ class Transaction:
         self.scopes: list[Scope] = []
         self.metadata: TableMetadata | None = None
         self.restored_from: int | None = None
+        self.checks: list[Callable[[], None]] = []
         self._done = False
 
     def append(
@@ -215,6 +216,14 @@ class Transaction:
                 "for each partition; filter on partition columns only"
             )
         self.scopes.append(Scope(plan))
+
+    def adopt(self, check: Callable[[], None]) -> None:
+        """Say that files are listed which others wrote, and which a vacuum may be about to delete.
+
+        Args:
+            check: raises an error if one of them is not there; called when no vacuum can come in between.
+        """
+        self.checks.append(check)
 
     def set_metadata(self, metadata: TableMetadata) -> None:
         """Put metadata in place of the table's; conflicts with others who do the same."""

@@ -85,7 +85,7 @@ class ScanPlan:
         scans: the ranges.
         index: whose entries the ranges are about; None: the partitions' own keys.
         estimates: by which the way was chosen, where there was a choice.
-        found: keys of the partitions that the index leads to, in order, if choosing has found them all.
+        found: keys of the rows that the index leads to, in order, if choosing has found them all.
     """
 
     scans: tuple[KeyScan, ...]

@@ -12,6 +12,7 @@ from parquetry.errors import PartitionNotFoundError, UnsupportedError
 from parquetry.layout.discover import discover
 from parquetry.layout.location import join_location, open_location
 from parquetry.layout.paths import stored_value
+from parquetry.maintenance.files import require_files
 from parquetry.metastore.access import plan_partitions
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
@@ -37,6 +38,8 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
     """Add partitions; the files of their locations come with them."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("add partitions")
+    taken: list[str] = []
+    transaction.adopt(lambda: require_files(snapshot.label, taken))
     for values, properties in zip(_values(snapshot, q.partitions), q.properties, strict=True):
         given = properties.get("location")
         location = absolute(given, snapshot.metadata.location) if given else snapshot.default_location(values)
@@ -48,6 +51,7 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
                 f.path for part in discover(filesystem, path, (), (), own_prefix=own) for f in part.files
             ]
             files = data_files(SparkSession.active(), snapshot.metadata.format, location, found)
+        taken += (join_location(location, file.path) for file in files)
         transaction.add(values, location if given else None, files)
     transaction.commit()
 

@@ -21,6 +21,7 @@ from parquetry.errors import FilterError
 from parquetry.layout.changes import ChangedPartition, Changes, compare
 from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
 from parquetry.layout.location import join_location, open_location
+from parquetry.maintenance.files import require_files
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values
 from parquetry.predicate.nodes import Predicate
@@ -74,6 +75,8 @@ def synchronise(
         changes = _changes(snapshot, condition, unfit, progress)
         rows: list[list[str | None]] = []
         transaction = snapshot.begin("sync")
+        taken = _locations(snapshot, changes)
+        transaction.adopt(lambda: require_files(snapshot.label, taken))
         if add:
             for found in progress.track(changes.added, description="Reading new partitions"):
                 files = _read(snapshot, found, [file.path for file in found.files])
@@ -183,6 +186,16 @@ def _elsewhere(
                 present.append(FoundPartition(part.values, relative, tuple(sorted(mine))))
         unfit[:] = [item for item in unfit if not f"{relative}/".startswith(f"{item.path}/")]
     return present
+
+
+def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
+    """Return where the files lie that are taken in."""
+    found = [*changes.added, *(change.partition for change in changes.changed)]
+    return [
+        join_location(join_location(snapshot.metadata.location, each.relative_path), file.path)
+        for each in found
+        for file in each.files
+    ]
 
 
 def _read(snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]) -> list[Any]:

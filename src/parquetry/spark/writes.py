@@ -78,7 +78,9 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
             (transaction.replace if mode == "dynamic" else transaction.append)(part.values, part.files)
         static = _static_partition(snapshot, where) if mode == "overwrite" and not written else None
         if static is not None:
-            transaction.append(static, ())  # as Hive has it, a partition that is overwritten by nothing is empty
+            transaction.append(
+                static, ()
+            )  # as Hive has it, a partition that is overwritten by nothing is empty
         lake.hold(transaction.commit())
     except CommitUnknownError:
         raise  # the files may be live

@@ -1,0 +1,299 @@
+"""A small metastore with a past, what can be done in it that writes several rows, and where that begins."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from parquetry.maintenance.dump import dump
+from parquetry.maintenance.fsck import fsck
+from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
+from parquetry.maintenance.restore import restore
+from parquetry.maintenance.rollback import rollback
+from parquetry.maintenance.vacuum import vacuum
+from parquetry.metastore import (
+    DataFile,
+    Metastore,
+    StagedTable,
+    TableSnapshot,
+    Totals,
+    Transaction,
+    entries,
+    orphans,
+)
+from parquetry.metastore.head import read_head
+from parquetry.metastore.keyspace import FORMAT, head_key
+from parquetry.metastore.model import encode
+from parquetry.store import MemoryStore, Store
+from tests.conformance.failing_client import Client
+from tests.unit.metastore_testing import Crash, metadata, whole_day
+
+LATER = 1 << 50
+"""A time in milliseconds after all commits."""
+LONG_LIST = 60
+"""From how many bytes on a list of files is stored apart."""
+
+Rows = dict[bytes, bytes]
+
+
+@dataclass
+class World:
+    """A metastore to begin with: its rows, the files of its tables, a dump of it, and a file that is missing."""
+
+    folder: Path
+    rows: Rows
+    files: dict[Path, bytes]
+    dumped: Path
+    missing: Path | None = None
+
+    def enter(self, store: Store) -> None:
+        """Make a store, and the files, what they were at first."""
+        there = dict(store.scan(b"", None))
+        store.delete_many([key for key in there if key not in self.rows])
+        store.put_many([(key, value) for key, value in self.rows.items() if there.get(key) != value])
+        for path, data in self.files.items():
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+        if self.missing is not None:
+            self.missing.unlink(missing_ok=True)
+
+    def open(self, store: Store) -> Metastore:
+        """Return the metastore of a new client, who remembers nothing."""
+        return Metastore(Client(store), str(self.folder), create=False)
+
+
+@contextlib.contextmanager
+def hurried() -> Iterator[None]:
+    """Have lists of files be long soon, and what was left behind be so at once."""
+    before = entries.INLINE_BYTES, entries.CHUNK_BYTES, orphans.RENAMING_S
+    entries.INLINE_BYTES = entries.CHUNK_BYTES = LONG_LIST
+    orphans.RENAMING_S = 0.001
+    try:
+        yield
+    finally:
+        entries.INLINE_BYTES, entries.CHUNK_BYTES, orphans.RENAMING_S = before
+
+
+def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[DataFile]:
+    """Write files of a partition, under names that are the table's own."""
+    folder = Path(table.default_location(values))
+    folder.mkdir(parents=True, exist_ok=True)
+    full = [f"pq-{table.id.hex()}-{name}" for name in names]
+    for name in full:
+        (folder / name).write_bytes(b"x")
+    return [DataFile(name, 1, 1) for name in full]
+
+
+def fill(transaction: Transaction, *parts: tuple[tuple[Any, ...], str]) -> None:
+    for values, name in parts:
+        transaction.append(values, written(transaction.base, values, name))
+
+
+def make_world(folder: Path) -> World:
+    """Return a world with a table `default.t`, which has a past, and a database `d` with two small tables."""
+    store = MemoryStore()
+    metastore = Metastore(store, str(folder))
+    metastore.create_database("d", {"comment": "c"})
+    for name in ("u", "v"):
+        table = metastore.create_table("d", name, metadata(location=str(folder / name), comment=name))
+        transaction = table.begin("fill")
+        fill(transaction, ((1, name), "f"))
+        transaction.commit()
+    table = metastore.create_table("default", "t", metadata(location=str(folder / "t")))
+    transaction = table.begin("fill")
+    fill(transaction, ((1, "a"), "a0"), ((1, "b"), "b0"), ((2, "b"), "c0"), ((3, None), "gone"))
+    table = transaction.commit()
+    transaction = table.begin("append")
+    transaction.append((1, "a"), written(table, (1, "a"), "a1", "a2", "a3"))
+    table = transaction.commit()
+    transaction = table.begin("overwrite")
+    transaction.replace((2, "b"), written(table, (2, "b"), "c1"))
+    transaction.drop((3, None))
+    table = transaction.commit()
+    transaction = table.begin("alter")
+    transaction.set_metadata(metadata(location=str(folder / "t"), comment="changed"))
+    table = create_index(transaction.commit(), ["s"])
+    transaction = table.begin("append")
+    fill(transaction, ((8, "h"), "h0"))
+    table = transaction.commit()
+    transaction = table.begin("append")
+    fill(transaction, ((8, "h"), "h1"))
+    table = transaction.commit()
+    transaction = table.begin("drop")
+    transaction.drop((8, "h"))
+    transaction.commit()
+    dump(metastore, folder / "dump")
+    files = {path: path.read_bytes() for path in folder.rglob("pq-*") if path.is_file()}
+    return World(folder, dict(store.scan(b"", None)), files, folder / "dump")
+
+
+def damaged(world: World) -> World:
+    """Return the world with a table that lacks a file, whose totals are wrong, and in which a writer died."""
+    store = MemoryStore()
+    store.put_many(world.rows.items())
+    table = world.open(store).table("default", "t")
+    dying = Metastore(Client(store, 4), str(world.folder)).table("default", "t").begin("dead")
+    dying.append((1, "a"), [DataFile("dead", 1, 1)] * 5)
+    with contextlib.suppress(Crash):
+        dying.commit()
+    head = read_head(store, table.id)
+    assert head is not None
+    assert head.pending
+    # dead for other processes, too
+    pending = {ticket: msgspec.structs.replace(owner, born="0") for ticket, owner in head.pending.items()}
+    commit = msgspec.structs.replace(head.commit, totals=Totals(7, 7, 7, 7, 0))
+    head = msgspec.structs.replace(head, commit=commit, pending=pending)
+    store.put_many([(head_key(table.id), encode(head))])
+    part = table.partition((2, "b"))
+    assert part is not None
+    missing = Path(part.location) / part.files[0].path
+    return World(world.folder, dict(store.scan(b"", None)), world.files, world.dumped, missing)
+
+
+def empty(world: World) -> World:
+    """Return a world with a metastore in which nothing is, and the dump of the other."""
+    return World(world.folder, {FORMAT: world.rows[FORMAT]}, world.files, world.dumped)
+
+
+# -- what is done in it
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Something that writes several rows.
+
+    Attributes:
+        run: does it, as a client of the metastore.
+        at_once: whether it takes place in one step; otherwise each table and database does by itself.
+        begin: makes its world of the common one.
+        steps: how many states it goes through, those at the ends included.
+        again: whether it has to be run again after a crash before others can go on.
+        told: what `fsck` may find although all is in order.
+    """
+
+    run: Callable[[Metastore, World], object]
+    begin: Callable[[World], World] = lambda world: world
+    steps: int = 2
+    again: bool = False
+    told: frozenset[str] = frozenset()
+
+    @property
+    def at_once(self) -> bool:
+        return self.steps == 2
+
+
+def changing(change: Callable[[Transaction], object]) -> Operation:
+    """Return a commit to `default.t`."""
+
+    def run(metastore: Metastore, _: World) -> None:
+        transaction = metastore.table("default", "t").begin("change")
+        change(transaction)
+        transaction.commit({"by": "test"})
+
+    return Operation(run)
+
+
+def append(transaction: Transaction) -> None:
+    fill(transaction, ((1, "a"), "new"), ((2, "b"), "new"), ((5, "n"), "new"))
+
+
+def append_many(transaction: Transaction) -> None:
+    transaction.append((1, "b"), written(transaction.base, (1, "b"), *(f"many{n}" for n in range(5))))
+
+
+def overwrite(transaction: Transaction) -> None:
+    transaction.replace((1, "a"), written(transaction.base, (1, "a"), "fresh"))
+    transaction.replace((6, "n"), written(transaction.base, (6, "n"), "fresh"))
+
+
+def replace_day(transaction: Transaction) -> None:
+    transaction.replace_where(whole_day(transaction.base, 1))
+    fill(transaction, ((1, "b"), "again"), ((1, "z"), "again"))
+
+
+def alter(transaction: Transaction) -> None:
+    transaction.set_metadata(msgspec.structs.replace(transaction.base.metadata, comment="altered"))
+
+
+def everything(transaction: Transaction) -> None:
+    append(transaction)
+    append_many(transaction)
+    alter(transaction)
+    transaction.add((4, None), location=f"{transaction.base.metadata.location}/elsewhere")
+    transaction.replace_where(whole_day(transaction.base, 2))
+
+
+def staged(metastore: Metastore, world: World, name: str) -> StagedTable:
+    table = metastore.stage_table("default", name, metadata(location=str(world.folder / name), comment="new"))
+    transaction = table.begin("create table as")
+    fill(transaction, ((1, "a"), "as"), ((5, "n"), "as"))
+    transaction.commit()
+    return table
+
+
+def create_table(metastore: Metastore, world: World) -> None:
+    metastore.create_table("d", "new", metadata(location=str(world.folder / "new")))
+
+
+def create_as(metastore: Metastore, world: World) -> None:
+    staged(metastore, world, "new").publish()
+
+
+def replace_table(metastore: Metastore, world: World) -> None:
+    staged(metastore, world, "t").publish(replace=True)
+
+
+def roll_back(metastore: Metastore, _: World) -> None:
+    rollback(metastore.table("default", "t"), metastore.table("default", "t", version=1))
+
+
+def clear(metastore: Metastore, _: World) -> None:
+    vacuum(metastore.table("default", "t"), older_than=LATER)
+
+
+OPERATIONS: dict[str, Operation] = {
+    "append": changing(append),
+    "append many": changing(append_many),
+    "overwrite": changing(overwrite),
+    "drop partition": changing(lambda transaction: transaction.drop((1, "a"))),
+    "rename partition": changing(lambda transaction: transaction.rename((1, "a"), (7, "moved"))),
+    "replace where": changing(replace_day),
+    "alter": changing(alter),
+    "everything": changing(everything),
+    "create table": Operation(create_table),
+    "create table as": Operation(create_as),
+    "replace table": Operation(replace_table),
+    "rename table": Operation(lambda metastore, _: metastore.rename_table("default", "t", "d", "renamed")),
+    "drop table": Operation(lambda metastore, _: metastore.drop_table("default", "t")),
+    "create database": Operation(lambda metastore, _: metastore.create_database("e", {"k": "v"})),
+    "alter database": Operation(lambda metastore, _: metastore.alter_database("d", {"k": "v"})),
+    "drop database": Operation(lambda metastore, _: metastore.drop_database("d", cascade=True), steps=4),
+    "create index": Operation(
+        lambda metastore, _: create_index(metastore.table("d", "u"), ["s"]),
+        steps=3,
+        told=frozenset({"unfinished index"}),
+    ),
+    "rebuild index": Operation(
+        lambda metastore, _: rebuild_index(metastore.table("default", "t"), "s"),
+        steps=3,
+        told=frozenset({"unfinished index"}),
+    ),
+    "drop index": Operation(lambda metastore, _: drop_index(metastore.table("default", "t"), "s")),
+    "rollback": Operation(roll_back),
+    "vacuum": Operation(clear),
+    "fsck": Operation(
+        lambda metastore, _: fsck(metastore.table("default", "t"), repair=True),
+        begin=damaged,
+        steps=3,
+        again=True,
+    ),
+    "restore": Operation(
+        lambda metastore, world: restore(metastore, world.dumped), begin=empty, steps=5, again=True
+    ),
+}

@@ -1,0 +1,252 @@
+"""What a crash leaves of an operation, on whatever store: the old state or the new one, and nothing for good.
+
+A client stops at one of the rows that it writes; then the store is looked at by others. Nothing here knows which
+store it is: `test_metastore_crashes` and the tests of HBase bring one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from parquetry.errors import CommitUnknownError, StoreError
+from parquetry.maintenance.fsck import fsck
+from parquetry.maintenance.history import history
+from parquetry.maintenance.vacuum import vacuum
+from parquetry.metastore import DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore.head import decode_head
+from parquetry.metastore.keyspace import (
+    DATABASES,
+    FORMAT,
+    PARTITIONS,
+    RESTORING,
+    chunk_key,
+    commit_key,
+    head_key,
+    index_prefix,
+    metadata_key,
+    name_key,
+    ticket_of,
+)
+from parquetry.metastore.snapshot import load
+from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
+from parquetry.store import MemoryStore, Store
+from tests.conformance.crash_world import Operation, Rows, World, fill
+from tests.conformance.failing_client import Client, How
+from tests.unit.metastore_testing import Crash
+
+State = dict[str, Any]
+
+
+def copied(store: Store) -> MemoryStore:
+    """Return a copy of a store's rows, which is read faster."""
+    copy = MemoryStore()
+    copy.put_many(store.scan(b"", None))
+    return copy
+
+
+def state(world: World, store: Store) -> State:
+    """Return what a client finds: databases, tables, and each version of them that can be read."""
+    metastore = world.open(store)
+    found: State = {}
+    for database in metastore.databases():
+        found[database] = metastore.database(database).properties
+        for name in metastore.tables(database):
+            newest = metastore.table(database, name)
+            versions = []
+            for commit in history(newest):
+                table = metastore.table(database, name, version=commit.version)
+                told = (commit.version, commit.operation, commit.summary, commit.totals)
+                versions.append((told, _nameless(table.metadata), content(table)))
+            found[f"{database}.{name}"] = versions
+    return found
+
+
+def content(table: TableSnapshot) -> State:
+    """Return the partitions of a version with all they hold; any index leads to the same ones."""
+    parts = list(table.partitions())
+    for index in table.metadata.indexes:
+        if index.ready:
+            order = IndexOrder(index.name, index.id, index.order)
+            by_index = table.partitions(ScanPlan((KeyScan("index", b"", None, None),), order))
+            assert [(p.key, p.ticket) for p in by_index] == [(p.key, p.ticket) for p in parts]
+    return {repr(p.values): (p.location, p.parameters, _nameless_files(table, p.files)) for p in parts}
+
+
+def _nameless_files(table: TableSnapshot, files: Sequence[DataFile]) -> list[DataFile]:
+    """Return files under names that do not tell the table's id, which is random."""
+    id = table.id.hex()
+    return [msgspec.structs.replace(file, path=file.path.replace(id, "id")) for file in files]
+
+
+def _nameless(metadata: TableMetadata) -> TableMetadata:
+    """Return metadata without the ids of indexes, which are random."""
+    indexes = tuple(msgspec.structs.replace(index, id="") for index in metadata.indexes)
+    return msgspec.structs.replace(metadata, indexes=indexes)
+
+
+def leftovers(store: Store) -> list[str]:
+    """Return the rows of a metastore that belong to no table, or to no version of one that can be read."""
+    copy = copied(store)
+    rows = dict(copy.scan(b"", None))
+    metastore = Metastore(copy, "/")
+    needed = {FORMAT, *(key for key in rows if key.startswith(DATABASES))}
+    for database in metastore.databases():
+        for name in metastore.tables(database):
+            needed |= _needed(metastore.table(database, name), rows)
+    return [key.hex() for key in rows if key not in needed]
+
+
+def _needed(table: TableSnapshot, rows: Rows) -> set[bytes]:
+    """Return the keys of the rows that the versions of a table need."""
+    id, head = table.id, decode_head(rows[head_key(table.id)])
+    if head.pending or head.renaming:
+        return set()
+    needed = {head_key(id), name_key(table.database, table.name)}
+    indexes = set()
+    for commit in table.history():
+        if commit.version < head.oldest:
+            break
+        version = load(table.store, id, head, commit)
+        needed |= {commit_key(id, commit.version), metadata_key(id, commit.metadata)}
+        indexes |= {index.id for index in version.metadata.indexes}
+        for part in version.partitions():
+            needed |= {chunk_key(id, chunk.ticket, chunk.number) for chunk in part.entry.chunks}
+    for key in rows:
+        ours = key.startswith((PARTITIONS + id, *(index_prefix(id, index) for index in indexes)))
+        if ours and head.is_committed(ticket_of(key)):
+            needed.add(key)
+    return needed
+
+
+# -- a crash, and what it must not do
+
+FAILURES = CommitUnknownError, StoreError, Crash
+"""How a client learns, or does not, that it was stopped."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an operation does if nothing comes in between.
+
+    Attributes:
+        world: in which it begins.
+        states: what others see, one after the other.
+        calls: the numbers of the rows that it writes, those of a call to the store together.
+    """
+
+    world: World
+    states: list[State]
+    calls: list[range]
+
+    @property
+    def writes(self) -> int:
+        """Return the number of rows."""
+        return self.calls[-1].stop
+
+
+def expect(world: World, operation: Operation) -> Expected:
+    """Run an operation, in memory, and look at the metastore before each row that it writes."""
+    world, store = operation.begin(world), MemoryStore()
+    world.enter(store)
+    client = Client(store)
+    states: list[State] = []
+
+    def look() -> None:
+        found = state(world, store)
+        if not states or found != states[-1]:
+            states.append(found)
+
+    client.before_write = look
+    operation.run(Metastore(client, str(world.folder)), world)
+    look()
+    assert len(states) == operation.steps
+    starts = [0, *(last + 1 for last in client.calls)]
+    return Expected(world, states, [range(*ends) for ends in itertools.pairwise(starts)])
+
+
+def stops(expected: Expected, how: How, *, whole_calls: bool = False) -> Sequence[int]:
+    """Return the rows at which a client is to be stopped; after a row is before the next.
+
+    Args:
+        expected: of the operation.
+        how: it stops.
+        whole_calls: only at the last row of each call.
+    """
+    if whole_calls:
+        return [call[-1] for call in expected.calls]
+    return range(expected.writes - 1 if how == "after" else 0, expected.writes)
+
+
+def crash(
+    operation: Operation, expected: Expected, store: Store, stop: int, how: How, backwards: bool = False
+) -> bool:
+    """Stop an operation at a row; return whether it said that it was done."""
+    client = Client(store, stop, how, backwards)
+    try:
+        operation.run(Metastore(client, str(expected.world.folder), create=False), expected.world)
+    except FAILURES:
+        return False
+    return True
+
+
+def check(
+    operation: Operation, expected: Expected, store: Store, *, done: bool, clear_copy: bool = False
+) -> None:
+    """Look at what a crash has left: the old state or the new one, with which others can go on.
+
+    Args:
+        operation: that was stopped.
+        expected: of it.
+        store: to look at.
+        done: whether it said that it was done.
+        clear_copy: whether a copy of the rows is cleared up instead, which is faster.
+    """
+    world, states = expected.world, expected.states
+    found = state(world, copied(store))
+    if done:
+        assert found == states[-1]
+    elif operation.at_once:
+        assert found in states
+    else:
+        for name in {name for each in (found, *states) for name in each}:
+            assert found.get(name) in [each.get(name) for each in states]
+    if operation.again and (found != states[-1] or store.get(RESTORING) is not None):
+        operation.run(world.open(store), world)
+        found = state(world, copied(store))
+        assert found == states[-1]
+    metastore = world.open(store)
+    assert metastore.databases() == [name for name in sorted(found) if "." not in name]
+    for database in metastore.databases():
+        names = [name.split(".")[1] for name in sorted(found) if name.startswith(f"{database}.")]
+        assert metastore.tables(database) == names
+    tables = [name for name in found if "." in name]
+    touched = [name for name in tables if any(each.get(name) != found[name] for each in states)]
+    for name in touched or tables[:1]:
+        check_next_commit(metastore, name, found[name])
+    if clear_copy:
+        store = copied(store)
+        metastore = world.open(store)
+    for name in touched or tables[:1]:
+        table = metastore.table(*name.split("."))
+        vacuum(table, older_than=0)
+        assert {finding.kind for finding in fsck(table)} <= operation.told
+    assert leftovers(store) == []
+
+
+def check_next_commit(metastore: Metastore, name: str, found: list[Any]) -> None:
+    """A table is read, and takes a commit."""
+    database, name = name.split(".")
+    table = metastore.table(database, name)
+    before = content(table)
+    assert before == found[0][2]
+    transaction = table.begin("next")
+    fill(transaction, ((9, "z"), "z"))
+    table = transaction.commit()
+    after = content(table)
+    assert len(after.pop("(9, 'z')")[2]) == 1
+    assert after == before

@@ -1,0 +1,43 @@
+"""A process whose children are killed in the middle of what they write; `test_metastore_crashes` talks to it.
+
+Each line of its input, `operation<TAB>row<TAB>metastore<TAB>warehouse<TAB>dump`, is answered by how a child has
+ended that was forked to do the operation and to be killed when it writes that row.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from parquetry.metastore import Metastore
+from parquetry.store import SQLiteStore
+from tests.conformance.crash_world import OPERATIONS, World, hurried
+from tests.conformance.failing_client import Client
+
+
+def run(name: str, row: int, path: str, folder: str, dumped: str) -> None:
+    """Do an operation on a metastore, up to a row."""
+    world = World(Path(folder), {}, {}, Path(dumped))
+    with hurried():
+        client = Client(SQLiteStore(path, create=False), row, "kill")
+        OPERATIONS[name].run(Metastore(client, folder, create=False), world)
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    for line in sys.stdin:
+        name, row, path, folder, dumped = line.rstrip("\n").split("\t")
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                run(name, int(row), path, folder, dumped)
+                status = 0
+            finally:
+                os._exit(status)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""A client that stops at any row it writes leaves the old state or the new one, and others go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from parquetry.store import MemoryStore, SQLiteStore, Store
+from tests.conformance.crash_world import OPERATIONS, World, hurried, make_world
+from tests.conformance.crashes import Expected, check, crash, expect, stops
+from tests.conformance.failing_client import How
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """What there is before each crash."""
+    with hurried():
+        yield make_world(tmp_path_factory.mktemp("lake"))
+
+
+@pytest.fixture(params=OPERATIONS)
+def name(request: pytest.FixtureRequest) -> str:
+    """Each of the operations."""
+    return str(request.param)
+
+
+@pytest.fixture
+def expected(world: World, name: str) -> Expected:
+    """What the operation does if nothing comes in between."""
+    return expect(world, OPERATIONS[name])
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A store of each kind."""
+    opened: Store = MemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "rows.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("how", ["before", "after", "unanswered", "unreachable"])
+def test_stopped_at_every_row(store: Store, name: str, expected: Expected, how: How) -> None:
+    """Dead before or after a row, or without an answer to it: others find the old state or the new one."""
+    # SQLite writes a batch whole, so that an answer is one to all of it
+    whole = isinstance(store, SQLiteStore) and how in ("unanswered", "unreachable")
+    for stop in stops(expected, how, whole_calls=whole):
+        expected.world.enter(store)
+        done = crash(OPERATIONS[name], expected, store, stop, how)
+        check(OPERATIONS[name], expected, store, done=done)
+
+
+def test_rows_of_a_batch_in_another_order(name: str, expected: Expected) -> None:
+    """Nothing depends on which of a batch's rows are written first."""
+    store = MemoryStore()
+    for stop in stops(expected, "before"):
+        expected.world.enter(store)
+        done = crash(OPERATIONS[name], expected, store, stop, "before", backwards=True)
+        check(OPERATIONS[name], expected, store, done=done)
+
+
+@pytest.fixture(scope="module")
+def killed() -> Iterator[subprocess.Popen[str]]:
+    """A process that has its children killed."""
+    root = Path(__file__).parents[2]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.conformance.killed_client"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.communicate()
+    assert process.returncode == 0
+
+
+def test_killed_at_every_row(
+    tmp_path: Path, killed: subprocess.Popen[str], name: str, expected: Expected
+) -> None:
+    """A process killed while SQLite takes a row from it leaves the old state or the new one."""
+    path = tmp_path / "rows.sqlite"
+    store = SQLiteStore(path)
+    world = expected.world
+    assert killed.stdin is not None
+    assert killed.stdout is not None
+    for stop in (*stops(expected, "before"), expected.writes):
+        world.enter(store)
+        print(name, stop, path, world.folder, world.dumped, sep="\t", file=killed.stdin, flush=True)
+        ended = int(killed.stdout.readline())
+        assert ended == (0 if stop == expected.writes else -signal.SIGKILL)
+        check(OPERATIONS[name], expected, store, done=ended == 0)
+    store.close()

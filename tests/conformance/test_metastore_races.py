@@ -1,0 +1,103 @@
+"""Two clients at once: wherever one comes in between, what can be read is whole, and its files are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from parquetry.errors import CommitConflictError, IndexNotFoundError, TableExistsError, TableNotFoundError
+from parquetry.layout.location import join_location
+from parquetry.maintenance.fsck import fsck
+from parquetry.maintenance.history import history
+from parquetry.maintenance.vacuum import vacuum
+from parquetry.metastore import Metastore
+from parquetry.store import MemoryStore
+from tests.conformance.crash_world import OPERATIONS, World, hurried, make_world
+from tests.conformance.crashes import content, leftovers
+from tests.conformance.failing_client import Client
+
+NAMES = (
+    "append",
+    "append many",
+    "overwrite",
+    "drop partition",
+    "rename partition",
+    "replace where",
+    "alter",
+    "rebuild index",
+    "drop index",
+    "rollback",
+    "vacuum",
+    "rename table",
+    "replace table",
+    "drop table",
+)
+"""Operations that are about `default.t`."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """What there is before each race."""
+    with hurried():
+        yield make_world(tmp_path_factory.mktemp("lake"))
+
+
+def attempt(world: World, metastore: Metastore, name: str, other: str) -> bool:
+    """Return whether an operation was done; it may give way to the other, and says so."""
+    try:
+        OPERATIONS[name].run(metastore, world)
+    except CommitConflictError:
+        assert name != "vacuum"
+        return False
+    except (TableExistsError, TableNotFoundError):
+        assert other.endswith(" table") or (name, other) == ("rollback", "vacuum")
+        return False
+    except IndexNotFoundError:
+        assert other.endswith((" table", " index"))
+        return False
+    return True
+
+
+@pytest.mark.parametrize("second", NAMES)
+@pytest.mark.parametrize("first", NAMES)
+def test_one_between_any_two_rows_of_the_other(world: World, first: str, second: str) -> None:
+    """Both are done, or one gives way; every version is whole, has its files, and nothing is left over."""
+    row = 0
+    while True:
+        store = MemoryStore()
+        world.enter(store)
+        client = Client(store, backwards=second == "vacuum")  # it meets rows before what they refer to
+        came: list[bool] = []
+
+        def come_between(row: int = row, client: Client = client, came: list[bool] = came) -> None:
+            if client.writes == row and not came:
+                came.append(attempt(world, world.open(client.store), second, first))
+
+        client.before_write = come_between
+        done = attempt(world, Metastore(client, str(world.folder)), first, second)
+        assert done or came
+        if not came:
+            break
+        check(world, store)
+        row += 1
+    assert row > 0
+
+
+def check(world: World, store: MemoryStore) -> None:
+    """All that can be read is as it should be."""
+    metastore = world.open(store)
+    for database in metastore.databases():
+        for name in metastore.tables(database):
+            newest = metastore.table(database, name)
+            for commit in history(newest):
+                table = metastore.table(database, name, version=commit.version)
+                content(table)
+                for part in table.partitions():
+                    for file in part.files:
+                        assert Path(join_location(part.location, file.path)).exists()
+            assert {finding.kind for finding in fsck(newest)} <= {"unneeded index entry"}
+            vacuum(newest, older_than=0)
+            assert fsck(metastore.table(database, name)) == []
+    assert leftovers(store) == []

@@ -1,0 +1,49 @@
+"""A client of HBase that stops at any row it writes leaves the old state or the new one, and others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from parquetry.store.hbase import HBaseStore
+from tests.conformance.crash_world import OPERATIONS, World, hurried, make_world
+from tests.conformance.crashes import Expected, check, crash, expect, stops
+from tests.conformance.failing_client import How
+from tests.hbase.server.launcher import HBaseServer
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """What there is before each crash."""
+    with hurried():
+        yield make_world(tmp_path_factory.mktemp("lake"))
+
+
+@pytest.fixture(scope="module")
+def shared(hbase: HBaseServer) -> Iterator[HBaseStore]:
+    """One table for all tests: making one takes longer than emptying it."""
+    store = HBaseStore.open(hbase.url("crashes"), create=True)
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=OPERATIONS)
+def name(request: pytest.FixtureRequest) -> str:
+    """Each of the operations."""
+    return str(request.param)
+
+
+@pytest.fixture
+def expected(world: World, name: str) -> Expected:
+    """What the operation does if nothing comes in between."""
+    return expect(world, OPERATIONS[name])
+
+
+@pytest.mark.parametrize("how", ["before", "after", "unanswered"])
+def test_stopped_at_every_row(shared: HBaseStore, name: str, expected: Expected, how: How) -> None:
+    """Dead before or after a row, or without an answer to a request: others find the old state or the new one."""
+    for stop in stops(expected, how, whole_calls=how == "unanswered"):
+        expected.world.enter(shared)
+        done = crash(OPERATIONS[name], expected, shared, stop, how)
+        check(OPERATIONS[name], expected, shared, done=done, clear_copy=True)

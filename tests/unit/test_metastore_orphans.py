@@ -1,0 +1,172 @@
+"""What nobody can reach any more is removed by a vacuum of any table; what somebody is working on is not."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from parquetry.errors import CommitConflictError, TableNotFoundError
+from parquetry.maintenance.vacuum import Removed, vacuum
+from parquetry.metastore import DataFile, Metastore, StagedTable, orphans
+from parquetry.metastore.head import read_head
+from parquetry.metastore.keyspace import RESTORING, head_key
+from parquetry.metastore.model import encode
+from parquetry.metastore.names import Names
+from parquetry.store import MemoryStore, Store
+from tests.conformance.crashes import leftovers
+from tests.conformance.failing_client import Client
+from tests.unit.metastore_testing import Crash, content, file, metadata, new_table
+
+
+def clear(store: Store, *, dry_run: bool = False) -> dict[str, int]:
+    """Vacuum `default.t`; return how many of each kind were removed."""
+    counts: dict[str, int] = {}
+    row: Removed
+    for row in vacuum(Metastore(store, "/lake").table("default", "t"), older_than=0, dry_run=dry_run):
+        counts[row.kind] = counts.get(row.kind, 0) + row.count
+    return counts
+
+
+def stage(store: Store, folder: Path) -> StagedTable:
+    """Return a table in the making that has one file."""
+    table = Metastore(store, "/lake").stage_table("default", "new", metadata(location=str(folder)))
+    transaction = table.begin("fill")
+    place = Path(table.snapshot.default_location((1, "a")))
+    place.mkdir(parents=True)
+    name = f"pq-{table.id.hex()}-1"
+    (place / name).write_bytes(b"12345")
+    transaction.append((1, "a"), [DataFile(name, 5, 1)])
+    transaction.commit()
+    return table
+
+
+def test_a_table_in_the_making(tmp_path: Path) -> None:
+    """Rows and files of a table stay while somebody may publish it, and go when nobody can."""
+    store = MemoryStore()
+    new_table(store)
+    table = stage(store, tmp_path)
+    (tmp_path / "theirs").write_bytes(b"x")
+    assert clear(store) == {}
+    assert content(table.snapshot) == {(1, "a"): [f"pq-{table.id.hex()}-1"]}
+    del table
+    expected = {"left-over file": 1, "left-over tables": 1}
+    assert clear(store, dry_run=True) == expected
+    assert clear(store) == expected
+    assert leftovers(store) == []
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["theirs"]
+    assert clear(store) == {}
+
+
+def test_a_published_table_has_no_author(tmp_path: Path) -> None:
+    """A table that has its name stays, whoever has made it, under whatever name."""
+    store = MemoryStore()
+    metastore, _ = new_table(store)
+    stage(store, tmp_path).publish()
+    metastore.rename_table("default", "new", "default", "renamed")
+    stage(store, tmp_path / "2").publish()
+    stage(store, tmp_path / "3").publish(replace=True)
+    assert clear(store) == {}
+    assert metastore.tables("default") == ["new", "renamed", "t"]
+    assert content(metastore.table("default", "new")).keys() == {(1, "a")}
+
+
+def test_a_table_that_is_published_just_before_it_is_given_up(tmp_path: Path) -> None:
+    """What was found is looked at once more before it is removed."""
+    store = MemoryStore()
+    metastore, _ = new_table(store)
+    table = stage(store, tmp_path)
+    head = read_head(store, table.id)
+    assert head is not None
+    assert head.author is not None
+    dead = msgspec.structs.replace(head, author=msgspec.structs.replace(head.author, nonce=b"dead"))
+    store.put_many([(head_key(table.id), encode(dead))])
+    known = orphans.Orphans(store)
+    (found,) = known.tables()
+    assert found.id == table.id
+    table.publish()
+    assert not known.claim(found)
+    assert metastore.tables("default") == ["new", "t"]
+
+
+def test_rows_written_after_their_table_was_dropped() -> None:
+    """A writer that learns too late that its table is gone leaves rows, which go."""
+    store = MemoryStore()
+    metastore, _ = new_table(store)
+    other = metastore.create_table("default", "other", metadata())
+    client = Client(store)
+    transaction = Metastore(client, "/lake").table("default", "other").begin("append")
+    transaction.append((1, "a"), [file("x")])
+
+    def drop() -> None:
+        if client.writes == 2 and "other" in metastore.tables("default"):
+            metastore.drop_table("default", "other")
+
+    client.before_write = drop
+    with pytest.raises(TableNotFoundError):
+        transaction.commit()
+    assert [row for row in leftovers(store) if other.id.hex() in row]
+    assert clear(store) == {"left-over tables": 1}
+    assert leftovers(store) == []
+
+
+def test_a_metastore_that_is_being_restored() -> None:
+    """While a dump is being restored, tables that have no name yet are no orphans."""
+    store = MemoryStore()
+    new_table(store)
+    other = MemoryStore()
+    new_table(other)
+    store.put_many([(RESTORING, b"x"), *(row for row in other.scan(b"\x04", None))])
+    before = list(store.scan(b"", None))
+    assert clear(store) == {}
+    assert list(store.scan(b"", None)) == before
+    store.delete_many([RESTORING])
+    assert clear(store) == {"left-over tables": 1}
+    assert leftovers(store) == []
+
+
+@pytest.mark.parametrize("row", range(4))
+def test_a_renaming_cut_short(row: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is done or taken back; a name that was reserved is free again."""
+    monkeypatch.setattr(orphans, "RENAMING_S", 0.0)
+    store = MemoryStore()
+    new_table(store)
+    metastore, _ = new_table_beside(store)
+    with contextlib.suppress(Crash):
+        Metastore(Client(store, row), "/lake").rename_table("default", "u", "default", "z")
+    (name,) = set(metastore.tables("default")) - {"t"}
+    clear(store)
+    assert leftovers(store) == []
+    assert metastore.tables("default") == ["t", name]
+    metastore.create_table("default", "z" if name == "u" else "u", metadata())
+    assert metastore.tables("default") == ["t", "u", "z"]
+
+
+def new_table_beside(store: Store) -> tuple[Metastore, object]:
+    metastore = Metastore(store, "/lake")
+    return metastore, metastore.create_table("default", "u", metadata())
+
+
+def test_a_renaming_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose renaming is taken back is told so, and nothing is changed."""
+    monkeypatch.setattr(orphans, "RENAMING_S", 0.0)
+    store = MemoryStore()
+    new_table(store)
+    metastore, _ = new_table_beside(store)
+    client = Client(store)
+    renamer = Metastore(client, "/lake")
+
+    def interfere() -> None:
+        if client.writes == 2:
+            client.before_write = None
+            clear(store)
+
+    client.before_write = interfere
+    with pytest.raises(CommitConflictError, match="renamed or dropped"):
+        renamer.rename_table("default", "u", "default", "z")
+    assert metastore.tables("default") == ["t", "u"]
+    clear(store)
+    assert leftovers(store) == []
+    assert Names(store, metastore._databases).find("default", "z") is None
