@@ -1,7 +1,7 @@
 """Measure variants of one job side by side, and keep what was found.
 
 On a machine with other work, seconds mean little and ratios within a run more: the variants take turns,
-each is warmed up once, and medians are compared.
+each is warmed up, and medians are compared.
 """
 
 from __future__ import annotations
@@ -80,10 +80,13 @@ class Result:
         return path
 
 
-def take_turns(job: str, variants: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> Timing:
-    """Run each variant once to warm up, then all in every round, each round beginning with another."""
-    for run in variants.values():
-        run()
+def take_turns(
+    job: str, variants: Mapping[str, Callable[[], object]], rounds: int = ROUNDS, warmups: int = 1
+) -> Timing:
+    """Run all variants to warm up, then all in every round, each round beginning with another."""
+    for _ in range(warmups):
+        for run in variants.values():
+            run()
     seconds: dict[str, list[float]] = {name: [] for name in variants}
     names = list(variants)
     for number in range(rounds):

@@ -82,7 +82,7 @@ class ParquetryScan(
     val values = (plan \ "partitions").children.map(Json.toRow(_, partitionSchema)).toArray
     val files = (plan \ "files").children.map {
       case JArray(List(JString(path), size, modified, partition)) =>
-        (SparkPath.fromPathString(path), Json.long(size), Json.long(modified), values(Json.long(partition).toInt))
+        (ParquetryScan.sparkPath(path), Json.long(size), Json.long(modified), values(Json.long(partition).toInt))
       case other => throw new IllegalArgumentException(s"not a file in the planner's answer: $other")
     }
     val openCost = session.sessionState.conf.filesOpenCostInBytes
@@ -96,7 +96,7 @@ class ParquetryScan(
 
   override def createReaderFactory(): PartitionReaderFactory = factory
   private lazy val factory: PartitionReaderFactory = {
-    val index = new InMemoryFileIndex(session, Nil, Map.empty, Some(StructType(Nil)))
+    val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
     val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
       case (p, l) if !table.partitionColumns.contains(l.name) => p
     })
@@ -134,6 +134,16 @@ class ParquetryScan(
     case _ => false
   }
   override def hashCode(): Int = key.hashCode()
+}
+
+object ParquetryScan {
+  // What Hadoop's `Path` leaves as it is: no dots or slashes to resolve, nothing to encode.
+  private val plain = java.util.regex.Pattern.compile(
+    "([a-z][a-z0-9+]*:(//[A-Za-z0-9.:-]*)?)?(/[A-Za-z0-9_=][A-Za-z0-9._=-]*)+")
+
+  /** The same as `fromPathString`, which takes 20 microseconds for each of perhaps many thousand files. */
+  private def sparkPath(path: String): SparkPath =
+    if (plain.matcher(path).matches()) SparkPath.fromUrlString(path) else SparkPath.fromPathString(path)
 }
 
 abstract class Counter(metric: String, text: String) extends CustomSumMetric {

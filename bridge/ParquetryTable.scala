@@ -22,7 +22,10 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
 
   val logical: StructType = Json.struct(answer \ "schema")
   /** The same schema, field by field, under the names that the files use. */
-  val physical: StructType = Json.struct(answer \ "physical_schema")
+  val physical: StructType = answer \ "physical_schema" match {
+    case JNull => logical
+    case schema => Json.struct(schema)
+  }
   val partitionColumns: Seq[String] = Json.list(answer \ "partition_by")
   val format: String = Json.text(answer \ "format")
   val identity: Seq[JField] = Seq("table" -> (answer \ "table"))

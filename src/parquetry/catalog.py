@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from parquetry import metastore as ms
 from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
+from parquetry.layout.paths import join_location
 from parquetry.metastore.identifiers import DEFAULT_DATABASE
 from parquetry.predicate.bind import bind
 from parquetry.predicate.nodes import Predicate
@@ -128,7 +129,6 @@ class Catalog:
             FilterError: the filter's text cannot be read, or names columns that the table does not have.
             ColumnNotFoundError: a `Predicate` does.
         """
-        from parquetry.layout.location import join_location
         from parquetry.prune.select import select_files
 
         snapshot = self._snapshot(name)

@@ -9,7 +9,8 @@ import pytest
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
 from parquetry.layout.changes import compare
 from parquetry.layout.discover import FoundFile, FoundPartition, Unfit, discover
-from parquetry.layout.location import join_location, open_location
+from parquetry.layout.location import open_location
+from parquetry.layout.paths import join_location
 from parquetry.metastore.model import DataFile
 from parquetry.types import parse_type
 

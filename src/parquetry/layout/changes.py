@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from parquetry.layout.discover import FoundFile, FoundPartition, identity
+from parquetry.layout.paths import is_absolute
 from parquetry.types import Value
-
-_ABSOLUTE = re.compile("/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 class KnownFile(Protocol):
@@ -137,7 +135,7 @@ def _inside(known: KnownPartition) -> dict[str, KnownFile]:
     """
     base = f"{known.location.rstrip('/')}/"
     below = {file.path.removeprefix(base): file for file in known.files}
-    return {path: file for path, file in below.items() if not _ABSOLUTE.match(path)}
+    return {path: file for path, file in below.items() if not is_absolute(path)}
 
 
 def _unchanged(found: FoundFile, known: KnownFile) -> bool:

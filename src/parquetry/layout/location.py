@@ -72,14 +72,3 @@ def require_writable(location: str, table: str) -> None:
         f"The folder {location} of table {table} cannot be written: {reason}. Give the user that runs Spark the "
         "right to write there, or clear what is in the way."
     )
-
-
-def join_location(location: str, path: str) -> str:
-    """Return `path` below `location`, or `path` itself when it is absolute or a URI.
-
-    >>> join_location("s3://lake/t/", "p=1/a.parquet")
-    's3://lake/t/p=1/a.parquet'
-    """
-    if path.startswith("/") or re.match("[A-Za-z][A-Za-z0-9+.-]*:/", path):
-        return path
-    return f"{location.rstrip('/')}/{path}" if path else location

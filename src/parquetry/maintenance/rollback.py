@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from parquetry.errors import FileMissingError
-from parquetry.layout.location import join_location
+from parquetry.layout.paths import join_location
 from parquetry.maintenance.files import Files
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError
-from parquetry.layout.location import join_location
+from parquetry.layout.paths import join_location
 from parquetry.maintenance.files import Files, Info, Place, folder_of, is_below
 from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.metastore import recovery

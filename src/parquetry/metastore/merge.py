@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
+from parquetry.layout.paths import is_absolute
 from parquetry.metastore.entries import TOMBSTONE, EntryWriter, decode_entry, encode_entry
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Change
 from parquetry.metastore.view import Found
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 class Merge:
@@ -91,6 +89,6 @@ def _entry(found: Found | None) -> PartitionEntry | None:
 
 
 def _absolute(file: DataFile, folder: str) -> DataFile:
-    if file.path.startswith("/") or _SCHEME.match(file.path):
+    if is_absolute(file.path):
         return file
     return msgspec.structs.replace(file, path=f"{folder}/{file.path}")

@@ -6,6 +6,7 @@ Sizes come from the files' statistics; the readers' own pruning within a file is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from parquetry.metastore.model import DataFile, TableMetadata
 from parquetry.prune.report import Step
@@ -27,17 +28,21 @@ def bytes_step(metadata: TableMetadata, files: Sequence[DataFile], read: Sequenc
     if len(kept) == len(metadata.data_columns):
         return Step("bytes", of, of)
     physical = {column.physical.lower() for column in kept}
-    size = sum(_size(file, physical) for file in files)
+    spelled: dict[tuple[str, ...], list[str]] = {}  # most files have the same columns
+    size = 0
+    for file in files:
+        present = tuple(file.columns or ())
+        names = spelled.get(present)
+        if names is None:
+            names = spelled[present] = [name for name in present if name.lower() in physical]
+        size += _size(file, names)
     return Step("bytes", size, of, tuple(column.name for column in kept) if size < of else ())
 
 
-def _size(file: DataFile, physical: set[str]) -> int:
+def _size(file: DataFile, names: Sequence[str]) -> int:
     if not file.columns:
         return file.bytes
-    total = 0
-    for name, statistics in file.columns.items():
-        if name.lower() in physical:
-            if statistics.size is None:
-                return file.bytes
-            total += statistics.size
-    return min(total, file.bytes)
+    sizes = [file.columns[name].size for name in names]
+    if None in sizes:
+        return file.bytes
+    return min(sum(cast(list[int], sizes)), file.bytes)

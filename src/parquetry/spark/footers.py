@@ -9,7 +9,8 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from parquetry.errors import FileCorruptError, FileMissingError
-from parquetry.layout.location import join_location, open_location
+from parquetry.layout.location import open_location
+from parquetry.layout.paths import join_location
 from parquetry.layout.statistics import from_bridge, read_footers
 from parquetry.metastore.model import DataFile
 

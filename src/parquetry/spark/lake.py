@@ -138,6 +138,7 @@ class Lake:
         if metadata.comment is not None:
             reserved["comment"] = metadata.comment
         reserved["external" if metadata.external else "is_managed_location"] = "true"
+        logical, physical = logical_schema(metadata.columns), physical_schema(metadata.columns)
         return {
             "name": self.full_name(snapshot),
             "table": {
@@ -146,8 +147,8 @@ class Lake:
                 "database": snapshot.database,
                 "table": snapshot.name,
             },
-            "schema": logical_schema(metadata.columns),
-            "physical_schema": physical_schema(metadata.columns),
+            "schema": logical,
+            "physical_schema": None if physical == logical else physical,
             "partition_by": list(metadata.partition_by),
             "format": metadata.format,
             "properties": {**metadata.properties, **_indexes(metadata), **reserved},

@@ -15,7 +15,8 @@ from parquetry.errors import (
     TableNotFoundError,
     WarehouseError,
 )
-from parquetry.layout.location import join_location, open_location
+from parquetry.layout.location import open_location
+from parquetry.layout.paths import join_location
 from parquetry.metastore.model import TableMetadata
 from parquetry.spark.lake import Lake
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from parquetry.errors import PartitionNotFoundError, UnsupportedError
 from parquetry.layout.discover import discover
-from parquetry.layout.location import join_location, open_location
-from parquetry.layout.paths import stored_value
+from parquetry.layout.location import open_location
+from parquetry.layout.paths import join_location, stored_value
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.access import plan_partitions
 from parquetry.metastore.snapshot import Partition, TableSnapshot

@@ -20,7 +20,8 @@ from rich.progress import Progress
 from parquetry.errors import FilterError
 from parquetry.layout.changes import ChangedPartition, Changes, compare
 from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
-from parquetry.layout.location import join_location, open_location
+from parquetry.layout.location import open_location
+from parquetry.layout.paths import join_location
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values

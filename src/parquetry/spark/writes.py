@@ -23,8 +23,8 @@ from pyspark.sql.types import StructType
 from parquetry.config import check_properties, table_property
 from parquetry.errors import CommitUnknownError, PropertyError
 from parquetry.keys import successor
-from parquetry.layout.location import join_location, require_writable
-from parquetry.layout.paths import parse_partition_path, stored_value
+from parquetry.layout.location import require_writable
+from parquetry.layout.paths import join_location, parse_partition_path, stored_value
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.nodes import Compare, IsNull, Predicate
