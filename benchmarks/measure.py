@@ -81,9 +81,22 @@ class Result:
 
 
 def take_turns(
-    job: str, variants: Mapping[str, Callable[[], object]], rounds: int = ROUNDS, warmups: int = 1
+    job: str,
+    variants: Mapping[str, Callable[[], object]],
+    rounds: int = ROUNDS,
+    warmups: int = 1,
+    calls: int = 1,
 ) -> Timing:
-    """Run all variants to warm up, then all in every round, each round beginning with another."""
+    """Run all variants to warm up, then all in every round, each round beginning with another.
+
+    Args:
+        job: what they do.
+        variants: by name.
+        rounds: that are timed.
+        warmups: rounds before.
+        calls: of a variant in each of its turns; the time of a turn is that of the mean call. What takes
+            microseconds is otherwise measured with the processor's caches full of what ran before.
+    """
     for _ in range(warmups):
         for run in variants.values():
             run()
@@ -93,8 +106,9 @@ def take_turns(
         shift = number % len(names)
         for name in names[shift:] + names[:shift]:
             started = time.perf_counter()
-            variants[name]()
-            seconds[name].append(time.perf_counter() - started)
+            for _ in range(calls):
+                variants[name]()
+            seconds[name].append((time.perf_counter() - started) / calls)
     return Timing(job, seconds)
 
 

@@ -48,7 +48,7 @@ _SIZES = {1_000_000: 4_000, 100_000: 2_000, 10_000: 1_000}
 _ON_HBASE = 10_000
 """The fewest on HBase."""
 _ADDED, _ADDED_TO_HIVE = 10_000, 1_000
-_ROUNDS, _SLOW_ROUNDS = 60, 7
+_ROUNDS, _SLOW_ROUNDS, _SLOW_CALLS = 60, 7, 5
 _WARM_UP = 5
 """Filters of a kind that Hive is asked before the clock starts, for its JVM to compile."""
 
@@ -272,7 +272,9 @@ def _beside_hive(
             labels = {grid: f"parquetry, of {grid.partitions:,}" for grid in ours}
             variants: dict[str, Callable[[], None]] = {of_hive: asked}
             variants.update((labels[grid], find) for grid, find in ours.items())
-            timing = take_turns(f"{kind.label}, all of each partition", variants, _SLOW_ROUNDS)
+            timing = take_turns(
+                f"{kind.label}, all of each partition", variants, _SLOW_ROUNDS, calls=_SLOW_CALLS
+            )
             result.timings.append(timing)
             for grid, target in ((large, _FASTER[backend.name]), (medium, None)):
                 what = f"{kind.label}: {of_hive} / {labels[grid]}"
