@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry
 
+import scala.collection.mutable
+
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
@@ -69,17 +71,31 @@ object Json {
     case other => throw new IllegalArgumentException(s"not a row in the planner's answer: $other")
   }
 
-  /** A V2 expression as a tree; forms without a name of their own keep their SQL text. */
+  /**
+   * A V2 expression as a tree; forms without a name of their own keep their SQL text. What is joined by AND or OR
+   * stands side by side: a chain of thousands of conditions is thousands of levels deep.
+   */
   def ofExpression(expression: Expression): JValue = expression match {
     case l: Literal[_] => JObject("lit" -> ofValue(l.value, l.dataType), "type" -> JString(l.dataType.sql.toLowerCase))
     case r: NamedReference => JObject("col" -> strings(r.fieldNames))
     case c: Cast => JObject("fn" -> JString("CAST"), "args" -> JArray(List(ofExpression(c.expression))),
-      "type" -> JString(c.dataType.sql.toLowerCase), "sql" -> JString(sql(c)))
-    case g: GeneralScalarExpression => JObject("fn" -> JString(g.name),
-      "args" -> JArray(g.children.map(ofExpression).toList), "sql" -> JString(sql(g)))
+      "type" -> JString(c.dataType.sql.toLowerCase))
+    case g: GeneralScalarExpression => JObject("fn" -> JString(g.name), "args" -> JArray(operands(g).map(ofExpression)))
     case other => JObject("fn" -> JString(other.getClass.getSimpleName), "args" -> JArray(Nil),
       "sql" -> JString(sql(other)))
   }
+
+  private def operands(e: GeneralScalarExpression): List[Expression] =
+    if (e.name != "AND" && e.name != "OR") e.children.toList
+    else {
+      val found = List.newBuilder[Expression]
+      val waiting = mutable.Stack[Expression](e)
+      while (waiting.nonEmpty) waiting.pop() match {
+        case g: GeneralScalarExpression if g.name == e.name => waiting.pushAll(g.children.reverse)
+        case other => found += other
+      }
+      found.result()
+    }
 
   private def sql(expression: Expression): String =
     try new V2ExpressionSQLBuilder().build(expression) catch { case _: IllegalArgumentException => expression.toString }

@@ -157,6 +157,12 @@ class MetastoreVersionError(ParquetryError):
     code = "METASTORE_VERSION"
 
 
+class MetastoreDamagedError(ParquetryError):
+    """A row of the metastore is gone or cannot be read, although nothing that Parquetry does can be why."""
+
+    code = "METASTORE_DAMAGED"
+
+
 class CommitConflictError(ParquetryError):
     """Another commit changed what this one was about to change; nothing was written."""
 

@@ -125,6 +125,12 @@ def test_texts_become_patterns() -> None:
     assert matcher("a\\%", "")("a\\bc")
 
 
+def test_like_takes_no_longer_for_being_tried() -> None:
+    """A pattern that nearly matches in many ways is decided by one pass."""
+    assert not matcher("%a%a%a%a%a%a%a%a_ab", "\\")("a" * 5000)
+    assert matcher("%a%a%a%a%a%a%a%a_ab", "\\")("a" * 5000 + "b")
+
+
 def test_three_truth_values() -> None:
     """NULL is neither, and only NULL-safe equality and IS NULL see it."""
     null = {"a": None, "b": 2}

@@ -10,8 +10,9 @@ import pytest
 
 from parquetry.errors import FilterError
 from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.nodes import DEEPEST, depth
 from parquetry.predicate.parse import parse_filter
-from parquetry.types import parse_type
+from parquetry.types import ColumnType, parse_type
 
 TYPES = {
     name: parse_type(text)
@@ -77,7 +78,7 @@ TYPES = {
         ("((year = 1))", "year = 1"),
         ("(year) = (1)", "year = 1"),
         ("s is null or s is not null", "s IS NULL OR s IS NOT NULL"),
-        ("not (not ok)", "NOT (NOT (ok = true))"),
+        ("not (not ok)", "ok = true"),
         ("ok and ok = false", "ok = true AND ok = false"),
         ("true", "TRUE"),
         ("1 = 1 and null", "TRUE AND NULL"),
@@ -165,6 +166,13 @@ def test_timestamps_are_read_in_the_zone() -> None:
         ("year between 1 or 2", 15, "BETWEEN low AND high"),
         ("year = 1 and N'and'", 13, "'and'"),
         ("year = 2024-01-01", 11, "'-'"),
+        ("year = 1 END AND t = 2", 9, "'END'"),
+        ("year = 1 or t = 2 end; drop table x", 18, "'end'"),
+        ("year = 1 {# and t = 2 #}", 9, "comments"),
+        ("year = 1e", 7, "no number"),
+        ("year > -1e99999999999999999999", 8, "no number"),
+        ("year = '١'", 7, "number"),
+        ("s = 'x' and b = X'zz'", 16, "hexadecimal"),
         ("t = 'NaN'", 4, "'NaN'"),
         ("not", 3, "the end"),
         ("a" * 3 + "\n= 1", 0, "aaa"),
@@ -181,11 +189,45 @@ def test_what_is_wrong_is_marked(text: str, place: int, says: str) -> None:
     assert len(caret) - 3 == place
 
 
-def test_depth_is_no_crash() -> None:
-    """A hundred parentheses are read; absurd numbers are refused and do not end the process."""
-    assert str(parse_filter("(" * 100 + "year = 1" + ")" * 100, TYPES)) == "year = 1"
-    with pytest.raises(FilterError, match="nested too deeply"):
-        parse_filter("(" * 5000 + "year = 1" + ")" * 5000, TYPES)
+@pytest.mark.parametrize(
+    ("around", "reads"),
+    [
+        ("({})", "year = 1"),
+        ("not not {}", "year = 1"),
+        ("not ({})", "year = 1"),
+        ("({}) or t = 2", "year = 1" + " OR t = 2" * 2000),
+    ],
+)
+def test_any_depth(around: str, reads: str) -> None:
+    """Parentheses and NOTs are no matter of the depth of a stack."""
+    before, after = around.split("{}")
+    assert str(parse_filter(before * 2000 + "year = 1" + after * 2000, TYPES)) == reads
+
+
+def test_and_within_or_within_and_without_end() -> None:
+    """What no plan can be made of is refused where it gets too deep."""
+
+    def nested(levels: int) -> str:
+        text = "year = 1"
+        for level in range(levels):
+            text = f"({text} {'or' if level % 2 else 'and'} t != {level % 100})"
+        return text
+
+    assert depth(parse_filter(nested(DEEPEST), TYPES)) == DEEPEST
+    with pytest.raises(FilterError, match=f"more than {DEEPEST} deep") as caught:
+        parse_filter(nested(DEEPEST + 1), TYPES)
+    assert caught.value.position == DEEPEST + 1
+    with pytest.raises(FilterError, match=f"more than {DEEPEST} deep"):
+        parse_filter(nested(5000), TYPES)
+
+
+@pytest.mark.parametrize("name", ["end", "show", "fetch", "call", "begin", "date", "rename"])
+def test_words_of_other_statements_are_names(name: str) -> None:
+    """A column may be named so, and what is written of it can be read again."""
+    types = {name: ColumnType("int"), "x": ColumnType("int")}
+    read = parse_filter(f"{name} = 1 and x = 2", types)
+    assert str(read) == f"{name} = 1 AND x = 2"
+    assert parse_filter(str(read), types) == read
 
 
 def test_a_number_in_quotes_is_one_number_however_written() -> None:

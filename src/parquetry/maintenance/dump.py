@@ -160,15 +160,23 @@ def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
             raise TableNotFoundError("the table was dropped")
         metadata: TableMetadata = decoder(TableMetadata).decode(value)
         yield _line("metadata", ticket=ticket, value=msgspec.to_builtins(metadata))
-    yield from _chunks(snapshot, head)
+    lists: set[tuple[int, int]] = set()
+    yield from _chunks(snapshot, head, lists)
+    complete = True
     for row in stored_rows(store, table, head, oldest):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
-            value_ = None if row.value == TOMBSTONE else entry_to_json(decode_entry(row.value))
+            entry = None if row.value == TOMBSTONE else decode_entry(row.value)
+            complete &= entry is None or lists.issuperset((c.ticket, c.number) for c in entry.chunks)
+            value_ = None if entry is None else entry_to_json(entry)
             yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
     after = read_head(store, table)
     if after is None or after.state != "live" or after.oldest > head.oldest:
         raise TableNotFoundError("the table was dropped, replaced or vacuumed")
     _require_all(commits, oldest)
+    if not complete:
+        raise WarehouseError(
+            f"the list of a partition's files is missing in table {snapshot.label}; CALL system.fsck tells more"
+        )
 
 
 def _require_all(commits: list[Commit], oldest: Commit) -> None:
@@ -176,13 +184,15 @@ def _require_all(commits: list[Commit], oldest: Commit) -> None:
         raise WarehouseError("a version's commit is missing; CALL system.fsck tells more")
 
 
-def _chunks(snapshot: TableSnapshot, head: Head) -> Iterator[bytes]:
+def _chunks(snapshot: TableSnapshot, head: Head, lists: set[tuple[int, int]]) -> Iterator[bytes]:
+    """Yield the lists of files that rows refer to, and add ticket and number of each to `lists`."""
     start = CHUNKS + snapshot.id
     for key, value in snapshot.store.scan(start, start + number(head.next_ticket)):
         ticket = int.from_bytes(key[-2 * TICKET_BYTES : -TICKET_BYTES], "big")
         if head.is_committed(ticket):
             files: tuple[DataFile, ...] = decoder(tuple[DataFile, ...]).decode(value)
             place = int.from_bytes(key[-TICKET_BYTES:], "big")
+            lists.add((ticket, place))
             yield _line("files", ticket=ticket, number=place, value=files_to_json(files))
 
 

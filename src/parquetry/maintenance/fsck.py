@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import msgspec
 
-from parquetry.errors import ParquetryError, TableNotFoundError
+from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
 from parquetry.layout.paths import join_location
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
@@ -28,7 +28,7 @@ from parquetry.metastore.keyspace import (
     metadata_key,
     prefix_range,
 )
-from parquetry.metastore.model import Commit, DataFile, FileChunk, Totals, decoder, row_sum
+from parquetry.metastore.model import Commit, DataFile, FileChunk, TableMetadata, Totals, decoder, row_sum
 from parquetry.metastore.owner import now_ms
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.retention import Need, retire, stored_rows, unneeded_chunks
@@ -53,7 +53,10 @@ def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
         CommitConflictError: others changed meanwhile what is to be repaired.
     """
     check = _Check(table)
-    found = [*check.versions(), *check.rows(), *check.leftovers(repair)]
+    found = list(check.versions())
+    if any(finding.kind == "unreadable version" for finding in found):
+        return found  # what it needs cannot be told
+    found += [*check.rows(), *check.leftovers(repair)]
     if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
         return found  # neither files nor totals can be told from what cannot be read
     return [*found, *check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
@@ -78,7 +81,13 @@ class _Check:
         head = self._head()
         wanted: set[int] = set()
         for version in range(head.oldest, head.commit.version + 1):
-            commit = load_commit(self._store, self._id, head, version)
+            try:
+                commit = load_commit(self._store, self._id, head, version)
+            except MetastoreDamagedError as error:
+                yield Finding(
+                    "unreadable version", None, None, f"the commit of version {version}: {error.message}"
+                )
+                continue
             if commit is None:
                 yield Finding(
                     "missing commit",
@@ -89,9 +98,20 @@ class _Check:
             else:
                 wanted.add(commit.metadata)
         for ticket in sorted(wanted):
-            if self._store.get(metadata_key(self._id, ticket)) is None:
+            value = self._store.get(metadata_key(self._id, ticket))
+            if value is None:
                 yield Finding(
                     "missing metadata", None, None, f"the metadata that ticket {ticket} wrote are gone"
+                )
+                continue
+            try:
+                decoder(TableMetadata).decode(value)
+            except MetastoreDamagedError as error:
+                yield Finding(
+                    "unreadable version",
+                    None,
+                    None,
+                    f"the metadata that ticket {ticket} wrote: {error.message}",
                 )
 
     def _oldest(self, head: Head) -> Commit:
@@ -116,7 +136,7 @@ class _Check:
                     name = table.describe(row.key)
                 entry = decode_entry(row.value)
                 decoder(tuple[DataFile, ...]).decode(entry.inline)
-            except (ValueError, IndexError, msgspec.MsgspecError, ParquetryError) as error:
+            except (ValueError, IndexError, ParquetryError) as error:
                 advice = "roll back to a version before it, or drop the partition"
                 yield Finding(
                     "unreadable row", name, None, f"written by ticket {row.ticket}: {error}; {advice}"
@@ -133,7 +153,7 @@ class _Check:
         for (chunk, name), value in zip(wanted.items(), self._store.get_many(keys), strict=True):
             try:
                 count = None if value is None else len(decoder(tuple[DataFile, ...]).decode(value))
-            except msgspec.MsgspecError:
+            except MetastoreDamagedError:
                 count = None
             if count != chunk.files:
                 yield Finding(
@@ -147,7 +167,7 @@ class _Check:
     def _table(self, head: Head) -> TableSnapshot | None:
         try:
             return load(self._store, self._id, head)
-        except TableNotFoundError:
+        except (TableNotFoundError, MetastoreDamagedError):
             return None
 
     def leftovers(self, repair: bool) -> Iterator[Finding]:
@@ -174,7 +194,7 @@ class _Check:
                 continue
             try:
                 entry = decode_entry(row.value)
-            except msgspec.MsgspecError:
+            except MetastoreDamagedError:
                 return  # who knows what it refers to
             referenced.update((chunk.ticket, chunk.number) for chunk in entry.chunks)
         unneeded = list(unneeded_chunks(self._store, self._id, head, referenced))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from parquetry._version import __version__
-from parquetry.errors import MetastoreVersionError, WarehouseError
+from parquetry.errors import MetastoreDamagedError, MetastoreVersionError, WarehouseError
 from parquetry.metastore.head import swap
 from parquetry.metastore.keyspace import FORMAT
 from parquetry.metastore.model import decoder, encode
@@ -47,7 +47,7 @@ def check_format(store: Store, *, create: bool) -> None:
         value = store.get(FORMAT) or b""
     try:
         row: FormatRow = decoder(FormatRow).decode(value)
-    except msgspec.DecodeError:
+    except MetastoreDamagedError:
         row = FormatRow("", 0, "")
     if row.magic != MAGIC:
         raise MetastoreVersionError("the store holds rows, but is not a metastore; choose another place")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.errors import ColumnNotFoundError
+from parquetry.errors import ColumnNotFoundError, MetastoreDamagedError
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
 from parquetry.types import ColumnType
 
@@ -217,6 +217,7 @@ __all__ = [
     "FileChunk",
     "PartitionEntry",
     "PartitionIndex",
+    "RecordDecoder",
     "TableMetadata",
     "Totals",
     "decoder",
@@ -227,10 +228,37 @@ __all__ = [
 encode = msgspec.msgpack.Encoder().encode
 
 
+class RecordDecoder:
+    """Decodes the records of a type.
+
+    Args:
+        type: of the records.
+    """
+
+    def __init__(self, type: Any) -> None:
+        self._type = type
+        self._decode = msgspec.msgpack.Decoder(type).decode
+
+    def decode(self, data: bytes | memoryview | msgspec.Raw) -> Any:
+        """Return a record.
+
+        Raises:
+            MetastoreDamagedError: the bytes are none.
+        """
+        try:
+            return self._decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            name = getattr(self._type, "__name__", str(self._type))
+            raise MetastoreDamagedError(
+                f"a row of the metastore cannot be read as {name}: {error}. Something else than Parquetry has "
+                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump"
+            ) from None
+
+
 @functools.cache
-def decoder(type: Any) -> msgspec.msgpack.Decoder[Any]:
+def decoder(type: Any) -> RecordDecoder:
     """Return the one decoder of a record type."""
-    return msgspec.msgpack.Decoder(type)
+    return RecordDecoder(type)
 
 
 def row_sum(files: Iterable[DataFile]) -> int | None:

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from parquetry.errors import TableNotFoundError, UnsupportedError, ValueTypeError
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.keys import decode_key, encode_key
 from parquetry.layout.paths import partition_path
 from parquetry.metastore.head import Head, read_head
@@ -241,7 +241,16 @@ def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
 def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -> TableSnapshot:
     """Return a version of a table; by default the newest."""
     commit = commit or head.commit
-    metadata = load_metadata(store, table, commit.metadata)
+    try:
+        metadata = load_metadata(store, table, commit.metadata)
+    except TableNotFoundError:
+        now = read_head(store, table)
+        if now is None or now.state in ("dropped", "replaced") or now.commit.metadata != commit.metadata:
+            raise
+        raise MetastoreDamagedError(
+            f"the metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
+            "from the metastore: parquetry restore brings back a dump"
+        ) from None
     return TableSnapshot(store, table, head.database, head.name, commit, metadata)
 
 

@@ -15,8 +15,9 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from typing import assert_never
 
 from parquetry import temporal
-from parquetry.errors import ColumnNotFoundError, ValueTypeError
+from parquetry.errors import ColumnNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.predicate.nodes import (
+    DEEPEST,
     FALSE,
     NULL,
     And,
@@ -32,7 +33,10 @@ from parquetry.predicate.nodes import (
     Predicate,
     TupleIn,
     any_of,
+    depth,
+    operands,
     truth_of,
+    without_nots,
 )
 from parquetry.types import INTEGER_BITS, ColumnType, Value, to_float32, value_from_text
 
@@ -53,17 +57,29 @@ def bind(node: Predicate, columns: Mapping[str, ColumnType], zone: str = "UTC") 
     Raises:
         ColumnNotFoundError: there is no such column.
         ValueTypeError: a literal cannot be compared with its column at all.
+        UnsupportedError: AND and OR lie within each other too deep.
 
     >>> str(bind(Compare('<', 'P', Decimal('2.5'), NUMBER), {'p': ColumnType('int')}))
     'p <= 2'
     """
+    if depth(node) > DEEPEST:
+        raise UnsupportedError(
+            f"a condition in which AND and OR lie within each other more than {DEEPEST} deep cannot be planned: "
+            "ask for its parts one by one"
+        )
+    return _bound(node, columns, zone)
+
+
+def _bound(node: Predicate, columns: Mapping[str, ColumnType], zone: str) -> Predicate:
     match node:
-        case And(children):
-            return And(tuple(bind(child, columns, zone) for child in children))
-        case Or(children):
-            return Or(tuple(bind(child, columns, zone) for child in children))
-        case Not(child):
-            return Not(bind(child, columns, zone))
+        case And():
+            return _flat(And(tuple(_bound(child, columns, zone) for child in operands(node))))
+        case Or():
+            return _flat(Or(tuple(_bound(child, columns, zone) for child in operands(node))))
+        case Not():
+            child, odd = without_nots(node)
+            bound = _bound(child, columns, zone)
+            return Not(bound) if odd else bound
         case Constant() | Opaque():
             return node
         case TupleIn(names, rows, types):
@@ -197,9 +213,13 @@ def any_tuple(columns: Sequence[tuple[str, ColumnType]], rows: Sequence[Sequence
             held.append(tuple(part.value if isinstance(part, Compare) else None for part in parts))
         else:
             # No row equals it, yet under a NOT it tells NULL from FALSE.
-            others.append(And(tuple(parts)))
+            others.append(_flat(And(tuple(parts))))
     names, types = zip(*columns, strict=True)
     return any_of([TupleIn(names, tuple(held), types), *others] if held or not others else others)
+
+
+def _flat(node: And | Or) -> And | Or:
+    return type(node)(tuple(operands(node)))
 
 
 def never(name: str) -> Predicate:
@@ -250,7 +270,7 @@ def _numeric(type: ColumnType) -> bool:
 
 def _number(type: ColumnType, text: str) -> Decimal:
     try:
-        number = Decimal(text.strip().replace("_", "?"))
+        number = Decimal(text.strip().replace("_", "?") if text.isascii() else "NaN")
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite():

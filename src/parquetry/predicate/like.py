@@ -62,11 +62,23 @@ def matcher(pattern: str, escape: str) -> Callable[[str], bool]:
         return lambda value: value == text
     if shape.startswith("%") and shape.endswith("%") and not shape.strip("%").strip("t"):
         return lambda value: text in value
-    expression = "".join(
-        re.escape(character) if not wild else "." if character == "_" else ".*" for character, wild in parts
-    )
+    first, *others = _segments(parts)
+    middle, last = others[:-1], others[-1:]
+    # What a segment's first place leaves is the most that there can be for those behind it: none is tried twice.
+    expression = "".join((first, *(f"(?>.*?{one})" for one in middle if one), *(f".*{one}" for one in last)))
     compiled = re.compile(expression, re.DOTALL)
     return lambda value: compiled.fullmatch(value) is not None
+
+
+def _segments(parts: list[tuple[str, bool]]) -> list[str]:
+    """Write what stands between the `%` as expressions."""
+    segments = [""]
+    for character, wild in parts:
+        if wild and character == "%":
+            segments.append("")
+        else:
+            segments[-1] += "." if wild else re.escape(character)
+    return segments
 
 
 def misplaced_escape(pattern: str, escape: str) -> int | None:

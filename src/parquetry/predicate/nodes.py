@@ -15,7 +15,7 @@ Every condition is TRUE, FALSE or NULL for a row; a row is wanted only where it 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -27,6 +27,8 @@ OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "<=>")
 FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
 """The operator that says the same with its sides exchanged."""
 
+DEEPEST = 100
+"""How deep conditions may lie within each other: what reads them goes down by recursion."""
 RESERVED = frozenset(("and", "or", "not", "in", "like", "escape", "between", "is", "null", "true", "false"))
 """Words that name a column only within backticks."""
 
@@ -261,6 +263,44 @@ def opaque_parts(node: Predicate) -> tuple[Opaque, ...]:
         case Not(child):
             return opaque_parts(child)
     return ()
+
+
+def operands(node: And | Or) -> Iterator[Predicate]:
+    """Give what is joined by AND, or by OR, however many pairs of them lie within each other.
+
+    >>> a, b, c = map(IsNull, 'abc')
+    >>> [str(each) for each in operands(Or((Or((a, b)), c)))]
+    ['a IS NULL', 'b IS NULL', 'c IS NULL']
+    """
+    waiting: list[Predicate] = [node]
+    while waiting:
+        each = waiting.pop()
+        if type(each) is type(node):
+            waiting += reversed(each.children)
+        else:
+            yield each
+
+
+def without_nots(node: Predicate) -> tuple[Predicate, bool]:
+    """Take off all NOTs, and say whether there was an odd number of them."""
+    odd = False
+    while isinstance(node, Not):
+        node, odd = node.child, not odd
+    return node, odd
+
+
+def depth(node: Predicate) -> int:
+    """Count how often AND lies within OR, and OR within AND; NOT does not count.
+
+    >>> depth(And((IsNull('a'), Not(Or((IsNull('b'), IsNull('c')))))))
+    2
+    """
+    levels = 0
+    level = [without_nots(node)[0]]
+    while level := [each for each in level if isinstance(each, And | Or)]:
+        levels += 1
+        level = [without_nots(child)[0] for each in level for child in operands(each)]
+    return levels
 
 
 def all_of(nodes: Iterable[Predicate]) -> Predicate:

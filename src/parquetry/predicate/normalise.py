@@ -27,6 +27,7 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
+    operands,
     truth_of,
 )
 from parquetry.types import ColumnType, Value
@@ -51,10 +52,10 @@ def conjuncts(node: Predicate) -> tuple[Predicate, ...]:
 
 def _positive(node: Predicate) -> Predicate:
     match node:
-        case And(children):
-            return conjoin(_positive(child) for child in children)
-        case Or(children):
-            return disjoin(_positive(child) for child in children)
+        case And():
+            return conjoin(_positive(child) for child in operands(node))
+        case Or():
+            return disjoin(_positive(child) for child in operands(node))
         case Not(child):
             return _negative(child)
         case Compare(op, column, None):
@@ -72,10 +73,10 @@ def _positive(node: Predicate) -> Predicate:
 
 def _negative(node: Predicate) -> Predicate:
     match node:
-        case And(children):
-            return disjoin(_negative(child) for child in children)
-        case Or(children):
-            return conjoin(_negative(child) for child in children)
+        case And():
+            return disjoin(_negative(child) for child in operands(node))
+        case Or():
+            return conjoin(_negative(child) for child in operands(node))
         case Not(child):
             return _positive(child)
         case Constant(truth):

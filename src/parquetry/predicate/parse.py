@@ -15,8 +15,8 @@ understood to its last character.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
@@ -24,6 +24,7 @@ from parquetry.predicate import bind
 from parquetry.predicate.evaluate import compare
 from parquetry.predicate.like import misplaced_escape
 from parquetry.predicate.nodes import (
+    DEEPEST,
     FLIPPED,
     NULL,
     And,
@@ -36,8 +37,9 @@ from parquetry.predicate.nodes import (
     Predicate,
     all_of,
     any_of,
+    depth,
 )
-from parquetry.predicate.tokens import Token, is_name, tokenise
+from parquetry.predicate.tokens import END_OF_TEXT, Token, is_name, tokenise
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
 
 _OPERATORS = {
@@ -80,13 +82,7 @@ def parse_filter(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC"
     >>> str(parse_filter("year = 2015 and 1 <= Month and month not in (7, '08')", types))
     'year = 2015 AND month >= 1 AND month NOT IN (7, 8)'
     """
-    parser = _Parser(text, columns, zone)
-    try:
-        return parser.filter()
-    except RecursionError:
-        raise FilterError(
-            "the filter is nested too deeply: write it with fewer parentheses", text, 0
-        ) from None
+    return _Parser(text, columns, zone).filter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +100,36 @@ class _Literal:
     text: str = ""
 
 
+@dataclass(slots=True)
+class _Level:
+    """What was read of a condition, or of one in parentheses.
+
+    Attributes:
+        terms: joined by OR.
+        factors: joined by AND: those of the term that is being read.
+        negations: of the factor that is being read.
+    """
+
+    terms: list[Predicate] = field(default_factory=list)
+    factors: list[Predicate] = field(default_factory=list)
+    negations: int = 0
+
+    def all_factors(self) -> Predicate:
+        """End a term."""
+        factors, self.factors = self.factors, []
+        return all_of(part for child in factors for part in _parts(child, And))
+
+    def any_term(self) -> Predicate:
+        """End the level."""
+        return any_of(part for child in (*self.terms, self.all_factors()) for part in _parts(child, Or))
+
+
+def _parts(node: Predicate, kind: type[And | Or]) -> tuple[Predicate, ...]:
+    return node.children if isinstance(node, kind) else (node,)
+
+
 class _Parser:
-    """One pass over the tokens of a filter, by recursive descent."""
+    """One pass over the tokens of a filter."""
 
     def __init__(self, text: str, columns: Mapping[str, ColumnType], zone: str) -> None:
         self._text = text
@@ -113,13 +137,20 @@ class _Parser:
         self._zone = zone
         self._tokens = tokenise(text)
         self._at = 0
+        self._deepest = 0, 0
+        """The most levels there were, and where."""
 
     def filter(self) -> Predicate:
-        if self._next.kind == "END":
+        if self._next.kind == END_OF_TEXT:
             raise self._error("the filter is empty: leave it out to select everything")
-        result = self._condition(self._or())
-        if self._next.kind != "END":
+        result = self._condition(self._whole())
+        if self._next.kind != END_OF_TEXT:
             raise self._error(f"{self._shown} is not expected here: join conditions with AND or OR")
+        if depth(result) > DEEPEST:
+            raise self._error(
+                f"AND and OR lie within each other more than {DEEPEST} deep: write it as several filters",
+                self._deepest[1],
+            )
         return result
 
     @property
@@ -128,7 +159,7 @@ class _Parser:
 
     @property
     def _shown(self) -> str:
-        return "the end" if self._next.kind == "END" else repr(self._next.text)
+        return "the end" if self._next.kind == END_OF_TEXT else repr(self._next.text)
 
     def _error(self, message: str, place: int | None = None) -> FilterError:
         return FilterError(message, self._text, self._next.start if place is None else place)
@@ -153,32 +184,49 @@ class _Parser:
 
     # Conditions. An operand in parentheses is an operand still, so each level may give either.
 
-    def _or(self) -> Predicate | _Name | _Literal:
-        first = self._and()
-        if self._next.word != "or":
-            return first
-        children = [self._condition(first)]
-        while self._take("or"):
-            children.append(self._condition(self._and()))
-        return any_of(
-            part for child in children for part in (child.children if isinstance(child, Or) else (child,))
-        )
+    def _whole(self) -> Predicate | _Name | _Literal:
+        """Read up to the end, or to a parenthesis that nothing opened; however deep, without recursion."""
+        levels = [_Level()]
+        while True:
+            if self._take("not", "!"):
+                levels[-1].negations += 1
+                continue
+            names = self._tuple()
+            if names is None and self._take("("):
+                levels.append(_Level())
+                self._deepest = max(self._deepest, (len(levels), self._next.start))
+                continue
+            found = self._comparison(self._value()) if names is None else self._tuple_in(names)
+            while not self._goes_on(levels[-1], found):
+                found = self._ended(levels.pop(), found)
+                if not levels:
+                    return found
+                self._expect(")", "close the parenthesis, or join conditions with AND or OR")
+                if not isinstance(found, Predicate):
+                    found = self._comparison(found)
 
-    def _and(self) -> Predicate | _Name | _Literal:
-        first = self._not()
-        if self._next.word != "and":
-            return first
-        children = [self._condition(first)]
-        while self._take("and"):
-            children.append(self._condition(self._not()))
-        return all_of(
-            part for child in children for part in (child.children if isinstance(child, And) else (child,))
-        )
+    def _goes_on(self, level: _Level, found: Predicate | _Name | _Literal) -> bool:
+        """Keep what was found, if another condition is joined to it."""
+        word = self._take("and", "or")
+        if word is None:
+            return False
+        level.factors.append(self._negated(level, found))
+        if word == "or":
+            level.terms.append(level.all_factors())
+        return True
 
-    def _not(self) -> Predicate | _Name | _Literal:
-        if self._take("not", "!"):
-            return Not(self._condition(self._not()))
-        return self._comparison()
+    def _ended(self, level: _Level, found: Predicate | _Name | _Literal) -> Predicate | _Name | _Literal:
+        if not (level.terms or level.factors or level.negations):
+            return found
+        level.factors.append(self._negated(level, found))
+        return level.any_term()
+
+    def _negated(self, level: _Level, found: Predicate | _Name | _Literal) -> Predicate:
+        condition = self._condition(found)
+        level.negations, negations = 0, level.negations
+        if negations % 2 == 0:
+            return condition
+        return condition.child if isinstance(condition, Not) else Not(condition)
 
     def _condition(self, found: Predicate | _Name | _Literal) -> Predicate:
         if isinstance(found, _Name):
@@ -190,13 +238,8 @@ class _Parser:
             raise self._error("a condition is missing here: compare the literal with a column", found.start)
         return found
 
-    def _comparison(self) -> Predicate | _Name | _Literal:
-        names = self._tuple()
-        if names is not None:
-            return self._tuple_in(names)
-        left = self._operand()
-        if not isinstance(left, _Name | _Literal):
-            return left
+    def _comparison(self, left: _Name | _Literal) -> Predicate | _Name | _Literal:
+        """Read what is said of an operand; it may be a condition by itself."""
         operator = _OPERATORS.get(self._next.text) if self._next.word else None
         if operator is not None:
             self._at += 1
@@ -313,22 +356,20 @@ class _Parser:
 
     # Operands.
 
-    def _operand(self) -> Predicate | _Name | _Literal:
-        if self._take("("):
-            inside = self._or()
-            self._expect(")", "close the parenthesis, or join conditions with AND or OR")
-            return inside
-        return self._value()
-
     def _value(self) -> _Name | _Literal:
-        if self._take("("):
-            inside = self._value()
+        depth = 0
+        while self._take("("):
+            depth += 1
+        value = self._name() if self._at_name() else self._literal()
+        for _ in range(depth):
             self._expect(")", "close the parenthesis")
-            return inside
-        return self._name() if self._at_name() else self._literal()
+        return value
 
     def _at_name(self) -> bool:
-        token, following = self._next, self._tokens[self._at + 1] if self._next.kind != "END" else self._next
+        token, following = (
+            self._next,
+            self._tokens[self._at + 1] if self._next.kind != END_OF_TEXT else self._next,
+        )
         # `date` is a column unless a text follows it.
         return is_name(token) and not (token.word in _TIMES and following.kind == "STRING")
 
@@ -352,11 +393,11 @@ class _Parser:
             number = self._literal().value
             assert isinstance(number, Decimal)
             return _Literal(-number if token.word == "-" else number, bind.NUMBER, start)
-        self._at += token.kind != "END"
+        self._at += token.kind != END_OF_TEXT
         if token.quoted:
             return _Literal(token.text, STRING, start, token.text)
         if token.kind == "NUMBER":
-            return _Literal(Decimal(token.text), bind.NUMBER, start)
+            return _Literal(self._placed(start, lambda: _number(token.text)), bind.NUMBER, start)
         if token.kind == "HEX_STRING" and self._text[start] in "xX":
             data = self._placed(start, lambda: _bytes(token.text))
             return _Literal(data, ColumnType("binary"), start)
@@ -370,8 +411,17 @@ class _Parser:
             self._at += 1
             value = self._placed(text.start, lambda: value_from_text(type, text.text, self._zone))
             return _Literal(value, type, text.start, text.text)
-        self._at -= token.kind != "END"
+        self._at -= token.kind != END_OF_TEXT
         raise self._error(f"{self._shown} is not expected here: write a literal, texts in quotes")
+
+
+def _number(text: str) -> Decimal:
+    try:
+        if text.isascii():
+            return Decimal(text)
+    except InvalidOperation:
+        pass
+    raise ValueTypeError(f"{text} is no number, or one too far from any that a column can hold")
 
 
 def _bytes(text: str) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any
 from parquetry.errors import ParquetryError
 from parquetry.predicate import bind, like
 from parquetry.predicate.nodes import (
+    DEEPEST,
     FALSE,
     FLIPPED,
     NULL,
@@ -28,6 +29,7 @@ from parquetry.predicate.nodes import (
     Opaque,
     Or,
     Predicate,
+    depth,
     name_text,
     truth_of,
 )
@@ -53,12 +55,21 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     'a < 10'
     """
     try:
-        return _node(tree, columns)
+        found = _node(tree, columns)
+        if depth(found) <= DEEPEST:
+            return found
+        reason = "nested too deeply"
     except _NotUnderstoodError as unknown:
         reason = unknown.reason
+    except RecursionError:
+        reason = "nested too deeply"
     except (ParquetryError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         reason = f"literal not understood: {error}"
-    return Opaque(_text(tree), tuple(dict.fromkeys(_names(tree))), reason)
+    try:
+        text = _text(tree)
+    except RecursionError:
+        text = "…"
+    return Opaque(text, tuple(dict.fromkeys(_names(tree))), reason)
 
 
 class _NotUnderstoodError(Exception):
@@ -83,9 +94,9 @@ def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     match function:
         case "AND":
             # Each side may be understood without the other.
-            return And(tuple(from_json(argument, columns) for argument in arguments))
+            return And(tuple(from_json(argument, columns) for argument in _joined(function, arguments)))
         case "OR":
-            return Or(tuple(from_json(argument, columns) for argument in arguments))
+            return Or(tuple(from_json(argument, columns) for argument in _joined(function, arguments)))
         case "NOT":
             return Not(from_json(arguments[0], columns))
         case "ALWAYS_TRUE":
@@ -177,15 +188,31 @@ def _literal(tree: Any) -> tuple[Value, ColumnType]:
     return value_from_text(type, text.lower() if type.name == "boolean" else text), type
 
 
+def _joined(function: str, arguments: Sequence[Any]) -> list[Any]:
+    """Give what is joined by AND, or by OR, however many pairs of them lie within each other."""
+    found = []
+    waiting = list(reversed(arguments))
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Mapping) and str(each.get("fn", "")).upper() == function:
+            waiting += reversed(each.get("args", ()))
+        else:
+            found.append(each)
+    return found
+
+
 def _names(tree: Any) -> list[str]:
-    if not isinstance(tree, Mapping):
-        return []
-    if isinstance(tree.get("col"), list) and tree["col"]:
-        return [str(tree["col"][0])]
-    arguments = tree.get("args")
-    return (
-        [name for argument in arguments for name in _names(argument)] if isinstance(arguments, list) else []
-    )
+    names = []
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        if not isinstance(each, Mapping):
+            continue
+        if isinstance(each.get("col"), list) and each["col"]:
+            names.append(str(each["col"][0]))
+        elif isinstance(each.get("args"), list):
+            waiting += reversed(each["args"])
+    return names
 
 
 def _text(tree: Any) -> str:

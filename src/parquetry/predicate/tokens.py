@@ -10,7 +10,9 @@ from typing import Any
 from parquetry.errors import FilterError
 from parquetry.predicate.nodes import RESERVED
 
+END_OF_TEXT = "end of text"
 _NAME = re.compile(r"\w+")
+_NO_HEXADECIMAL = re.compile(r"(?<![\w'\"])[xX]'(?![0-9A-Fa-f]*')")
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*`|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 
 
@@ -19,7 +21,7 @@ class Token:
     """A token.
 
     Attributes:
-        kind: sqlglot's name of its type, or `END`.
+        kind: sqlglot's name of its type, or `END_OF_TEXT`, which is none of those.
         text: the token; of a text, what it says, without quotes.
         start: where it begins, in characters.
     """
@@ -40,7 +42,7 @@ class Token:
 
 
 def tokenise(text: str) -> list[Token]:
-    """Cut a text into tokens, with an `END` as the last; doubled quotes are put together, suffixes dropped.
+    """Cut a text into tokens, `END_OF_TEXT` the last; doubled quotes are put together, suffixes dropped.
 
     Raises:
         FilterError: a quote or a comment is not closed.
@@ -50,31 +52,50 @@ def tokenise(text: str) -> list[Token]:
     from sqlglot.errors import TokenError
 
     try:
-        found: Sequence[Any] = Spark().tokenize(text)
+        # Behind a parenthesis a word is never taken for a command of which the rest of the text is the argument.
+        found: Sequence[Any] = Spark().tokenize(f"({text}")[1:]
     except TokenError:
-        rest = _QUOTED.sub(lambda match: " " * len(match[0]), text)
-        place = min((at for at in map(rest.find, ("'", '"', "`", "/*")) if at >= 0), default=len(text))
-        raise FilterError("the filter ends within a text: close the quote", text, place) from None
+        raise _unfinished(text) from None
+    if "{#" in text:  # sqlglot passes over Jinja's comments, too
+        place = _unquoted(text).find("{#")
+        if place >= 0:
+            raise FilterError("'{#' is not expected here: comments are --… or /*…*/", text, place)
     tokens: list[Token] = []
     end = -1
     for item in found:
-        kind = item.token_type.name
+        kind, start = item.token_type.name, item.start - 1
         previous = tokens[-1] if tokens else None
-        if previous is not None and item.start <= end:
+        if previous is not None and start <= end:
             continue  # sqlglot gives the suffix of `5L` as two more tokens at the number's place
-        if kind == "STRING" and previous and previous.kind == "STRING" and item.start == end + 1:
+        if kind == "STRING" and previous and previous.kind == "STRING" and start == end + 1:
             # 'it''s' is one text, and so it is for Spark from version 4 on.
             quote = text[previous.start]
-            if text[item.start] == quote:
+            if text[start] == quote:
                 tokens[-1] = Token("STRING", previous.text + quote + item.text, previous.start)
-                end = item.end
+                end = item.end - 1
                 continue
-        if kind == "NUMBER" and previous and previous.kind == "DOT" and item.start == end + 1:
+        if kind == "NUMBER" and previous and previous.kind == "DOT" and start == end + 1:
             tokens[-1] = Token("NUMBER", "." + item.text, previous.start)
         else:
-            tokens.append(Token(kind, item.text, item.start))
-        end = item.end
-    return [*tokens, Token("END", "", len(text.rstrip()))]
+            tokens.append(Token(kind, item.text, start))
+        end = item.end - 1
+    return [*tokens, Token(END_OF_TEXT, "", len(text.rstrip()))]
+
+
+def _unquoted(text: str) -> str:
+    """Blank out what stands in quotes and comments."""
+    return _QUOTED.sub(lambda match: " " * len(match[0]), text)
+
+
+def _unfinished(text: str) -> FilterError:
+    """Say what sqlglot found no end of, or could make nothing of."""
+    rest = _unquoted(text)
+    place = min((at for at in map(rest.find, ("'", '"', "`", "/*")) if at >= 0), default=-1)
+    if place >= 0:
+        return FilterError("the filter ends within a text: close the quote", text, place)
+    digits = _NO_HEXADECIMAL.search(text)
+    place = digits.start() if digits else 0
+    return FilterError("a literal cannot be read: X'…' takes pairs of hexadecimal digits", text, place)
 
 
 def is_name(token: Token) -> bool:
@@ -82,7 +103,7 @@ def is_name(token: Token) -> bool:
     if token.kind == "IDENTIFIER":
         return True
     return (
-        token.kind not in ("STRING", "RAW_STRING", "NUMBER", "HEX_STRING", "NATIONAL_STRING", "END")
+        token.kind not in ("STRING", "RAW_STRING", "NUMBER", "HEX_STRING", "NATIONAL_STRING", END_OF_TEXT)
         and _NAME.fullmatch(token.text) is not None
         and token.word not in RESERVED
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
 from typing import TypeAlias
 
 from parquetry.errors import ColumnNotFoundError
@@ -127,9 +126,9 @@ class _Layout:
         """Make the test of a normalised condition; TRUE is all that matters, so FALSE stands for NULL."""
         match node:
             case And(children):
-                return reduce(_both, map(self.test, children))
+                return _all(tuple(map(self.test, children)))
             case Or(children):
-                return reduce(_either, map(self.test, children))
+                return _any(tuple(map(self.test, children)))
             case Constant(truth):
                 return _always if truth else _never
             case Opaque() | Not(Opaque()):
@@ -150,6 +149,8 @@ class _Layout:
                 return self._like(column, pattern, escaping, False)
             case TupleIn():
                 return self._tuple(node)
+            case Not(TupleIn() as within) if not any(value is None for row in within.rows for value in row):
+                return self._no_tuple(node, within)
         return self._decoding(node)
 
     def _of(self, column: str) -> tuple[int, ColumnType, bool]:
@@ -250,6 +251,19 @@ class _Layout:
         )
         return lambda key: tuple([cut(key) for cut in cuts]) in wanted
 
+    def _no_tuple(self, node: Predicate, within: TupleIn) -> Test:
+        """Make the test of NOT IN for rows without NULL: only keys with one ask for a closer look."""
+        cuts = [self._cut(column) for column in within.columns]
+        nulls = [self._encoded(column, None) for column in within.columns]
+        found, closer = self._tuple(within), self._decoding(node)
+
+        def test(key: bytes) -> bool:
+            if any(cut(key) == null for cut, null in zip(cuts, nulls, strict=True)):
+                return closer(key)
+            return not found(key)
+
+        return test
+
     def _decoding(self, node: Predicate) -> Test:
         """Make the test that decodes the columns of a leaf: for LIKE on numbers, and for tuple NOT IN."""
         cuts = [(column, self._cut(column), self._of(column)) for column in sorted(columns_of(node))]
@@ -261,12 +275,32 @@ class _Layout:
         return test
 
 
-def _both(left: Test, right: Test) -> Test:
-    return lambda key: left(key) and right(key)
+def _all(tests: tuple[Test, ...]) -> Test:
+    if len(tests) == 2:  # written out, as most are
+        left, right = tests
+        return lambda key: left(key) and right(key)
+
+    def test(key: bytes) -> bool:
+        for each in tests:  # noqa: SIM110 - a generator takes longer than most tests
+            if not each(key):
+                return False
+        return True
+
+    return test
 
 
-def _either(left: Test, right: Test) -> Test:
-    return lambda key: left(key) or right(key)
+def _any(tests: tuple[Test, ...]) -> Test:
+    if len(tests) == 2:
+        left, right = tests
+        return lambda key: left(key) or right(key)
+
+    def test(key: bytes) -> bool:
+        for each in tests:  # noqa: SIM110
+            if each(key):
+                return True
+        return False
+
+    return test
 
 
 def _negated(test: Test) -> Test:

@@ -11,7 +11,7 @@ spans of one column never overlap, so no key is read twice, and keys come in ord
     p1 = 3 OR c1 = 7                     everything where p1 = 3 OR c1 = 7
 
 Ranges that touch become one, whose residual is the whole condition as far as the range does not decide it.
-Three limits keep a plan cheap, each at the price of a residual only: the number of scans, the work of
+Limits keep a plan cheap, each at the price of a residual only: the number of scans, the work of
 cutting, and the number of neighbouring single values that are read one by one.
 """
 
@@ -50,6 +50,8 @@ MAX_SCANS = 10_000
 """Ranges in a plan, past which a column's spans are read as one."""
 MAX_STEPS = 20_000
 """Conditions found in spans, past which no more columns are cut."""
+MAX_VISITS = 6
+"""How often a part of the filter is looked at, on average, past which no more columns are cut."""
 MERGE_POINTS = 64
 """Spans of one column, past which neighbouring single values are read as one range: a seek costs more."""
 
@@ -90,7 +92,7 @@ def plan_scan(
     normal = normalise(_without_small_tuples(normal))
     if normal == TRUE:
         return EVERYTHING
-    planner = _Planner(columns, descending or (False,) * len(columns))
+    planner = _Planner(columns, descending or (False,) * len(columns), MAX_VISITS * max(_parts(normal), 100))
     normal = planner.without_contradictions(normal)
     scans = []
     for low, high, residual, widths in planner.cut(normal, 0, MAX_SCANS):
@@ -121,6 +123,11 @@ def _whole_key(
     if len(values) != len(columns):
         return None
     return encode_key([type for _, type in columns], [values[name] for name, _ in columns], descending)
+
+
+def _parts(node: Predicate) -> int:
+    """Count a condition's parts, itself included."""
+    return 1 + sum(map(_parts, node.children)) if isinstance(node, And | Or) else 1
 
 
 def _without_small_tuples(node: Predicate) -> Predicate:
@@ -169,17 +176,30 @@ class _Item:
 
 
 class _Planner:
-    """The cutting of one condition; remembers what it has met, as many values leave the same condition."""
+    """The cutting of one condition; remembers what it has met, as many values leave the same condition.
 
-    def __init__(self, columns: Sequence[tuple[str, ColumnType]], descending: Sequence[bool]) -> None:
+    Args:
+        columns: the key's columns with their types, in key order.
+        descending: which of them are in descending order.
+        visits: of parts of the condition, past which no more columns are cut.
+    """
+
+    def __init__(
+        self, columns: Sequence[tuple[str, ColumnType]], descending: Sequence[bool], visits: int
+    ) -> None:
         self._spaces = [
             FieldSpace(name, type, down) for (name, type), down in zip(columns, descending, strict=True)
         ]
         self._steps = 0
+        self._visits_left = visits
         # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
         self._cuts: dict[tuple[int, int, int], tuple[Predicate, list[_Sub]]] = {}
         self._about: dict[int, tuple[Predicate, set[str]]] = {}
         self._spans: dict[tuple[int, int], tuple[Predicate, list[Span]]] = {}
+
+    @property
+    def _exhausted(self) -> bool:
+        return self._steps > MAX_STEPS or self._visits_left < 0
 
     def without_contradictions(self, node: Predicate) -> Predicate:
         """Put FALSE in place of what asks for two things of one column, wherever the column stands in the key."""
@@ -192,7 +212,7 @@ class _Planner:
                     return whole
                 about = Counter(column for child in whole.children for column in self._columns(child))
                 for depth, space in enumerate(self._spaces):
-                    if self._steps > MAX_STEPS:
+                    if self._exhausted:
                         break
                     if about[space.column] > 1 and not self._pieces(whole, depth):
                         return FALSE
@@ -205,7 +225,7 @@ class _Planner:
             return []
         if depth == len(self._spaces):
             return [(b"", None, node, () if depth else None)]
-        if node == TRUE or self._steps > MAX_STEPS or self._spaces[depth].column not in self._columns(node):
+        if node == TRUE or self._exhausted or self._spaces[depth].column not in self._columns(node):
             return [(b"", None, node, None)]
         key = (id(node), depth, budget)
         if key not in self._cuts:
@@ -257,6 +277,7 @@ class _Planner:
 
     def _pieces(self, node: Predicate, depth: int) -> list[Piece]:
         """Cut the column at `depth` into pieces, each with what the condition still asks for in it."""
+        self._visits_left -= 1
         match node:
             case And(children):
                 pieces = intersection([self._pieces(child, depth) for child in children])
@@ -280,7 +301,7 @@ class _Planner:
 
     def _within(self, node: Predicate, depth: int, low: bytes, high: bytes) -> Predicate:
         """Leave out of a condition what a range of the column at `depth` decides."""
-        if self._steps > MAX_STEPS:
+        if self._exhausted:
             return node
         match node:
             case And(children):

@@ -16,7 +16,7 @@ from parquetry.store.condition import FALSE, Condition, FieldCompare, FieldMatch
 from parquetry.types import ColumnType, Value
 
 MAX_RUNS, MAX_WILDCARDS = 7, 50
-"""Texts and wildcards in a pattern that is looked for; each `%` multiplies the places to look at."""
+"""Texts and wildcards in a pattern that is looked for; more are left to the client, as not worth the bytes."""
 
 _ESCAPE, _END = b"\x01", b"\x00"
 _Runs = list[tuple[bool, str]]
@@ -89,14 +89,20 @@ class TextField:
         """
         continuing = r"\x40-\x7f" if self.descending else r"\x80-\xbf"
         any_one = rf"(?:{self._literal(_ESCAPE)}?[^{continuing}][{continuing}]*)"
-        result = r"(?s)\A" + self._literal(VALUE_MARKER)
+        segments = [r"(?s)\A" + self._literal(VALUE_MARKER)]
         for wild, characters in runs:
             if wild:
                 ones = characters.count("_")
-                result += (f"{any_one}{{{ones}}}" if ones else "") + (".*" if "%" in characters else "")
+                segments[-1] += f"{any_one}{{{ones}}}" if ones else ""
+                segments += [""] * ("%" in characters)
             else:
-                result += self._literal(escape(characters.encode("utf-8", "surrogatepass")))
-        return result + self._literal(_END)  # which is in no other place
+                segments[-1] += self._literal(escape(characters.encode("utf-8", "surrogatepass")))
+        end = self._literal(_END)  # which is in no other place
+        first, *others = segments
+        if not others:
+            return first + end
+        # What a segment's first place leaves is the most that there can be for those behind it: none is tried twice.
+        return first + "".join(f"(?>.*?{one})" for one in others[:-1]) + f".*{others[-1]}{end}"
 
     def _literal(self, data: bytes) -> str:
         return "".join(f"\\x{byte:02x}" for byte in self._turned(data))
