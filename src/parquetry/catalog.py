@@ -110,7 +110,12 @@ class Catalog:
             TableNotFoundError: there is no such table.
             FilterError: the filter's text cannot be read, or names other columns.
             ColumnNotFoundError: a `Predicate` names other columns.
+            ValueError: the limit is negative.
         """
+        if limit is not None and limit < 0:
+            raise ValueError(
+                f"limit {limit} is negative: give a number from 0 on, or None for all partitions"
+            )
         snapshot = self._snapshot(name)
         plan = None if where is None else _plan(snapshot, where)
         return (partition_view(snapshot, found) for found in snapshot.partitions(plan, limit))
@@ -203,6 +208,8 @@ def _name_parts(name: str) -> list[str]:
 def _condition(where: str | Predicate, columns: Sequence[ms.Column]) -> Predicate:
     from parquetry.predicate.parse import parse_filter
 
+    if not isinstance(where, str | Predicate):
+        raise TypeError(f"filter {where!r} is a {type(where).__name__}: give a text or a Predicate")
     types: dict[str, ColumnType] = {column.name: column.column_type for column in columns}
     return normalise(parse_filter(where, types) if isinstance(where, str) else bind(where, types))
 

@@ -355,3 +355,13 @@ def test_all_public_names_are_listed_and_others_are_no_attributes():
     assert set(parquetry.__all__) <= set(dir(parquetry))
     with pytest.raises(AttributeError, match="nothing"):
         parquetry.nothing  # noqa: B018
+
+
+def test_arguments_of_other_kinds(warehouse):
+    """They are named, and nothing is read."""
+    with parquetry.open(warehouse) as catalog:
+        with pytest.raises(ValueError, match="limit -1 is negative"):
+            catalog.partitions("sales.orders", limit=-1)
+        for ask in (catalog.partitions, catalog.files, catalog.plan):
+            with pytest.raises(TypeError, match="give a text or a Predicate"):
+                ask("sales.orders", ["Day = 1"])

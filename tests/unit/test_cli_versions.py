@@ -90,3 +90,7 @@ def test_dump_and_restore(run: Run, tmp_path: Path, warehouse: Path) -> None:
     code, _, error = run("restore", folder)
     assert code == 1
     assert "restore into an empty one" in error
+    code, _, error = run("restore", str(tmp_path / "nowhere"), "-w", str(tmp_path / "new"))
+    assert code == 1
+    assert "cannot be read as a dump" in error
+    assert not (tmp_path / "new").exists()

@@ -9,8 +9,10 @@ import pytest
 from metastore_testing import Crash, FaultyStore, content, leftovers
 from test_metastore_history import Lake, busy
 
+from parquetry.errors import MetastoreDamagedError, WarehouseError
+from parquetry.maintenance.dump import dump
 from parquetry.maintenance.fsck import Finding, fsck
-from parquetry.metastore import DataFile, Metastore, Totals, entries
+from parquetry.metastore import DataFile, Metastore, Totals, entries, snapshot
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import (
     CHUNKS,
@@ -121,3 +123,51 @@ def test_dead_commits(tmp_path: Path) -> None:
     assert kinds(found) == [("dead commit", None, True), ("journal", None, True)]
     assert leftovers(lake.store, lake.id) == []
     assert fsck(lake.table()) == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93nonsense", b"\xff\xfe"])
+def test_broken_rows(tmp_path: Path, damage: bytes) -> None:
+    """A row that something else has written is told by every reader, as what it is; what is left is told of."""
+    lake = busy(tmp_path)
+    ticket = lake.table().commit.metadata
+    for key, says in (
+        (commit_key(lake.id, 3), [("unreadable version", None, False)]),
+        (metadata_key(lake.id, ticket), None),
+        (head_key(lake.id), None),
+    ):
+        value = lake.store.get(key)
+        assert value is not None
+        lake.store.put_many([(key, damage)])
+        metastore = Metastore(lake.store, "/x")
+        snapshot._cache.clear()  # as another process, which has not read it before
+        with pytest.raises(MetastoreDamagedError, match="cannot be read as"):
+            dump(metastore, tmp_path / "dump")
+        assert not (tmp_path / "dump").exists()
+        if says is None:
+            with pytest.raises(MetastoreDamagedError, match="fsck"):
+                metastore.table("default", "t")
+        else:
+            assert kinds(fsck(metastore.table("default", "t"), repair=True)) == says
+        lake.store.put_many([(key, value)])
+    assert fsck(lake.table()) == []
+
+
+def test_metadata_that_are_gone(tmp_path: Path) -> None:
+    """The table is not taken for one that was dropped."""
+    lake = busy(tmp_path)
+    lake.store.delete_many([metadata_key(lake.id, lake.table().commit.metadata)])
+    snapshot._cache.clear()
+    with pytest.raises(MetastoreDamagedError, match=r"table default\.t.* are gone"):
+        Metastore(lake.store, "/x").table("default", "t")
+
+
+def test_a_dump_without_a_list_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would lose the files of a partition, so none is made."""
+    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    lake = busy(tmp_path)
+    lake.append((5, "e"), "five")
+    newest = list(lake.store.scan(*prefix_range(CHUNKS + lake.id)))[-1]
+    lake.store.delete_many([newest[0]])
+    with pytest.raises(WarehouseError, match="list of a partition's files is missing"):
+        dump(lake.metastore, tmp_path / "dump")
+    assert not (tmp_path / "dump").exists()

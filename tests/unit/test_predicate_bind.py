@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from parquetry.errors import ColumnNotFoundError, ValueTypeError
+from parquetry.errors import ColumnNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.predicate.bind import NUMBER, always, bind, never
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import (
+    DEEPEST,
     And,
     Column,
     Compare,
@@ -22,7 +23,11 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
+    columns,
+    depth,
+    opaque_parts,
 )
+from parquetry.predicate.normalise import normalise
 from parquetry.predicate.spark_json import from_json
 from parquetry.types import STRING, ColumnType, parse_type
 
@@ -237,3 +242,38 @@ def test_one_side_is_used_when_the_other_is_not_understood() -> None:
     found = from_json(fn("AND", fn("=", col("n"), lit("1", "int")), fn("F", col("s"))), TYPES)
     assert isinstance(found, And)
     assert str(found) == "n = 1 AND F(s)"
+
+
+@pytest.mark.parametrize("joined", ["AND", "OR"])
+def test_a_long_chain_is_no_deep_tree(joined: str) -> None:
+    """`reduce(or_, conditions)` is as deep as it is long; NOT in NOT as well."""
+    tree: Any = fn("=", col("n"), lit("0", "int"))
+    node: Predicate = Compare("=", "n", 0, TYPES["n"])
+    for n in range(1, 3000):
+        equal = fn("!=", col("n"), lit(str(n), "int"))
+        tree = fn(joined, tree, equal) if n % 2 else fn(joined, equal, tree)
+        node = (And if joined == "AND" else Or)((node, Compare("!=", "n", n, TYPES["n"])))
+    for found in (from_json(tree, TYPES), bind(node, TYPES), normalise(node)):
+        assert isinstance(found, And | Or)
+        assert len(found.children) == 3000
+    bound = bind(node, TYPES)
+    for _ in range(3001):
+        node = Not(node)
+    assert bind(node, TYPES) == Not(bound)
+
+
+def test_what_is_too_deep() -> None:
+    """Spark's conditions are left to Spark, others refused."""
+    tree: Any = fn("=", col("n"), lit("0", "int"))
+    node: Predicate = Compare("=", "n", 0, TYPES["n"])
+    for n in range(3000):
+        tree = fn("OR" if n % 2 else "AND", tree, fn("=", col("s"), lit("a", "string")))
+        node = (Or if n % 2 else And)((node, IsNull("s")))
+        if n == DEEPEST - 1:
+            assert not opaque_parts(from_json(tree, TYPES))
+            assert depth(bind(node, TYPES)) == DEEPEST
+    found = from_json(tree, TYPES)
+    assert opaque_parts(found)
+    assert columns(found) == {"n", "s"}
+    with pytest.raises(UnsupportedError, match=f"more than {DEEPEST} deep"):
+        bind(node, TYPES)

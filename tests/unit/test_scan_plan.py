@@ -426,6 +426,22 @@ class TestCost:
         text = " or ".join(f"(year = {n} and month > {n} and state like 'a{n}%')" for n in range(40))
         assert len(self.timed(text, 0.02)) == 40
 
+    def test_forty_ors_of_ranges(self) -> None:
+        """Ranges of three columns that overlap cut each other into thousands of pieces, which is not gone into."""
+        text = " or ".join(
+            f"(year >= {n} and year < {n + 40} and month >= {n} and month < {n + 40} and state < 'a{n}')"
+            for n in range(40)
+        )
+        self.timed(text, 0.02)
+
+    def test_a_thousand_conditions(self) -> None:
+        """No depth of calls grows with them."""
+        for text in (
+            " and ".join(f"state not like '%{n}'" for n in range(1000)),
+            " or ".join(f"(month = {n} and state = 'a{n}')" for n in range(1000)),
+        ):
+            self.timed(text, 0.5)
+
     def test_forty_ands_of_ors(self) -> None:
         """Their normal form would have 3 to the 40 branches."""
         text = " and ".join(f"(year = {n} or month = {n} or state = 'a{n}')" for n in range(40))

@@ -50,11 +50,14 @@ def restore(
 
     The metastore is made if it is not there; one that holds tables is refused. Tables keep their locations.
     """
-    from parquetry.maintenance.restore import restore
+    from pathlib import Path
+
+    from parquetry.maintenance.restore import look_into, restore
     from parquetry.metastore import open_metastore
     from parquetry.warehouse import find_warehouse
 
     found = find_warehouse(warehouse, store)
+    look_into(Path(folder))  # before a metastore is made that stays empty
     with open_metastore(found.location, found.store, create=True) as metastore, output.progress() as told:
         manifest = restore(metastore, folder, told)
     _print_manifest(manifest, f"restored from {folder}", as_json)

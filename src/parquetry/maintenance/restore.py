@@ -51,6 +51,24 @@ _BATCH = 5000
 Rows = Iterator[tuple[bytes, bytes]]
 
 
+def look_into(source: Path) -> tuple[Manifest, bytes]:
+    """Return what a dump says that it holds, and the bytes that say so.
+
+    Raises:
+        WarehouseError: it is no dump, or damaged.
+        MetastoreVersionError: it is of another version.
+    """
+    try:
+        text = (source / MANIFEST).read_bytes()
+    except OSError as error:
+        raise _unreadable(source, error) from None
+    return read_manifest(text, str(source)), text
+
+
+def _unreadable(source: Path, error: OSError) -> WarehouseError:
+    return WarehouseError(f"{source} cannot be read as a dump: {error}; name a directory that `dump` made")
+
+
 def restore(
     metastore: Metastore, folder: str | os.PathLike[str], progress: Progress | None = None
 ) -> Manifest:
@@ -70,15 +88,12 @@ def restore(
         StoreError: the store fails; run it again.
     """
     source = Path(folder)
+    manifest, text = look_into(source)
     try:
-        text = (source / MANIFEST).read_bytes()
-        manifest = read_manifest(text, str(source))
         for table in manifest.tables:
             _verify(source, table)
     except OSError as error:
-        raise WarehouseError(
-            f"{source} cannot be read as a dump: {error}; name a directory that `dump` made"
-        ) from None
+        raise _unreadable(source, error) from None
     store = metastore.store
     mark = hashlib.sha256(text).digest()
     _claim(metastore, mark)
