@@ -93,7 +93,8 @@ object RowGroupFilters {
   private def filter(p: Predicate, table: ParquetryTable): Option[sources.Filter] = p match {
     case a: And => for (l <- filter(a.left, table); r <- filter(a.right, table)) yield sources.And(l, r)
     case o: Or => for (l <- filter(o.left, table); r <- filter(o.right, table)) yield sources.Or(l, r)
-    case n: Not => if (touchesFloat(n, table)) None else filter(n.child, table).map(sources.Not(_))
+    case n: Not =>
+      if (touchesFloat(n, table) || losesNulls(n, table)) None else filter(n.child, table).map(sources.Not(_))
     case leaf if sound(leaf, table) => PredicateUtils.toV1(new Predicate(leaf.name, leaf.children.map(renamed(_, table))))
     case _ => None
   }
@@ -106,6 +107,7 @@ object RowGroupFilters {
   private def sound(leaf: Predicate, table: ParquetryTable): Boolean = {
     val literals = leaf.children.collect { case l: Literal[_] => l.value }
     !literals.contains(null) && // Spark's reader of ORC fails on it
+      !(leaf.name == "IS_NULL" && losesNulls(leaf, table)) &&
       (!leaf.children.exists(touchesFloat(_, table)) ||
         Set("=", "<", "<=", "IN", "IS_NULL", "IS_NOT_NULL").contains(leaf.name) &&
           leaf.children.head.isInstanceOf[NamedReference] && // the other way round, `<` means `>`
@@ -115,6 +117,12 @@ object RowGroupFilters {
             case _ => false
           })
   }
+
+  /** ORC's statistics of a field within a struct count no NULL where the struct itself is. (Spark 4.3.0 loses rows.) */
+  private def losesNulls(e: Expression, table: ParquetryTable): Boolean = table.format == "orc" && (e match {
+    case r: NamedReference => r.fieldNames.length > 1
+    case other => other.children.exists(losesNulls(_, table))
+  })
 
   private def touchesFloat(e: Expression, table: ParquetryTable): Boolean = e match {
     case l: Literal[_] => isFloat(l.dataType)

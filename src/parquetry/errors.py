@@ -66,6 +66,12 @@ class TableNotFoundError(ParquetryError):
     code = "TABLE_NOT_FOUND"
 
 
+class VersionNotFoundError(TableNotFoundError):
+    """A table has no such version, or no longer."""
+
+    code = "VERSION_NOT_FOUND"
+
+
 class TableExistsError(ParquetryError):
     """The table is already there."""
 

@@ -17,6 +17,7 @@ from parquetry.errors import (
     StoreError,
     TableNotFoundError,
     UnsupportedError,
+    VersionNotFoundError,
 )
 from parquetry.metastore.databases import Databases
 from parquetry.metastore.format import check_format
@@ -29,6 +30,9 @@ from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load
 from parquetry.metastore.staging import StagedTable
 from parquetry.store.base import Store
 from parquetry.store.opening import open_store
+from parquetry.types import ColumnType, text_from_value
+
+_TIMESTAMP = ColumnType("timestamp")
 
 DROP_ATTEMPTS = 10
 
@@ -153,7 +157,8 @@ class Metastore:
 
         Raises:
             NamespaceNotFoundError: there is no such database.
-            TableNotFoundError: there is no such table, or no such version of it (any more).
+            TableNotFoundError: there is no such table.
+            VersionNotFoundError: there is no such version of it, or no longer.
         """
         found = self._find(database, name)
         while True:
@@ -176,11 +181,13 @@ class Metastore:
         else:
             assert as_of is not None
             commit = commit_as_of(self.store, found.id, head, as_of)
-            wanted = f"version as of {as_of} ms since the epoch"
+            wanted = f"version as of {_time(as_of)}"
         if commit is None:
-            raise TableNotFoundError(
+            first = load_commit(self.store, found.id, head, head.oldest)
+            since = "" if first is None else f", the first of {_time(first.committed_at)}"
+            raise VersionNotFoundError(
                 f"table {head.database}.{head.name} has no {wanted}; "
-                f"it has versions {head.oldest} to {head.commit.version}"
+                f"it has versions {head.oldest} to {head.commit.version}{since}"
             )
         return load(self.store, found.id, head, commit)
 
@@ -286,3 +293,7 @@ def open_metastore(warehouse: str, store: str | None = None, *, create: bool = F
     except BaseException:
         opened.close()
         raise
+
+
+def _time(milliseconds: int) -> str:
+    return f"{text_from_value(_TIMESTAMP, 1000 * milliseconds)} UTC"

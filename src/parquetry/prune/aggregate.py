@@ -7,7 +7,7 @@ floating point, whose bounds tell nothing of NaN and of the sign of zero, nor fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Literal
 
 from parquetry.layout.bounds import bounds_reader
@@ -20,6 +20,7 @@ from parquetry.types import ColumnType, Value
 Aggregate = tuple[Literal["count", "min", "max"], str | None]
 """A function and its column; `("count", None)` is COUNT(*)."""
 
+_EXACT = Context(prec=76, traps=[InvalidOperation, Inexact])
 _UNANSWERED = frozenset(("float", "double", "char"))
 
 _Answer = Callable[[Sequence[SelectedFile]], Value]
@@ -114,7 +115,11 @@ def _extreme(kind: ColumnType, found: Bounds | None, function: str) -> Value:
     if value is None or not exact:
         raise _NotExactError
     # The file may have fewer digits than the column has now.
-    return value.quantize(Decimal((0, (1,), -kind.scale))) if isinstance(value, Decimal) else value
+    return (
+        value.quantize(Decimal((0, (1,), -kind.scale)), context=_EXACT)
+        if isinstance(value, Decimal)
+        else value
+    )
 
 
 def _least(values: Iterable[Value]) -> Value:

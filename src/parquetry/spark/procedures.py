@@ -174,6 +174,12 @@ def load(_lake: Lake, q: p.LoadProcedure) -> dict[str, Any]:
 def call(lake: Lake, q: p.Call) -> dict[str, Any]:
     """Run a procedure."""
     procedure = _procedure(q.name)
+    for parameter in procedure.parameters:
+        if parameter.default is None and q.arguments.get(parameter.name) is None:
+            raise UnsupportedError(
+                f"CALL {q.catalog}.system.{procedure.name}: parameter {parameter.name} is NULL, and must be given "
+                f"a value of type {parameter.type}. {parameter.comment}"
+            )
     return {"schema": procedure.schema, "rows": procedure.run(lake, q.arguments)}
 
 

@@ -42,7 +42,10 @@ def report(frame: DataFrame) -> Report:
 
     Raises:
         BridgeError: the session has no bridge.
+        TypeError: it is something else.
     """
+    if not isinstance(frame, DataFrame):
+        raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain")
     return _report(_door(attach(frame.sparkSession)).of(frame._jdf))
 
 

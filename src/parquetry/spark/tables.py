@@ -138,7 +138,16 @@ def _check_changeable(key: str) -> None:
 
 
 def drop(lake: Lake, q: p.DropTable) -> bool:
-    """Drop a table, and the files of a managed one."""
+    """Drop a table, and the files of a managed one.
+
+    Raises:
+        UnsupportedError: it is one that shows what is known of another.
+    """
+    if len(q.namespace) == 2:  # and it is there, or Spark would not ask
+        of = ".".join([lake.name, *q.namespace])
+        raise UnsupportedError(
+            f"{of}.{q.name} shows what is known of {of} and cannot be dropped; to drop the table, say DROP TABLE {of}."
+        )
     try:
         delete_files = doomed_files(lake, lake.database(q.namespace), q.name)
     except NamespaceNotFoundError:
