@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -155,3 +156,13 @@ def test_floats_are_computed_so_that_nan_is_the_greatest(spark: SparkSession, db
         "Row(g=0.0, count(1)=2)",
         "Row(g=nan, count(1)=1)",
     ]
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_decimals_of_all_their_digits(spark: SparkSession, db: str, file_format: str) -> None:
+    """Python's default context has 28 digits, a decimal up to 38."""
+    table = f"{db}.decimals_{file_format}"
+    least, greatest = (Decimal(f"{sign}1234567890123456789012345678.0123456789") for sign in ("-", ""))
+    spark.sql(f"CREATE TABLE {table} (m DECIMAL(38,10), p INT) USING {file_format} PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} VALUES ({least}BD, 1), ({greatest}BD, 1)")
+    assert spark.sql(f"SELECT p, min(m), max(m) FROM {table} GROUP BY p").collect() == [(1, least, greatest)]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col
 
 import parquetry
 
@@ -122,3 +125,57 @@ def test_times_are_found_in_every_time_zone_of_the_machine(
                     )  # type: ignore[index]
     finally:
         zone.setDefault(before)
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_null_of_a_field_within_a_struct(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
+    """A struct that is NULL has NULL for its fields; ORC's statistics of these count none."""
+    table = f"{db}.nested_{file_format}"
+    values = "(1, named_struct('a', 1, 'b', named_struct('c', 'x'))), (2, NULL), (3, named_struct('a', 3, 'b', NULL))"
+    spark.sql(f"CREATE TABLE {table} (id INT, s STRUCT<a: INT, b: STRUCT<c: STRING>>) USING {file_format}")
+    spark.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
+    for condition, expected in {
+        "s.a IS NULL": [2],
+        "s.a <=> NULL": [2],
+        "NOT (s.a IS NOT NULL)": [2],
+        "s.a IS NULL AND id = 2": [2],
+        "s.a IS NULL OR s.a = 3": [2, 3],
+        "s.b.c IS NULL": [2, 3],
+        "NOT (s.a <=> 1)": [2, 3],
+        "s.a IS NOT NULL": [1, 3],
+        "NOT (s.a = 1)": [3],
+        "s IS NULL": [2],
+    }.items():
+        assert sorted(rows(f"SELECT id FROM {table} WHERE {condition}")) == [(id,) for id in expected], (
+            condition
+        )
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_long_chains(spark: SparkSession, db: str, negated: bool) -> None:
+    """`reduce(or_, …)` and `reduce(and_, …)` are as deep as they are long; they prune, and answer, all the same."""
+    table = f"{db}.chains"
+    spark.sql(f"CREATE TABLE {table} (id INT, p INT) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), CAST(id % 10 AS INT) FROM range(40)")
+    found = [(col("p") == n) & (col("id") > n) for n in range(8, 158)]
+    chain = reduce(or_, found) if not negated else ~reduce(and_, [~each for each in found])
+    query = spark.table(table).where(chain)
+    assert sorted(row.id for row in query.collect()) == [18, 19, 28, 29, 38, 39]
+    partitions = parquetry.report(query).scans[0].step("partitions")
+    assert partitions is not None
+    assert (partitions.kept, partitions.of) == (2, 10)
+
+
+def test_conditions_deeper_than_a_plan_goes(spark: SparkSession, db: str) -> None:
+    """What is too deep for the planner is left to Spark."""
+    table = f"{db}.deep"
+    spark.sql(f"CREATE TABLE {table} (id INT, p INT) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), CAST(id % 10 AS INT) FROM range(40)")
+    text = "id >= 0"
+    for n in range(110):
+        text = (
+            f"({text}) {'OR' if n % 2 else 'AND'} {'p' if n % 3 else 'id'} {'=' if n % 2 else '!='} {n % 7}"
+        )
+    query = spark.sql(f"SELECT id FROM {table} WHERE {text}")
+    expected = spark.range(40).selectExpr("CAST(id AS INT) id", "CAST(id % 10 AS INT) p").where(text)
+    assert sorted(row.id for row in query.collect()) == sorted(row.id for row in expected.collect())

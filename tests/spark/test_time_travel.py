@@ -138,3 +138,30 @@ def test_metadata_tables(rows: Rows, db: str, table: str) -> None:
             rows(f"SELECT * FROM {unknown}")
     with pytest.raises(AnalysisException):
         rows(f"INSERT INTO {table}.files SELECT * FROM {table}.files")
+
+
+def test_procedures_refuse_null(rows: Rows, table: str) -> None:
+    """The parameter is named."""
+    for call, parameter in {
+        "history(table => NULL)": "table",
+        "rollback(table => 'x', version => NULL)": "version",
+        "vacuum(NULL)": "table",
+        "fsck(table => NULL)": "table",
+        "sync(table => NULL)": "table",
+        "create_partition_index('x', NULL)": "columns",
+    }.items():
+        with pytest.raises(AnalysisException, match=f"parameter {parameter} is NULL"):
+            rows(f"CALL lake.system.{call}")
+
+
+def test_metadata_tables_cannot_be_dropped(rows: Rows, table: str) -> None:
+    """And the table stays, too."""
+    with pytest.raises(AnalysisException, match="cannot be dropped; to drop the table, say DROP TABLE"):
+        rows(f"DROP TABLE {table}.partitions")
+    assert rows(f"SELECT count(*) FROM {table}.partitions") != [(0,)]
+
+
+def test_a_time_before_the_table(rows: Rows, table: str) -> None:
+    """The error tells since when there are versions."""
+    with pytest.raises(AnalysisException, match=r"no version as of 1999-01-01 00:00:00 UTC; it has .* of 20"):
+        rows(f"SELECT * FROM {table} TIMESTAMP AS OF '1999-01-01'")
