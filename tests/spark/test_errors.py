@@ -171,3 +171,12 @@ def test_a_file_in_place_of_a_format(spark: SparkSession, rows: Rows, db: str, t
             spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1) LOCATION '{tmp_path}/p'")
         assert caught.value.getCondition() == "PARQUETRY_FILE_CORRUPT"
         assert rows(f"SHOW PARTITIONS {db}.t") == []
+
+
+def test_a_value_too_long_for_a_directory(spark: SparkSession, rows: Rows, db: str) -> None:
+    """The table, the column and the limit are named; nothing is written."""
+    spark.sql(f"CREATE TABLE {db}.t (id INT, q STRING) PARTITIONED BY (q)")
+    with pytest.raises(AnalysisException, match=r"\(q\) of table .*t is too long .* 255 bytes"):
+        spark.sql(f"INSERT INTO {db}.t SELECT 1, repeat('y', 300)")
+    assert rows(f"SELECT * FROM {db}.t") == []
+    assert rows(f"SHOW PARTITIONS {db}.t") == []

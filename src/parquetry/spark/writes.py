@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from parquetry.config import check_properties, table_property
-from parquetry.errors import CommitUnknownError, PropertyError
+from parquetry.errors import CommitUnknownError, PropertyError, ValueTypeError
 from parquetry.keys import successor
 from parquetry.layout.location import require_writable
 from parquetry.layout.paths import join_location, parse_partition_path, stored_value
@@ -90,6 +93,7 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
     return {"files": sum(len(w.files) for w in written), "partitions": len(written)}
 
 
+_LONGEST_NAME = 255
 _OVERWRITE = "INSERT OVERWRITE of"
 _OPERATIONS = {
     "append": "append",
@@ -163,6 +167,9 @@ def write_files(
 
     Returns:
         For each file its directory below the table, its path, bytes and time of change.
+
+    Raises:
+        ValueTypeError: a partition's value makes no name of a directory.
     """
     metadata = snapshot.metadata
     spark = frame.sparkSession
@@ -188,11 +195,28 @@ def write_files(
     totals = snapshot.totals
     row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
     prefix = f"pq-{snapshot.id.hex()}-{uuid.uuid4().hex}"
-    written = door.write(
-        rows._jdf, metadata.format, metadata.location, names, prefix, target, row_bytes, options
-    )
+    try:
+        written = door.write(
+            rows._jdf, metadata.format, metadata.location, names, prefix, target, row_bytes, options
+        )
+    except (Py4JJavaError, CapturedException) as error:
+        if _names_too_much(f"{error} {getattr(error, '_stackTrace', '')}"):
+            raise ValueTypeError(
+                f"a value of a partition column ({', '.join(metadata.partition_by)}) of table {snapshot.label} is too "
+                f"long for the name of a directory, which most file systems limit to {_LONGEST_NAME} bytes, escapes included: "
+                "shorten it, or partition by another column. Nothing was written."
+            ) from None
+        raise
     files: list[dict[str, Any]] = json.loads(written)
     return files
+
+
+def _names_too_much(trace: str) -> bool:
+    """Return whether a write failed because a directory's name was too long; local disks do not say so."""
+    if "PathComponentTooLongException" in trace or "File name too long" in trace:
+        return True
+    failed = re.search(r"Mkdirs failed to create (.*)", trace)
+    return failed is not None and any(len(name.encode()) > _LONGEST_NAME for name in failed[1].split("/"))
 
 
 def _clustering(spark: SparkSession, names: list[str], sort_by: list[str]) -> dict[str, str]:
