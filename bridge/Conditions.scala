@@ -32,7 +32,7 @@ object UntranslatableConditions extends Rule[LogicalPlan] {
     val parts = chain(e, _.isInstanceOf[And])
     val guardedParts = parts.map { part =>
       val flat = balanced(part)
-      if (isDeep(flat)) KnownNullable(part) else guarded(flat)
+      if (part.isInstanceOf[KnownNullable]) part else if (isDeep(flat)) KnownNullable(part) else guarded(flat)
     }
     if (parts.corresponds(guardedParts)(_ eq _) && parts.length <= longChain) e else joined(guardedParts, And(_, _))
   }

@@ -81,8 +81,8 @@ object Json {
     case c: Cast => JObject("fn" -> JString("CAST"), "args" -> JArray(List(ofExpression(c.expression))),
       "type" -> JString(c.dataType.sql.toLowerCase))
     case g: GeneralScalarExpression => JObject("fn" -> JString(g.name), "args" -> JArray(operands(g).map(ofExpression)))
-    case other => JObject("fn" -> JString(other.getClass.getSimpleName), "args" -> JArray(Nil),
-      "sql" -> JString(sql(other)))
+    case other => JObject("fn" -> JString(other.getClass.getSimpleName),
+      "args" -> JArray(other.children.map(ofExpression).toList), "sql" -> JString(sql(other)))
   }
 
   private def operands(e: GeneralScalarExpression): List[Expression] =

@@ -8,6 +8,7 @@ from operator import and_, or_
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
@@ -179,3 +180,18 @@ def test_conditions_deeper_than_a_plan_goes(spark: SparkSession, db: str) -> Non
     query = spark.sql(f"SELECT id FROM {table} WHERE {text}")
     expected = spark.range(40).selectExpr("CAST(id AS INT) id", "CAST(id % 10 AS INT) p").where(text)
     assert sorted(row.id for row in query.collect()) == sorted(row.id for row in expected.collect())
+
+
+def test_forms_that_are_known_by_their_text(spark: SparkSession, rows: Rows, db: str) -> None:
+    """EXTRACT of a day and of a month are two conditions about a column, and the report tells which."""
+    table = f"{db}.dates"
+    spark.sql(f"CREATE TABLE {table} (d DATE, p INT) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} SELECT date_add(DATE '2020-01-01', CAST(id AS INT)), 1 FROM range(366)")
+    query = spark.sql(f"SELECT d FROM {table} WHERE day(d) = 1 AND month(d) = 3")
+    assert [str(row.d) for row in query.collect()] == ["2020-03-01"]
+    notes = [note.condition for step in parquetry.report(query).scans[0].steps for note in step.not_by]
+    assert any("DAY" in note for note in notes)
+    assert any("MONTH" in note for note in notes)
+    with pytest.raises(AnalysisException):
+        spark.sql(f"DELETE FROM {table} WHERE day(d) = 1")
+    assert rows(f"SELECT count(d) FROM {table}") == [(366,)]

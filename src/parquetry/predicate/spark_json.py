@@ -2,7 +2,8 @@
 
     {"fn": "AND", "args": [{"fn": "=", "args": [{"col": ["a"]}, {"lit": "10", "type": "int"}]}, …]}
 
-A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Whatever
+A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Forms without
+a name of their own, as EXTRACT, come with their SQL text beside their arguments. Whatever
 is not known here becomes `Opaque` with the reason that the pruning report shows; nothing raises, since Spark
 evaluates every condition again where it has to.
 """
@@ -227,6 +228,8 @@ def _text(tree: Any) -> str:
             return sql_literal(type, value)
         except (_NotUnderstoodError, ParquetryError, ValueError, TypeError, ArithmeticError):
             return str(tree["lit"])
+    if isinstance(tree.get("sql"), str):
+        return str(tree["sql"])
     function = str(tree.get("fn", "?"))
     arguments = tree.get("args")
     arguments = arguments if isinstance(arguments, list) else []
