@@ -307,11 +307,15 @@ class TestConditions:
     """What each kind of condition does to a plan."""
 
     def test_in_over_leading_columns_is_a_product(self) -> None:
-        """Nine gets; ranges when a column follows; and the same written as tuples."""
+        """Nine gets; a range for neighbours when a column follows; and the same written as tuples."""
         nine = [(x, y) for x in (1, 2, 3) for y in (5, 6, 7)]
         assert two.planned("p1 in (1, 2, 3) and c1 in (5, 6, 7)") == [two.get(*pair) for pair in nine]
         assert dates.planned("year in (1, 2, 3) and month in (5, 6, 7)") == [
-            dates.range(dates.at(*pair), dates.after(*pair)) for pair in nine
+            dates.range(dates.at(x, 5), dates.after(x, 7)) for x in (1, 2, 3)
+        ]
+        apart = [(x, y) for x in (1, 3, 5) for y in (5, 7, 9)]
+        assert dates.planned("year in (1, 3, 5) and month in (5, 7, 9)") == [
+            dates.range(dates.at(*pair), dates.after(*pair)) for pair in apart
         ]
         rows = ", ".join(map(str, reversed(nine)))
         assert two.planned(f"(p1, c1) in ({rows})") == [two.get(*pair) for pair in nine]
@@ -466,10 +470,23 @@ class TestCost:
         assert [(kind, residual) for kind, _, _, residual in two.planned(node)] == [("range", str(node))]
 
     def test_neighbouring_values_are_read_together(self) -> None:
-        """Sixty-four days one by one, a year at once."""
+        """Sixty-four whole keys one by one, a year at once; of leading columns, any two that touch."""
         few = In("p1", tuple(range(MERGE_POINTS)), INT)
         year = In("p1", tuple(range(100, 465)), INT)
-        assert len(two.planned(few)) == MERGE_POINTS
+        assert len(one.planned(few)) == MERGE_POINTS
+        assert two.planned(few) == [two.range(two.at(0), two.at(MERGE_POINTS))]
+        assert dates.planned("year = 2013 or year = 2014") == [dates.range(dates.at(2013), dates.after(2014))]
+        assert dates.planned("year in (2013, 2014, 2016)") == [
+            dates.range(dates.at(2013), dates.after(2014)),
+            dates.range(dates.at(2016), dates.after(2016)),
+        ]
+        assert dates.planned("year = 2013 or year = 2014 and (month is null or month <= 3)") == [
+            dates.range(dates.at(2013), dates.after(2014, 3))
+        ]
+        assert dates.planned("year in (2013, 2014) and month > 3") == [
+            dates.range(dates.at(2013, 4), dates.after(2013)),
+            dates.range(dates.at(2014, 4), dates.after(2014)),
+        ]
         assert two.planned(year) == [two.range(two.at(100), two.at(465))]
         assert one.planned(year) == [one.range(one.at(100), one.at(465))]
 

@@ -94,11 +94,19 @@ def plan_scan(
         return EVERYTHING
     planner = _Planner(columns, descending or (False,) * len(columns), MAX_VISITS * max(_parts(normal), 100))
     normal = planner.without_contradictions(normal)
-    scans = []
+    scans: list[KeyScan] = []
     for low, high, residual, widths in planner.cut(normal, 0, MAX_SCANS):
         rest = None if residual == TRUE else residual
         if widths is None:
-            scans.append(KeyScan("range", low, high, rest))
+            last = scans[-1] if scans else None
+            if (
+                rest is None
+                and last is not None
+                and (last.kind, last.stop, last.residual) == ("range", low, None)
+            ):
+                scans[-1] = KeyScan("range", last.start, high, None)
+            else:
+                scans.append(KeyScan("range", low, high, rest))
         else:
             key = low + trailer(tuple(accumulate(widths)))
             scans.append(KeyScan("get", key, successor(key), rest))
@@ -163,6 +171,11 @@ class _Item:
     def hole(self) -> bool:
         """Whether it is a single value that is not wanted."""
         return self.below is not None and not self.below
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a single value of which every key is wanted, and there may be many."""
+        return self.below == [(b"", None, TRUE, None)]
 
     @property
     def partial(self) -> bool:
@@ -246,7 +259,9 @@ class _Planner:
         items = [_Item(piece, self._below(piece, depth, budget // len(pieces))) for piece in pieces]
         result: list[_Sub] = []
         for run in _runs(items):
-            as_range = run[0].below is None or (len(run) > 1 and any(item.below is None for item in run))
+            as_range = run[0].below is None or (
+                len(run) > 1 and (any(item.below is None for item in run) or all(item.whole for item in run))
+            )
             if as_range or (len(run) > 1 and len(pieces) > MERGE_POINTS):
                 result.append(self._as_range(node, depth, [item.piece for item in run]))
             else:
