@@ -90,6 +90,15 @@ def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[Da
     return [DataFile(name, 1, 1) for name in full]
 
 
+def others(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[DataFile]:
+    """Write files of a partition, as others do, in their own way."""
+    folder = Path(table.default_location(values))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / f"pq-{name}").write_bytes(b"x")
+    return [DataFile(f"pq-{name}", 1, 1) for name in names]
+
+
 def fill(transaction: Transaction, *parts: tuple[tuple[Any, ...], str]) -> None:
     for values, name in parts:
         transaction.append(values, written(transaction.base, values, name))
@@ -127,6 +136,13 @@ def make_world(folder: Path) -> World:
     table = transaction.commit()
     transaction = table.begin("drop")
     transaction.drop((8, "h"))
+    table = transaction.commit()
+    transaction = table.begin("adopt")
+    transaction.append((1, "a"), others(table, (1, "a"), "theirs"))
+    transaction.append((6, "o"), others(table, (6, "o"), "out", "gone"))
+    table = transaction.commit()
+    transaction = table.begin("drop")
+    transaction.drop((6, "o"))
     transaction.commit()
     dump(metastore, folder / "dump")
     files = {path: path.read_bytes() for path in folder.rglob("pq-*") if path.is_file()}
@@ -217,6 +233,13 @@ def replace_day(transaction: Transaction) -> None:
     fill(transaction, ((1, "b"), "again"), ((1, "z"), "again"))
 
 
+def adopt(transaction: Transaction) -> None:
+    """Take in again what was taken out, forget what is gone, and take out something else."""
+    transaction.append((6, "o"), others(transaction.base, (6, "o"), "out"))
+    transaction.record_taken_out({"d=6/s=o/pq-gone": None})
+    transaction.replace((1, "a"), ())
+
+
 def alter(transaction: Transaction) -> None:
     transaction.set_metadata(msgspec.structs.replace(transaction.base.metadata, comment="altered"))
 
@@ -264,6 +287,8 @@ OPERATIONS: dict[str, Operation] = {
     "drop partition": changing(lambda transaction: transaction.drop((1, "a"))),
     "rename partition": changing(lambda transaction: transaction.rename((1, "a"), (7, "moved"))),
     "replace where": changing(replace_day),
+    "adopt": changing(adopt),
+    "forget": changing(lambda transaction: transaction.record_taken_out({"d=6/s=o/pq-out": None})),
     "alter": changing(alter),
     "everything": changing(everything),
     "create table": Operation(create_table),

@@ -7,6 +7,7 @@ store it is: `test_metastore_crashes` and the tests of HBase bring one.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +31,11 @@ from parquetry.metastore.keyspace import (
     index_prefix,
     metadata_key,
     name_key,
+    taken_out_prefix,
     ticket_of,
 )
 from parquetry.metastore.snapshot import load
+from parquetry.metastore.taken_out import taken_out
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from tests.conformance.crash_world import Operation, Rows, World, fill
@@ -61,7 +64,8 @@ def state(world: World, store: Store) -> State:
             for commit in history(newest):
                 table = metastore.table(database, name, version=commit.version)
                 told = (commit.version, commit.operation, commit.summary, commit.totals)
-                versions.append((told, _nameless(table.metadata), content(table)))
+                out = {(_idless(table, file.path), file.record) for file in taken_out(table)}
+                versions.append((told, _nameless(table.metadata), content(table), out))
             found[f"{database}.{name}"] = versions
     return found
 
@@ -79,8 +83,12 @@ def content(table: TableSnapshot) -> State:
 
 def _nameless_files(table: TableSnapshot, files: Sequence[DataFile]) -> list[DataFile]:
     """Return files under names that do not tell the table's id, which is random."""
-    id = table.id.hex()
-    return [msgspec.structs.replace(file, path=file.path.replace(id, "id")) for file in files]
+    return [msgspec.structs.replace(file, path=_idless(table, file.path)) for file in files]
+
+
+def _idless(table: TableSnapshot, path: str) -> str:
+    """Return a path without the id of the table, or of one whose place it took."""
+    return re.sub("pq-[0-9a-f]{16}-", lambda name: "own-" if table.id.hex() in name[0] else "other-", path)
 
 
 def _nameless(metadata: TableMetadata) -> TableMetadata:
@@ -117,7 +125,8 @@ def _needed(table: TableSnapshot, rows: Rows) -> set[bytes]:
         for part in version.partitions():
             needed |= {chunk_key(id, chunk.ticket, chunk.number) for chunk in part.entry.chunks}
     for key in rows:
-        ours = key.startswith((PARTITIONS + id, *(index_prefix(id, index) for index in indexes)))
+        tags = PARTITIONS + id, taken_out_prefix(id), *(index_prefix(id, index) for index in indexes)
+        ours = key.startswith(tags)
         if ours and head.is_committed(ticket_of(key)):
             needed.add(key)
     return needed

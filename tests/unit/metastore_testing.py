@@ -9,7 +9,15 @@ from parquetry.errors import StoreError
 from parquetry.keys import encode_prefix, successor
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot
 from parquetry.metastore.head import read_head
-from parquetry.metastore.keyspace import CHUNKS, JOURNAL, METADATA, partition_prefix, prefix_range, ticket_of
+from parquetry.metastore.keyspace import (
+    CHUNKS,
+    JOURNAL,
+    METADATA,
+    partition_prefix,
+    prefix_range,
+    taken_out_prefix,
+    ticket_of,
+)
 from parquetry.metastore.snapshot import load
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
@@ -166,7 +174,8 @@ def leftovers(store: Store, table: bytes) -> list[str]:
     known = {commit.ticket for commit in load(store, table, head).history()}
     found = [f"pending ticket {ticket}" for ticket in head.pending]
     found += [f"journal {key.hex()}" for key, _ in store.scan(*prefix_range(JOURNAL + table))]
-    tickets = [(key, ticket_of(key)) for key, _ in store.scan(*prefix_range(partition_prefix(table)))]
+    tagged = (partition_prefix(table), taken_out_prefix(table))
+    tickets = [(key, ticket_of(key)) for tag in tagged for key, _ in store.scan(*prefix_range(tag))]
     for tag in (CHUNKS, METADATA):
         for key, _ in store.scan(*prefix_range(tag + table)):
             tickets.append((key, int.from_bytes(key[9:17], "big")))

@@ -32,10 +32,11 @@ from parquetry.maintenance.dump_format import (
 from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.entries import TOMBSTONE, decode_entry
 from parquetry.metastore.head import Head, read_head
-from parquetry.metastore.keyspace import CHUNKS, TICKET_BYTES, metadata_key, number
+from parquetry.metastore.keyspace import CHUNKS, TICKET_BYTES, metadata_key, number, taken_out_prefix
 from parquetry.metastore.model import Commit, DataFile, TableMetadata, decoder
 from parquetry.metastore.retention import Need, commit_rows, oldest_commit, stored_rows
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.taken_out import decode_taken_out
 
 Progress = Callable[[str, int, int], None]
 """Told the table that is next, how many are done, and how many there are."""
@@ -169,6 +170,10 @@ def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
             complete &= entry is None or lists.issuperset((c.ticket, c.number) for c in entry.chunks)
             value_ = None if entry is None else entry_to_json(entry)
             yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
+    for row in stored_rows(store, table, head, oldest, taken_out_prefix(table)):
+        if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
+            record = None if row.value == TOMBSTONE else msgspec.structs.asdict(decode_taken_out(row.value))
+            yield _line("taken_out", path=row.key.decode(), ticket=row.ticket, value=record)
     after = read_head(store, table)
     if after is None or after.state != "live" or after.oldest > head.oldest:
         raise TableNotFoundError("the table was dropped, replaced or vacuumed")

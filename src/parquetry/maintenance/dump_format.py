@@ -13,6 +13,8 @@ The manifest's `databases` are `{"name", "properties"}`, its `tables` are `{"id"
 | metadata  | `ticket`, and `value`: `metastore.model.TableMetadata`                                |
 | files     | `ticket`, `number`, and `value`: part of a long list of files                         |
 | partition | `key` (hexadecimal), `ticket`, and `value`: the entry; null: the partition is gone    |
+| taken_out | `path`, `ticket`, and `value`: a file of others as it was when it was taken out       |
+|           | (`bytes`, `modified`); null: it is not taken out any longer                           |
 
 Entries of indexes are not written: they follow from the partitions. Keys of partitions are encoded values (`parquetry.keys`), which are the same in all stores. A value that JSON
 does not have is an object: `{"bytes": hexadecimal}`, `{"float": "nan"}`. Other versions are refused.

@@ -27,12 +27,14 @@ from parquetry.metastore.keyspace import (
     journal_ticket,
     metadata_key,
     prefix_range,
+    taken_out_prefix,
 )
 from parquetry.metastore.model import Commit, DataFile, FileChunk, TableMetadata, Totals, decoder, row_sum
 from parquetry.metastore.owner import now_ms
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.retention import Need, retire, stored_rows, unneeded_chunks
 from parquetry.metastore.snapshot import TableSnapshot, load, load_commit
+from parquetry.metastore.taken_out import decode_taken_out
 
 _CHUNKS_AT_ONCE = 1000
 
@@ -56,7 +58,7 @@ def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
     found = list(check.versions())
     if any(finding.kind == "unreadable version" for finding in found):
         return found  # what it needs cannot be told
-    found += [*check.rows(), *check.leftovers(repair)]
+    found += [*check.rows(), *check.records(repair), *check.leftovers(repair)]
     if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
         return found  # neither files nor totals can be told from what cannot be read
     return [*found, *check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
@@ -148,6 +150,25 @@ class _Check:
                 wanted = {}
         yield from self._missing_chunks(wanted)
 
+    def records(self, repair: bool) -> Iterator[Finding]:
+        """Look for records of files taken out that cannot be read; without, a sync takes the file in again."""
+        head, prefix = self._head(), taken_out_prefix(self._id)
+        for row in stored_rows(self._store, self._id, head, self._oldest(head), prefix):
+            if row.value == TOMBSTONE or row.need is not Need.LIVE:
+                continue
+            try:
+                row.key.decode()
+                decode_taken_out(row.value)
+            except (UnicodeDecodeError, MetastoreDamagedError) as error:
+                path = row.key.decode(errors="replace")
+                text = (
+                    f"was taken out, and what it was, which ticket {row.ticket} wrote, cannot be read: {error}; "
+                    "with repair => true it is forgotten: CALL system.sync then takes the file in again"
+                )
+                if repair:
+                    self._store.put_many([(row.row_key, TOMBSTONE)])
+                yield Finding("unreadable record", None, path, text, repair)
+
     def _missing_chunks(self, wanted: dict[FileChunk, str]) -> Iterator[Finding]:
         keys = [chunk_key(self._id, chunk.ticket, chunk.number) for chunk in wanted]
         for (chunk, name), value in zip(wanted.items(), self._store.get_many(keys), strict=True):
@@ -220,6 +241,7 @@ class _Check:
         if not repair or not mend:
             return found
         transaction = table.begin("fsck")
+        transaction.leave_records()
         for partition, files in mend.values():
             entry = partition.entry
             transaction.replace(partition.values, files, entry.location, entry.parameters)

@@ -43,8 +43,10 @@ from parquetry.metastore.keyspace import (
     name_key,
     partition_prefix,
     prefix_range,
+    taken_out_prefix,
 )
-from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, encode
+from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, TakenOut, encode
+from parquetry.metastore.taken_out import encode_taken_out
 from parquetry.store.base import Store
 
 _BATCH = 5000
@@ -187,6 +189,10 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
                 key, tag = bytes.fromhex(fields["key"]), complement(fields["ticket"])
                 yield partition_prefix(id) + key + tag, row
                 yield from entry_rows(id, indexes.values(), [(key, tag, row)])
+            elif kind == "taken_out":
+                value = fields["value"]
+                row = TOMBSTONE if value is None else encode_taken_out(TakenOut(**value))
+                yield taken_out_prefix(id) + fields["path"].encode() + complement(fields["ticket"]), row
             else:
                 raise KeyError(kind)
 

@@ -7,12 +7,16 @@ import msgspec
 from parquetry.errors import FileMissingError
 from parquetry.layout.paths import join_location
 from parquetry.maintenance.files import Files
+from parquetry.metastore.model import TakenOut
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.taken_out import taken_out
 
 
 def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
     """Make a table's partitions and metadata what they were in a version; later versions stay in the history.
+
+    So are the records of files that were taken out: those that the version had not yet met are new again.
 
     Args:
         current: the table as it is.
@@ -27,6 +31,8 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
         CommitConflictError: others changed meanwhile what differs, or vacuumed the version.
     """
     transaction = current.begin("rollback")
+    transaction.leave_records()
+    transaction.record_taken_out(_differing(current, target))
     tickets = {partition.key: partition.ticket for partition in current.partitions()}
     restored: list[Partition] = []
     for partition in target.partitions():
@@ -41,6 +47,13 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
     if metadata != current.metadata:
         transaction.set_metadata(metadata)
     return transaction.commit({"to_version": str(target.version)})
+
+
+def _differing(current: TableSnapshot, target: TableSnapshot) -> dict[str, TakenOut | None]:
+    """Return what the target records otherwise of files that were taken out."""
+    now = {file.path: file.record for file in taken_out(current)}
+    then = {file.path: file.record for file in taken_out(target)}
+    return {path: then.get(path) for path in now.keys() | then.keys() if now.get(path) != then.get(path)}
 
 
 def _require_files(target: TableSnapshot, restored: list[Partition]) -> None:

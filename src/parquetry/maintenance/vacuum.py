@@ -29,7 +29,13 @@ from parquetry.metastore.cleaner import cleaner
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
-from parquetry.metastore.keyspace import JOURNAL, delete_in_batches, journal_ticket, prefix_range
+from parquetry.metastore.keyspace import (
+    JOURNAL,
+    delete_in_batches,
+    journal_ticket,
+    prefix_range,
+    taken_out_prefix,
+)
 from parquetry.metastore.model import DataFile, PartitionEntry
 from parquetry.metastore.owner import now_ms
 from parquetry.metastore.retention import (
@@ -62,8 +68,8 @@ class Removed:
     """What was deleted, or would be.
 
     Attributes:
-        kind: ``data file``, ``left-over file``, ``partition versions``, ``index entries``, ``file lists``,
-            ``metadata``, ``commits``, ``journals``, ``left-over tables`` or ``left-over names``.
+        kind: ``data file``, ``left-over file``, ``partition versions``, ``taken-out records``, ``index entries``,
+            ``file lists``, ``metadata``, ``commits``, ``journals``, ``left-over tables`` or ``left-over names``.
         path: of a file; None for rows of the metastore.
         count: how many.
         bytes: of a file, or of the values of rows where they are known.
@@ -296,14 +302,10 @@ class _Vacuum:
 
     def _rows(self, head: Head) -> list[Removed]:
         """Count the rows that are not needed."""
-        count = size = 0
-        for row in stored_rows(self._store, self._id, head, self._oldest):
-            if row.need not in (Need.LIVE, Need.WORKING):
-                count += 1
-                size += len(row.value)
         chunks = [len(value) for _, value in self._chunks(head)]
         removed = [
-            Removed("partition versions", None, count, size),
+            self._unneeded("partition versions", head),
+            self._unneeded("taken-out records", head, taken_out_prefix(self._id)),
             Removed("index entries", None, sum(1 for _ in self._entries(head)), None),
             Removed("file lists", None, len(chunks), sum(chunks)),
             Removed("metadata", None, sum(1 for _ in self._metadata(head)), None),
@@ -311,6 +313,11 @@ class _Vacuum:
             Removed("journals", None, len(self._journals(head)), None),
         ]
         return [row for row in removed if row.count]
+
+    def _unneeded(self, kind: str, head: Head, prefix: bytes | None = None) -> Removed:
+        rows = stored_rows(self._store, self._id, head, self._oldest, prefix)
+        sizes = [len(row.value) for row in rows if row.need not in (Need.LIVE, Need.WORKING)]
+        return Removed(kind, None, len(sizes), sum(sizes))
 
     def _entries(self, head: Head) -> Iterator[bytes]:
         return unneeded_entries(self._store, self._id, head, self._oldest)
@@ -337,6 +344,8 @@ class _Vacuum:
         delete_in_batches(self._store, entries_of_dropped(self._store, self._id, head, self._oldest))
         entries = entries_of_rows(self._store, self._id, head, self._oldest)
         delete_stored_rows(self._store, self._id, head, self._oldest, entries)
+        records = taken_out_prefix(self._id)
+        delete_stored_rows(self._store, self._id, head, self._oldest, lambda _: (), records)
         delete_in_batches(self._store, (key for key, _ in self._chunks(head)))
         delete_in_batches(self._store, self._commits())
         delete_in_batches(self._store, self._metadata(head))

@@ -2,16 +2,18 @@
 
 1. Take a ticket: compare-and-set of the head, which then names this process as the author of a commit under
    way.
-2. Write the journal: the keys of the partitions that are going to be written, for whoever has to clean up.
-3. Read the partitions as they are, write their new rows, tagged with the ticket, and their entries in the
-   table's indexes. No version shows them.
+2. Write the journal: the keys of the partitions that are going to be written, and of the files of others that
+   are taken out, for whoever has to clean up.
+3. Read the partitions as they are, write their new rows, tagged with the ticket, their entries in the table's
+   indexes, and the rows of files taken out. No version shows them.
 4. Compare-and-set the head: the ticket leaves the pending ones, the version goes up by one. Now all rows are
    visible. If others committed since, first look whether they touched the same partitions: appends are merged
    again, anything else is a conflict.
 5. Remove the journal, and what dead writers left.
 
-Along a partition's rows tickets must grow in the order of the commits, since the newest ticket wins. A commit
-that finds a later ticket than its own on one of its partitions gives up its ticket and takes another.
+Along the rows of a partition, or of a file taken out, tickets must grow in the order of the commits, since the
+newest ticket wins. A commit that finds a later ticket than its own on one of them gives up its ticket and takes
+another.
 
 A crash before 4 leaves invisible rows and a pending ticket, which the next writer turns into an aborted one
 before it deletes the rows; an author who wakes up too late finds its ticket aborted. Aborted tickets are
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 
 import msgspec
 
@@ -42,22 +45,25 @@ from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
 from parquetry.metastore.indexes import entry_rows, renewed
 from parquetry.metastore.keyspace import (
+    TAKEN_OUT_PARTS,
     commit_key,
     complement,
     fields_of,
     journal_key,
     metadata_key,
     partition_prefix,
+    taken_out_prefix,
 )
 from parquetry.metastore.merge import Merge
 from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, Totals, encode
 from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
+from parquetry.metastore.taken_out import records_of
 from parquetry.metastore.transaction import Change, Transaction
 from parquetry.metastore.view import Found, View
 
 JOURNAL_KEYS = 1000
-"""Keys of partitions in one row of the journal."""
+"""Keys in one row of the journal."""
 WRITE_BATCH = 5000
 
 
@@ -96,6 +102,7 @@ class Committer:
         # Per partition: on which ticket's row its new row was built, and what it adds to the totals.
         self._built: dict[bytes, tuple[int, Totals]] = {}
         self._indexes: tuple[PartitionIndex, ...] = ()
+        self._taken_out: dict[bytes, bytes] = {}
 
     def run(self) -> TableSnapshot:
         """Commit; see `Transaction.commit`."""
@@ -103,7 +110,8 @@ class Committer:
             in_scope = self._drop_scopes()
             self._before = self._base.view.newest(self._changes)
             self._check(self._before)
-            if not self._changes and self._metadata is None:
+            self._taken_out = records_of(self._transaction, self._changes, self._before)
+            if not self._changes and not self._taken_out and self._metadata is None:
                 self._base.check_kept()
                 return self._base
         except ParquetryError:
@@ -263,18 +271,21 @@ class Committer:
         edit_head(self._store, self._table, change, lambda head: not any(map(head.is_aborted, tickets)))
 
     def _delete_rows(self, ticket: int) -> None:
-        recovery.delete_rows(self._store, self._table, ticket, self._changes, self._indexes)
+        recovery.delete_rows(self._store, self._table, ticket, self._changes, self._indexes, self._taken_out)
 
     # -- rows
 
     def _work(self, head: Head, owner: Owner) -> Head:
         latest, version, attempt = self._before, self._base.version, 0
+        taken_out: dict[bytes, Found] = {}
         while True:
             if head.commit.version != version:
-                latest = View(self._store, self._table, head.commit).newest(self._changes)
+                view = View(self._store, self._table, head.commit)
+                latest = view.newest(self._changes)
+                taken_out = view.of_taken_out().newest(self._taken_out)
                 self._conflicts.check(head, latest)
                 version = head.commit.version
-            if any(found.ticket > self._ticket for found in latest.values()):
+            if any(found.ticket > self._ticket for found in (*latest.values(), *taken_out.values())):
                 pause(attempt)
                 head = self._take_another(owner)
                 continue
@@ -309,16 +320,18 @@ class Committer:
             self._write_journal()
             if self._metadata is not None:
                 rows.append((metadata_key(self._table, self._ticket), encode(self._metadata)))
+            files = taken_out_prefix(self._table)
+            rows += ((files + path + tag, value) for path, value in sorted(self._taken_out.items()))
         rows = [*self._merge.take_chunk_rows(), *rows]  # what is referred to comes first
         fields = fields_of(len(self._base.partition_types))
         for start in range(0, len(rows), WRITE_BATCH):
             self._store.put_many(rows[start : start + WRITE_BATCH], fields)
 
     def _write_journal(self) -> None:
-        keys = sorted(self._changes)
-        parts = [keys[start : start + JOURNAL_KEYS] for start in range(0, len(keys), JOURNAL_KEYS)] or [[]]
+        parts = [*enumerate(_parts(self._changes) or [[]])]
+        parts += enumerate(_parts(self._taken_out), TAKEN_OUT_PARTS)
         self._store.put_many(
-            (journal_key(self._table, self._ticket, part), encode(some)) for part, some in enumerate(parts)
+            (journal_key(self._table, self._ticket, part), encode(some)) for part, some in parts
         )
         self._wrote_journal = True
 
@@ -379,6 +392,12 @@ class Committer:
             f"{self._what} cannot be found in the table's history; "
             "compare the table with what was to be written"
         )
+
+
+def _parts(keys: Iterable[bytes]) -> list[list[bytes]]:
+    """Return keys as the rows of a journal list them."""
+    every = sorted(keys)
+    return [every[start : start + JOURNAL_KEYS] for start in range(0, len(every), JOURNAL_KEYS)]
 
 
 def require_open(base: TableSnapshot, head: Head) -> None:

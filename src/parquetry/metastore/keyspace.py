@@ -13,9 +13,11 @@ the ticket that wrote them: the newest version of a partition comes first.
 | 03  | table                              | `head.Head`; changed by compare-and-set only                |
 | 04  | table version                      | `model.Commit`, written before its successor                |
 | 05  | table ticket                       | `model.TableMetadata`; immutable                            |
-| 06  | table ticket number                | journal: keys of the partitions that the ticket writes      |
+| 06  | table ticket number                | journal: keys of the partitions that the ticket writes,     |
+|     |                                    | and from number `TAKEN_OUT_PARTS` on of files taken out     |
 | 07  | table partition key, ~ticket       | `entries`: a version of a partition, or its tombstone       |
 | 08  | table ticket number                | `entries`: part of a long list of files; immutable          |
+| 09  | table path, ~ticket                | `taken_out`: a file of others, or that it is not out now    |
 | 10  | table index entry's key, ~ticket   | one byte; which partition it is, its key says (`indexes`)   |
 """
 
@@ -36,11 +38,14 @@ METADATA = b"\x05"
 JOURNAL = b"\x06"
 PARTITIONS = b"\x07"
 CHUNKS = b"\x08"
+TAKEN_OUT = b"\x09"
 INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8
 TICKET_BYTES = 8
 INDEX_ID_BYTES = 8
+TAKEN_OUT_PARTS = 1 << 32
+"""The first number of those parts of a journal that list keys of files taken out."""
 LAST_TICKET = (1 << 64) - 1
 DELETE_BATCH = 5000
 
@@ -99,6 +104,16 @@ def journal_ticket(row_key: bytes) -> int:
     """Return the ticket in the key of a journal row."""
     start = len(JOURNAL) + TABLE_ID_BYTES
     return int.from_bytes(row_key[start : start + TICKET_BYTES], "big")
+
+
+def journal_part(row_key: bytes) -> int:
+    """Return the number of the part in the key of a journal row."""
+    return int.from_bytes(row_key[-8:], "big")
+
+
+def taken_out_prefix(table: bytes) -> bytes:
+    """Return what the rows of files that a table took out begin with; UTF-8 follows, which has no byte FF."""
+    return TAKEN_OUT + table
 
 
 def partition_prefix(table: bytes) -> bytes:

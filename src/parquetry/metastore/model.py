@@ -128,6 +128,27 @@ class PartitionEntry(msgspec.Struct, frozen=True, array_like=True):
     inline: msgspec.Raw
 
 
+class ListedFile(msgspec.Struct, frozen=True, array_like=True):
+    """A `DataFile` without its statistics, which take longest to decode."""
+
+    path: str
+    bytes: int
+    rows: int | None = None
+    modified: int | None = None
+
+
+class TakenOut(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A file of others as it was when the table took it out; see `taken_out`.
+
+    Attributes:
+        bytes: size of the file.
+        modified: milliseconds since the epoch, as the file system said; None: not known.
+    """
+
+    bytes: int
+    modified: int | None = None
+
+
 class Totals(msgspec.Struct, frozen=True, array_like=True):
     """Sums over the partitions of one version of a table.
 
@@ -215,10 +236,12 @@ __all__ = [
     "DataFile",
     "Database",
     "FileChunk",
+    "ListedFile",
     "PartitionEntry",
     "PartitionIndex",
     "RecordDecoder",
     "TableMetadata",
+    "TakenOut",
     "Totals",
     "decoder",
     "encode",

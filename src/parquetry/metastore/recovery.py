@@ -13,15 +13,18 @@ from parquetry.metastore.keyspace import (
     INDEXES,
     JOURNAL,
     METADATA,
+    TAKEN_OUT_PARTS,
     complement,
     delete_in_batches,
     delete_prefix,
     head_key,
+    journal_part,
     journal_ticket,
     metadata_key,
     number,
     partition_prefix,
     prefix_range,
+    taken_out_prefix,
 )
 from parquetry.metastore.model import PartitionIndex, decoder
 from parquetry.metastore.snapshot import load_metadata
@@ -42,8 +45,12 @@ def sweep(store: Store, table: bytes, head: Head) -> None:
         if ticket >= head.next_ticket or ticket in head.pending:
             continue
         if head.is_aborted(ticket):
-            keys = [key for _, value in rows for key in decoder(list[bytes]).decode(value)]
-            delete_rows(store, table, ticket, keys, indexes)
+            partitions: list[bytes] = []
+            files: list[bytes] = []
+            for key, value in rows:
+                keys = files if journal_part(key) >= TAKEN_OUT_PARTS else partitions
+                keys += decoder(list[bytes]).decode(value)
+            delete_rows(store, table, ticket, partitions, indexes, files)
         else:
             store.delete_many([row[0] for row in rows])
 
@@ -54,6 +61,7 @@ def delete_rows(
     ticket: int,
     partitions: Collection[bytes],
     indexes: Iterable[PartitionIndex],
+    files: Iterable[bytes] = (),
 ) -> None:
     """Remove all rows of a ticket that no version shows, its journal last.
 
@@ -63,11 +71,13 @@ def delete_rows(
         ticket: aborted.
         partitions: keys of the partitions it may have written.
         indexes: to which it may have written entries.
+        files: keys of files taken out of which it may have written.
     """
     prefix, tag = partition_prefix(table), complement(ticket)
     rows = ((key, tag, b"") for key in partitions)
     delete_in_batches(store, (prefix + key + tag for key in partitions))
     delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
+    delete_in_batches(store, (taken_out_prefix(table) + key + tag for key in files))
     delete_prefix(store, CHUNKS + table + number(ticket))
     store.delete_many([metadata_key(table, ticket)])
     delete_prefix(store, JOURNAL + table + number(ticket))
@@ -82,6 +92,7 @@ def delete_table(store: Store, table: bytes) -> None:
         COMMITS + table,
         METADATA + table,
         INDEXES + table,
+        taken_out_prefix(table),
     ):
         delete_prefix(store, prefix)
     store.delete_many([head_key(table)])

@@ -54,7 +54,10 @@ class Need(IntEnum):
 
 
 class StoredRow(NamedTuple):
-    """A row of a partition: its key in the store, the partition's key, its commit's ticket, its value."""
+    """A row of a partition: its key in the store, the partition's key, its commit's ticket, its value.
+
+    Or one of a file taken out, whose path is the key.
+    """
 
     row_key: bytes
     key: bytes
@@ -117,7 +120,9 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
     return edit_head(store, table, change, lambda head: head.oldest >= oldest)
 
 
-def stored_rows(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[StoredRow]:
+def stored_rows(
+    store: Store, table: bytes, head: Head, oldest: Commit, prefix: bytes | None = None
+) -> Iterator[StoredRow]:
     """Yield all rows of a table's partitions, with who needs them.
 
     Args:
@@ -125,8 +130,9 @@ def stored_rows(store: Store, table: bytes, head: Head, oldest: Commit) -> Itera
         table: id.
         head: as it was some time ago at most.
         oldest: the oldest version that is kept.
+        prefix: of the rows, if they are others that are tagged alike: `taken_out_prefix`.
     """
-    prefix = partition_prefix(table)
+    prefix = prefix or partition_prefix(table)
     invisible = oldest.invisible
     last: bytes | None = None
     superseding = False  # whether a row of this partition was seen that the oldest version shows
@@ -156,6 +162,7 @@ def delete_stored_rows(
     head: Head,
     oldest: Commit,
     entries: Callable[[StoredRow], Iterable[bytes]],
+    prefix: bytes | None = None,
 ) -> None:
     """Remove the rows of partitions that nobody needs, in the order that readers need.
 
@@ -165,9 +172,10 @@ def delete_stored_rows(
         head: as it was some time ago at most.
         oldest: the oldest version that is kept.
         entries: keys of a row's entries in indexes, which go in the same order.
+        prefix: as for `stored_rows`.
     """
     for need in (Need.OLDER, Need.SUPERSEDED, Need.TOMBSTONE):
-        rows = (row for row in stored_rows(store, table, head, oldest) if row.need is need)
+        rows = (row for row in stored_rows(store, table, head, oldest, prefix) if row.need is need)
         while batch := list(islice(rows, DELETE_BATCH)):
             # Rows of one batch go in any order, and only a row that is there tells of its entries.
             delete_in_batches(store, (key for row in batch for key in entries(row)))

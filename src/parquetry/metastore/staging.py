@@ -10,15 +10,23 @@ import weakref
 
 import msgspec
 
-from parquetry.errors import NamespaceNotFoundError, TableExistsError, TableNotFoundError, UnsupportedError
+from parquetry.errors import (
+    MetastoreDamagedError,
+    NamespaceNotFoundError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from parquetry.layout.paths import join_location
 from parquetry.metastore import owner
 from parquetry.metastore.head import Head, State, edit_head, read_head
 from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, metadata_key
-from parquetry.metastore.model import Commit, TableMetadata, Totals, encode
+from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals, encode
 from parquetry.metastore.names import Named, Names, new_token
 from parquetry.metastore.owner import Owner, now_ms
 from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.metastore.taken_out import live_files, path_below, taken_out
 from parquetry.metastore.transaction import Transaction
 from parquetry.store.base import Store
 
@@ -114,7 +122,7 @@ class StagedTable:
                 self._set_name("", "", b"", "live", "staged")
                 self._names.release(self._database, self._name, self.id + token)
                 raise
-        return load(self._store, self.id, head)
+        return load(self._store, self.id, read_head(self._store, self.id) or head)
 
     def _set_name(self, database: str, name: str, token: bytes, before: State, after: State) -> Head:
         def change(head: Head) -> Head:
@@ -134,8 +142,11 @@ class StagedTable:
         def change(head: Head) -> Head:
             if head.state != "live" or head.token != other.token:
                 return head
+            if passed_over not in (None, head.commit.version):  # it has left other files by now
+                return head
             return msgspec.structs.replace(head, state="replaced", successor=successor)
 
+        passed_over = self._pass_over(other)
         # This is the step that counts: from here on the old table's head leads to the new table.
         head = edit_head(self._store, other.id, change, lambda head: head.successor == successor)
         if head.successor != successor:
@@ -145,6 +156,33 @@ class StagedTable:
         self._names.move(self._database, self._name, other.row, successor)
         delete_table(self._store, other.id)
         return True
+
+    def _pass_over(self, other: Named) -> int | None:
+        """Record what the table that is replaced leaves where this one lies; it was not meant to come back.
+
+        Returns:
+            the version of that table which was looked at; None: it lies elsewhere, or cannot be read.
+        """
+        head = read_head(self._store, other.id)
+        mine = self.snapshot
+        if head is None or head.state != "live":
+            return None
+        theirs = load(self._store, other.id, head)
+        places = [f"{each.metadata.location.rstrip('/')}/" for each in (mine, theirs)]
+        if not any(first.startswith(second) for first, second in (places, places[::-1])):
+            return None
+        try:
+            left = {path: TakenOut(file.bytes, file.modified) for path, file in live_files(theirs)}
+            for each in taken_out(theirs):
+                left.setdefault(join_location(theirs.metadata.location, each.path), each.record)
+        except (TableNotFoundError, MetastoreDamagedError):  # it may be replaced all the same
+            return None
+        known = {file.path for file in taken_out(mine)}
+        below = {path_below(mine.metadata.location, path): record for path, record in left.items()}
+        transaction = mine.begin("replace")
+        transaction.record_taken_out({p: r for p, r in below.items() if p is not None and p not in known})
+        transaction.commit()
+        return theirs.version
 
     def discard(self) -> None:
         """Remove the table, unless it has been published."""

@@ -1,7 +1,8 @@
 """What a commit is to change, collected before anything is written.
 
 A transaction looks at one version of its table (`base`) and gathers changes to partitions and metadata;
-several calls for one partition add up. `commit` hands them to `commit.Committer`, which knows how they become
+several calls for one partition add up. Others' files that it takes out are recorded (`taken_out`), unless it
+says otherwise (`leave_records`). `commit` hands them to `commit.Committer`, which knows how they become
 visible.
 """
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from parquetry.errors import PartitionExistsError, UnsupportedError
-from parquetry.metastore.model import DataFile, PartitionEntry, TableMetadata
+from parquetry.metastore.model import DataFile, PartitionEntry, TableMetadata, TakenOut
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.scan.plan import ScanPlan
@@ -66,6 +67,8 @@ class Transaction:
         self.metadata: TableMetadata | None = None
         self.restored_from: int | None = None
         self.checks: list[Callable[[], None]] = []
+        self.records = True
+        self.taken_out: dict[str, TakenOut | None] = {}
         self._done = False
 
     def append(
@@ -224,6 +227,21 @@ class Transaction:
             check: raises an error if one of them is not there; called when no vacuum can come in between.
         """
         self.checks.append(check)
+
+    def leave_records(self) -> None:
+        """Have what this transaction takes out not be recorded: it is gone from disk, or another file by now.
+
+        Files that it lists are no longer known as taken out all the same.
+        """
+        self.records = False
+
+    def record_taken_out(self, files: Mapping[str, TakenOut | None]) -> None:
+        """Say which files of others are known as taken out from now on, whatever else this transaction does.
+
+        Args:
+            files: by their paths below the table's location; None: the file is no longer known as taken out.
+        """
+        self.taken_out.update(files)
 
     def set_metadata(self, metadata: TableMetadata) -> None:
         """Put metadata in place of the table's; conflicts with others who do the same."""

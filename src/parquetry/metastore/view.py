@@ -21,6 +21,7 @@ from parquetry.metastore.keyspace import (
     complement,
     index_prefix,
     partition_prefix,
+    taken_out_prefix,
     ticket_of,
 )
 from parquetry.metastore.model import Commit
@@ -87,6 +88,12 @@ class View:
         """
         other = copy.copy(self)
         other._prefix = index_prefix(self._table, index)
+        return other
+
+    def of_taken_out(self) -> View:
+        """Return the view of the files taken out, in the same version; their paths are the keys."""
+        other = copy.copy(self)
+        other._prefix = taken_out_prefix(self._table)
         return other
 
     def rows(self, keys: Sequence[bytes], examined: Examined | None = None) -> Iterator[Row]:

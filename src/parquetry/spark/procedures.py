@@ -50,7 +50,8 @@ class Procedure:
 def _sync(lake: Lake, arguments: dict[str, Any]) -> list[list[str | None]]:
     table = lake.find(arguments["table"])
     dry_run = arguments["dry_run"] == "true"
-    return sync.synchronise(table, where=arguments["where"], dry_run=dry_run)
+    readopt = arguments["readopt"] == "true"
+    return sync.synchronise(table, where=arguments["where"], dry_run=dry_run, readopt=readopt)
 
 
 _TABLE = Parameter("table", "string", "The table, as 'database.table'.")
@@ -73,6 +74,9 @@ PROCEDURES = {
                     "where", "string", "A condition on partition columns: only these partitions.", "NULL"
                 ),
                 Parameter("dry_run", "boolean", "Whether to report only.", "false"),
+                Parameter(
+                    "readopt", "boolean", "Whether to take in again what was taken out on purpose.", "false"
+                ),
             ),
             sync.COLUMNS,
             _sync,

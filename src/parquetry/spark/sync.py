@@ -1,14 +1,15 @@
 """Adopt what lies on disk: partitions and files that others wrote, changed or removed.
 
 The table's own files are known by their names: those a commit has listed are live, those it no longer lists are
-left over from older versions, and neither is adopted anew.
+left over from older versions, and neither is adopted anew. Nor are others' files that the table took out on
+purpose, as long as they have not changed since (`passing_over`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,6 +29,7 @@ from parquetry.predicate.match import Match, match_values
 from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.parse import parse_filter
 from parquetry.spark.footers import data_files
+from parquetry.spark.passing_over import PassingOver
 from parquetry.types import Value
 
 COLUMNS = (
@@ -48,6 +50,7 @@ def synchronise(
     dry_run: bool = False,
     add: bool = True,
     drop: bool = True,
+    readopt: bool = False,
 ) -> list[list[str | None]]:
     """Make a table agree with the files below its location, in one commit.
 
@@ -57,9 +60,11 @@ def synchronise(
         dry_run: report what would be done, and do nothing.
         add: take in what is new or changed.
         drop: take out what is gone.
+        readopt: take in again what a version took out on purpose, too.
 
     Returns:
-        A row for each partition that differs, as text in the order of `COLUMNS`.
+        A row for each partition that differs, or in which something is passed over, as text in the order of
+        `COLUMNS`.
 
     Raises:
         FilterError: the filter cannot be used.
@@ -72,10 +77,14 @@ def synchronise(
         raise FilterError(f"table {snapshot.label} has no partition columns to filter by", where, 0)
     condition = None if where is None else parse_filter(where, types)
     unfit: list[Unfit] = []
+    passing = PassingOver(snapshot, readopt)
     with _progress() as progress:
-        changes = _changes(snapshot, condition, unfit, progress)
+        changes = _changes(snapshot, condition, unfit, passing, progress)
         rows: list[list[str | None]] = []
         transaction = snapshot.begin("sync")
+        transaction.leave_records()
+        if condition is None:  # otherwise not all folders were looked at
+            transaction.record_taken_out(dict.fromkeys(passing.stale()))
         taken = _locations(snapshot, changes)
         transaction.adopt(lambda: require_files(snapshot.label, taken))
         if add:
@@ -98,6 +107,7 @@ def synchronise(
                 "" if drop else "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
             )
             rows.append(_row(snapshot, "gone", values, files, kept))
+    rows += passing.rows()
     rows += [["ignored", None, None, None, None, f"{item.path}: {item.reason}"] for item in unfit]
     if not dry_run:
         transaction.commit()
@@ -115,7 +125,11 @@ def _default_path(snapshot: TableSnapshot, values: Sequence[Value]) -> str:
 
 
 def _changes(
-    snapshot: TableSnapshot, condition: Predicate | None, unfit: list[Unfit], progress: Progress
+    snapshot: TableSnapshot,
+    condition: Predicate | None,
+    unfit: list[Unfit],
+    passing: PassingOver,
+    progress: Progress,
 ) -> Changes:
     metadata = snapshot.metadata
     filesystem, path = open_location(metadata.location)
@@ -140,7 +154,7 @@ def _changes(
     present = []
     for folder in found:
         here = lying.pop(join_location(metadata.location, folder.relative_path), [])
-        present += [live for live in _live(snapshot, folder, here) if wanted(live.values)]
+        present += _live(snapshot, folder, here, passing, wanted)
     present += _elsewhere(metadata.location, path, filesystem, lying, unfit)
     changes = compare(present, known, metadata.location)
     # a partition that was added empty has no folder, and has lost nothing
@@ -148,8 +162,14 @@ def _changes(
     return dataclasses.replace(changes, gone=tuple(v for v in changes.gone if identity(v) not in empty))
 
 
-def _live(snapshot: TableSnapshot, found: FoundPartition, here: Sequence[Partition]) -> list[FoundPartition]:
-    """Return what a folder holds of each partition that lies in it, without what older versions left there.
+def _live(
+    snapshot: TableSnapshot,
+    found: FoundPartition,
+    here: Sequence[Partition],
+    passing: PassingOver,
+    wanted: Callable[[tuple[Value, ...]], bool],
+) -> list[FoundPartition]:
+    """Return what a folder holds of each wanted partition that lies in it, without what older versions left there.
 
     A renamed partition stays in its folder, so that one that gets its old name comes to lie there, too. Files
     that nobody knows belong to the partition that the folder is named for.
@@ -158,17 +178,21 @@ def _live(snapshot: TableSnapshot, found: FoundPartition, here: Sequence[Partiti
     listed = {identity(part.values): {file.path.rpartition("/")[2] for file in part.files} for part in here}
     every = set().union(*listed.values())
     new = tuple(file for file in found.files if not file.path.startswith(own) and file.path not in every)
-    named = identity(found.values)
-    if here and named not in listed:
-        named = identity(here[0].values)
+    owner = here[0].values if here and identity(found.values) not in listed else found.values
+    passing.meet(found, every)
+    new = passing.sift(found, owner, new) if wanted(owner) else ()
     lives = []
     for part in here:
+        if not wanted(part.values):
+            continue
         mine = listed[identity(part.values)]
         files = tuple(file for file in found.files if file.path in mine)
-        files += new if identity(part.values) == named else ()
+        files += new if identity(part.values) == identity(owner) else ()
         lives.append(dataclasses.replace(found, values=part.values, files=tuple(sorted(files))))
     # a folder that holds only what older versions left is no new partition
-    return lives if here else [dataclasses.replace(found, files=new)] if new or not found.files else []
+    if here or not wanted(owner):
+        return lives
+    return [dataclasses.replace(found, files=new)] if new or not found.files else []
 
 
 def _elsewhere(

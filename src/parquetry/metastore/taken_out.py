@@ -1,0 +1,143 @@
+"""Files of others that a table took out on purpose, so that whoever adopts files passes over them.
+
+A file that is overwritten, deleted or dropped stays on disk for the versions before. The table's own files are
+known by their names; others' are recorded here, by the commit that takes them out: a row for each file, keyed
+by its path below the table's location and the ticket, so that it belongs to the same versions as the commit's
+partitions. Example: `DELETE FROM t WHERE p = 1` in version 5 writes `p=1/a.parquet` with its size and time. A
+tombstone says that the file is live again, or no longer what was taken out.
+
+Where a live file is recorded, it is live all the same. What to do about the files is the adopter's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError
+from parquetry.layout.paths import join_location
+from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_listed
+from parquetry.metastore.keyspace import ticket_of
+from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut, decoder, encode
+from parquetry.metastore.view import Found
+
+if TYPE_CHECKING:
+    from parquetry.metastore.snapshot import TableSnapshot
+    from parquetry.metastore.transaction import Change, Transaction
+
+_RECORD = b"\x01"
+
+
+class TakenOutFile(NamedTuple):
+    """A file that was taken out: its path below the table's location, what it was, and the commit's ticket."""
+
+    path: str
+    record: TakenOut
+    ticket: int
+
+
+def encode_taken_out(record: TakenOut) -> bytes:
+    """Return the value of a row."""
+    return _RECORD + encode(record)
+
+
+def decode_taken_out(value: bytes) -> TakenOut:
+    """Return the record in the value of a row that is not a tombstone."""
+    record: TakenOut = decoder(TakenOut).decode(memoryview(value)[1:])
+    return record
+
+
+def taken_out(snapshot: TableSnapshot) -> Iterator[TakenOutFile]:
+    """Yield the files that a version of a table knows as taken out, by their paths.
+
+    Raises:
+        TableNotFoundError: the table was dropped, or this version vacuumed away.
+    """
+    for key, tag, value in snapshot.view.of_taken_out().scan([(b"", None)]):
+        yield TakenOutFile(key.decode(), decode_taken_out(value), ticket_of(tag))
+    snapshot.check_kept()
+
+
+def live_files(snapshot: TableSnapshot) -> Iterator[tuple[str, ListedFile]]:
+    """Yield the absolute paths of all files of a version, with what they are."""
+    for partition in snapshot.partitions():
+        for file in read_listed(snapshot.store, snapshot.id, partition.entry):
+            yield join_location(partition.location, file.path), file
+
+
+def path_below(location: str, path: str) -> str | None:
+    """Return an absolute path as it is below a location; None: it is not.
+
+    >>> path_below("/lake/t", "/lake/t/p=1/a"), path_below("/lake/t", "/lake/u/a")
+    ('p=1/a', None)
+    """
+    base = f"{location.rstrip('/')}/"
+    return path.removeprefix(base) if path.startswith(base) else None
+
+
+def records_of(
+    transaction: Transaction, changes: Mapping[bytes, Change], before: Mapping[bytes, Found]
+) -> dict[bytes, bytes]:
+    """Return the rows that a commit writes, without their tickets: keys and values.
+
+    They follow from the transaction's base: what takes a file out needs its partition to be as it was there.
+
+    Args:
+        transaction: to be committed.
+        changes: by the keys of partitions, those that follow from scopes included.
+        before: the partitions' rows in the base.
+    """
+    base = transaction.base
+    rows: dict[str, TakenOut | None] = {}
+    incoming: set[str] = set()
+    for key, change in changes.items():
+        found = before.get(key)
+        there = None if found is None or found.is_tombstone else decode_entry(found.value)
+        # an append takes nothing out, and a rename leaves the files in the table
+        if transaction.records and there and change.kind != "append" and change.source is None:
+            for path, file in _foreign(base, key, there.location, _readable(base, there)):
+                rows[path] = TakenOut(file.bytes, file.modified)
+        # what is restored comes with the records of its version
+        location = change.location or (None if there is None else there.location)
+        incoming.update(path for path, _ in _foreign(base, key, location, change.files))
+    for path in incoming:
+        rows.pop(path, None)
+    rows.update(dict.fromkeys(_known(base, incoming)))
+    rows.update(transaction.taken_out)
+    return {p.encode(): TOMBSTONE if r is None else encode_taken_out(r) for p, r in rows.items()}
+
+
+def _readable(base: TableSnapshot, entry: PartitionEntry) -> Sequence[ListedFile]:
+    """Return the files of an entry; none if a list of them is lost, so that a sync takes them in again."""
+    try:
+        return read_listed(base.store, base.id, entry)
+    except (TableNotFoundError, MetastoreDamagedError):  # a table that was dropped fails the commit later
+        return ()
+
+
+def _foreign(
+    base: TableSnapshot,
+    key: bytes,
+    location: str | None,
+    files: Iterable[ListedFile | DataFile],
+) -> Iterator[tuple[str, ListedFile | DataFile]]:
+    """Yield those of a partition's files that are not the table's own and lie below its location."""
+    own = f"pq-{base.id.hex()}-"
+    folder: str | None = None
+    for file in files:
+        if file.path.rpartition("/")[2].startswith(own):
+            continue
+        if folder is None:
+            folder = (location or base.default_location(base.values_of(key))).rstrip("/")
+        path = path_below(base.metadata.location, join_location(folder, file.path))
+        if path is not None:
+            yield path, file
+
+
+def _known(base: TableSnapshot, paths: set[str]) -> list[str]:
+    """Return those paths that are recorded; where nothing is, one look tells."""
+    view = base.view.of_taken_out()
+    if not paths or not view.count([(b"", None)], 1)[0]:
+        return []
+    found = view.newest(path.encode() for path in paths)
+    return [key.decode() for key, row in found.items() if not row.is_tombstone]

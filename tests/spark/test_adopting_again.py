@@ -1,0 +1,314 @@
+"""What a table took out on purpose stays out when others' files are adopted again, until it is asked for or changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+Found = list[tuple[Any, ...]]
+
+OPERATIONS = {
+    "overwrite a partition": "INSERT OVERWRITE {t} PARTITION (ds = 'a') VALUES (100)",
+    "overwrite dynamically": "INSERT OVERWRITE {t} VALUES (100, 'a')",
+    "overwrite by nothing": "INSERT OVERWRITE {t} PARTITION (ds = 'a') SELECT 1 WHERE false",
+    "replace where": "INSERT INTO {t} REPLACE WHERE ds = 'a' VALUES (100, 'a')",
+    "delete": "DELETE FROM {t} WHERE ds = 'a'",
+    "drop partition": "ALTER TABLE {t} DROP PARTITION (ds = 'a')",
+    "purge partition": "ALTER TABLE {t} DROP PARTITION (ds = 'a') PURGE",
+    "truncate partition": "TRUNCATE TABLE {t} PARTITION (ds = 'a')",
+}
+WHOLE = {
+    "overwrite": "INSERT OVERWRITE {t} VALUES (100, 'z')",
+    "truncate": "TRUNCATE TABLE {t}",
+    "delete": "DELETE FROM {t}",
+    "create or replace": "CREATE OR REPLACE TABLE {t} USING {f} PARTITIONED BY (ds) LOCATION '{place}'"
+    " AS SELECT 100 AS id, 'z' AS ds",
+    "replace by an empty table": "REPLACE TABLE {t} (id INT, ds STRING) USING {f} PARTITIONED BY (ds)"
+    " LOCATION '{place}'",
+}
+
+
+def write(spark: SparkSession, folder: Path, *ids: int, file_format: str = "parquet") -> Path:
+    """Write rows as somebody else does; return the one new file."""
+    before = set(folder.glob("part-*"))
+    frame = spark.createDataFrame([(n,) for n in ids], "id int").coalesce(1)
+    frame.write.mode("append").format(file_format).save(str(folder))
+    (made,) = set(folder.glob("part-*")) - before
+    return made
+
+
+def sync(rows: Rows, table: str, *more: str) -> Found:
+    arguments = ", ".join([f"table => '{table}'", *more])
+    return rows(f"CALL lake.system.sync({arguments})")
+
+
+def told(found: Found) -> list[tuple[Any, ...]]:
+    """Return action, partition and number of files of each row."""
+    return [row[:3] for row in found]
+
+
+def ids(rows: Rows, table: str) -> list[int]:
+    return sorted(row[0] for row in rows(f"SELECT id FROM {table}"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where the tree of others lies."""
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def adopt(spark: SparkSession, db: str, rows: Rows, place: Path) -> Callable[..., str]:
+    """Make a tree `ds=a` with row 1, `ds=b` with row 2, and a table of it."""
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+
+    def make(file_format: str = "parquet") -> str:
+        for n, name in enumerate("ab", 1):
+            write(spark, place / f"ds={name}", n, file_format=file_format)
+        spark.sql(
+            f"CREATE TABLE {db}.t (id INT, ds STRING) USING {file_format} PARTITIONED BY (ds) LOCATION '{place}'"
+        )
+        assert told(sync(rows, f"{db}.t")) == [("added", "ds=a", 1), ("added", "ds=b", 1)]
+        return f"{db}.t"
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def static(spark: SparkSession) -> Any:
+    """Leave the session as it was."""
+    yield
+    spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+
+
+@pytest.mark.parametrize("repair", ["MSCK REPAIR TABLE {t}", "CALL lake.system.sync(table => '{t}')"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_sync_leaves_out_what_was_taken_out(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], operation: str, repair: str
+) -> None:
+    """Whichever operation took a partition's file out: a sync tells of it, and changes nothing."""
+    file_format = "orc" if operation == "overwrite a partition" else "parquet"
+    table = adopt(file_format)
+    if operation == "overwrite by nothing":
+        spark.conf.set("spark.sql.sources.partitionOverwriteMode", "static")
+    spark.sql(OPERATIONS[operation].format(t=table))
+    before, version = ids(rows, table), rows(f"CALL lake.system.history(table => '{table}')")[0][0]
+    assert 1 not in before
+    for _ in range(2):
+        (row,) = rows(repair.format(t=table))
+        assert row[:3] == ("ignored", "ds=a", 1)
+        assert row[5].startswith("ds=a/part-")
+        assert f"taken out in version {version}" in row[5]
+        assert "readopt => true" in row[5]
+        assert ids(rows, table) == before
+    assert rows(f"CALL lake.system.history(table => '{table}')")[0][0] == version
+
+
+@pytest.mark.parametrize("operation", WHOLE)
+def test_a_sync_leaves_out_what_a_whole_table_took_out(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, operation: str
+) -> None:
+    """The same for what empties or replaces the whole table."""
+    table = adopt()
+    write(spark, place / "ds=b", 3)
+    sync(rows, table)
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "static")
+    spark.sql(WHOLE[operation].format(t=table, place=place, f="parquet"))
+    before = ids(rows, table)
+    assert before in ([], [100])
+    found = sync(rows, table)
+    assert told(found) == [("ignored", "ds=a", 1), ("ignored", "ds=b", 2)]
+    assert "ds=b: 2 files taken out in version" in found[1][5]
+    assert ids(rows, table) == before
+
+
+def test_readopt_takes_in_again_what_was_taken_out(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path
+) -> None:
+    """Tried first, then done for one partition, then for the others; then nothing is known as taken out."""
+    table = adopt()
+    version = rows(f"CALL lake.system.history(table => '{table}')")[0][0]
+    spark.sql(f"INSERT OVERWRITE {table} VALUES (100, 'a')")
+    spark.sql(f"ALTER TABLE {table} DROP PARTITION (ds = 'b')")
+    tried = sync(rows, table, "readopt => true", "dry_run => true")
+    assert told(tried) == [("added", "ds=b", 1), ("changed", "ds=a", 2)]
+    assert ids(rows, table) == [100]
+    only_b = "where => 'ds = \"b\"'"
+    assert told(sync(rows, table, only_b)) == [("ignored", "ds=b", 1)]
+    assert told(sync(rows, table, only_b, "readopt => true")) == [("added", "ds=b", 1)]
+    assert ids(rows, table) == [2, 100]
+    assert told(sync(rows, table)) == [("ignored", "ds=a", 1)]
+    assert told(sync(rows, table, "readopt => true")) == [("changed", "ds=a", 2)]
+    assert ids(rows, table) == [1, 2, 100]
+    assert sync(rows, table) == []
+    # a file that went out a second time is passed over again, and told with the later version
+    spark.sql(f"DELETE FROM {table} WHERE ds = 'b'")
+    (row,) = sync(rows, table)
+    assert f"taken out in version {version + 5}." in row[5]
+    (ds_a,) = place.glob("ds=a/part-*")
+    assert ds_a.exists()
+
+
+@pytest.mark.parametrize("change", ["size", "time", "rewritten", "deleted and made again"])
+@pytest.mark.parametrize("operation", ["overwrite dynamically", "drop partition", "truncate partition"])
+def test_a_file_that_changed_since_is_taken_in(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, operation: str, change: str
+) -> None:
+    """Another size or another time under the same name is new data; so is what came back after a sync saw it gone."""
+    table = adopt()
+    spark.sql(OPERATIONS[operation].format(t=table))
+    before = ids(rows, table)
+    is_new = operation == "drop partition" and change != "deleted and made again"
+    (file,) = (place / "ds=a").glob("part-*")
+    was = file.stat()
+    fresh = write(spark, place.parent / "fresh", 7, 8, 9)
+    if change == "time":
+        os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns + 2_000_000_000))
+        expected = [1]
+    elif change == "deleted and made again":
+        aside = shutil.move(file, place.parent / "aside")
+        empty = [("added", "ds=a", 0)] if operation == "drop partition" else []  # the folder is there
+        assert told(sync(rows, table)) == empty
+        shutil.move(aside, file)
+        assert file.stat().st_mtime_ns == was.st_mtime_ns
+        expected = [1]
+    else:
+        data = fresh.read_bytes()
+        file.with_name(f".{file.name}.crc").unlink()
+        file.write_bytes(data)
+        if change == "size":
+            os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns))
+            assert file.stat().st_size != was.st_size
+        expected = [7, 8, 9]
+    (row,) = sync(rows, table)
+    assert row[0] == ("added" if is_new else "changed")
+    assert ids(rows, table) == sorted(before + expected)
+    assert sync(rows, table) == []
+
+
+def test_a_rollback_brings_files_and_records_back(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str]
+) -> None:
+    """A file is live again where it was, taken out where it was, and new where the table had not met it."""
+    table = adopt()
+    spark.sql(f"DELETE FROM {table} WHERE ds = 'a'")
+    spark.sql(f"CALL lake.system.rollback(table => '{table}', version => 1)")
+    assert ids(rows, table) == [1, 2]
+    assert sync(rows, table) == []
+    spark.sql(f"CALL lake.system.rollback(table => '{table}', version => 2)")
+    assert ids(rows, table) == [2]
+    assert told(sync(rows, table)) == [("ignored", "ds=a", 1)]
+    spark.sql(f"CALL lake.system.rollback(table => '{table}', version => 0)")
+    assert ids(rows, table) == []
+    assert told(sync(rows, table)) == [("added", "ds=a", 1), ("added", "ds=b", 1)]
+    assert ids(rows, table) == [1, 2]
+
+
+def test_operations_add_up(spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path) -> None:
+    """Files of one partition that went at different times are told in one row; new ones beside them are taken in."""
+    table = adopt()
+    spark.sql(f"TRUNCATE TABLE {table} PARTITION (ds = 'a')")
+    write(spark, place / "ds=a", 3)
+    assert told(sync(rows, table)) == [("changed", "ds=a", 1), ("ignored", "ds=a", 1)]
+    spark.sql(f"INSERT INTO {table} VALUES (4, 'a')")
+    spark.sql(f"ALTER TABLE {table} DROP PARTITION (ds = 'a')")
+    spark.sql(f"INSERT INTO {table} VALUES (5, 'a')")
+    (row,) = rows(f"MSCK REPAIR TABLE {table} SYNC PARTITIONS")
+    assert row[:3] == ("ignored", "ds=a", 2)
+    assert row[5].startswith("ds=a: 2 files taken out in versions 2 to 5.")
+    assert ids(rows, table) == [2, 5]
+
+
+def test_add_partition_takes_a_dropped_one_in_again(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path
+) -> None:
+    """ADD PARTITION lists what lies there, as it always did; a sync then has nothing to say."""
+    table = adopt()
+    for add in ("(ds = 'a')", f"(ds = 'c') LOCATION '{place}/ds=a'"):
+        spark.sql(f"ALTER TABLE {table} DROP PARTITION (ds = 'a')")
+        assert told(sync(rows, table)) == [("ignored", "ds=a", 1)]
+        spark.sql(f"ALTER TABLE {table} ADD PARTITION {add}")
+        assert ids(rows, table) == [1, 2]
+        assert sync(rows, table) == []
+    spark.sql(f"ALTER TABLE {table} DROP PARTITION (ds = 'c')")
+    assert told(sync(rows, table)) == [("ignored", "ds=a", 1)]
+
+
+def test_a_rename_takes_nothing_out(spark: SparkSession, rows: Rows, adopt: Callable[..., str]) -> None:
+    """A renamed partition keeps its files, and a renamed table what it knows; what goes later is known by its place."""
+    table = adopt()
+    spark.sql(f"ALTER TABLE {table} PARTITION (ds = 'a') RENAME TO PARTITION (ds = 'z')")
+    assert sync(rows, table) == []
+    spark.sql(f"DELETE FROM {table} WHERE ds = 'z'")
+    spark.sql(f"ALTER TABLE {table} RENAME TO {table.removeprefix('lake.')}2")
+    assert told(sync(rows, f"{table}2")) == [("ignored", "ds=a", 1)]
+    assert ids(rows, f"{table}2") == [2]
+
+
+def test_what_a_sync_takes_out_itself_may_come_back(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path
+) -> None:
+    """A file that was gone from disk, or rewritten, was not taken out on purpose."""
+    table = adopt()
+    (file,) = (place / "ds=a").glob("part-*")
+    aside = shutil.move(place / "ds=a", place.parent / "aside")
+    assert told(sync(rows, table)) == [("gone", "ds=a", 1)]
+    shutil.move(aside, place / "ds=a")
+    assert told(sync(rows, table)) == [("added", "ds=a", 1)]
+    aside = shutil.move(file, place.parent / "one")
+    assert told(sync(rows, table)) == [("changed", "ds=a", 0)]
+    shutil.move(aside, file)
+    assert told(sync(rows, table)) == [("changed", "ds=a", 1)]
+    assert ids(rows, table) == [1, 2]
+
+
+def test_an_unpartitioned_table_and_a_new_table_of_the_same_folder(
+    spark: SparkSession, db: str, rows: Rows, place: Path
+) -> None:
+    """The same without partition columns; a dropped table forgets, a replaced one does not."""
+    write(spark, place, 1)
+    write(spark, place, 2)
+    table = f"{db}.t"
+    create = f"TABLE {table} (id INT) USING parquet LOCATION '{place}'"
+    spark.sql(f"CREATE {create}")
+    assert told(sync(rows, table)) == [("added", None, 2)]
+    spark.sql(f"INSERT OVERWRITE {table} VALUES (100)")
+    (row,) = sync(rows, table)
+    assert row[:3] == ("ignored", None, 2)
+    assert row[5].startswith(".: 2 files taken out in version 2.")
+    write(spark, place, 3)
+    assert told(sync(rows, table)) == [("changed", None, 2), ("ignored", None, 2)]
+    assert ids(rows, table) == [3, 100]
+    spark.sql(f"CREATE OR REPLACE {create}")
+    assert told(sync(rows, table)) == [("ignored", None, 4)]
+    assert ids(rows, table) == []
+    spark.sql(f"DROP TABLE {table}")
+    spark.sql(f"CREATE {create}")
+    assert told(sync(rows, table)) == [("added", None, 4)]
+    assert ids(rows, table) == [1, 2, 3, 100]
+
+
+def test_a_managed_table_passes_over_what_vacuum_has_not_deleted_yet(
+    spark: SparkSession, db: str, rows: Rows, warehouse: Path
+) -> None:
+    """Others' files in a managed table go with vacuum, and then nobody knows of them."""
+    table = f"{db}.m"
+    spark.sql(f"CREATE TABLE {table} (id INT, p INT) USING parquet PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} VALUES (1, 1)")
+    ((location,),) = rows(f"SELECT DISTINCT location FROM {table}.partitions")
+    folder = Path(location.removeprefix("file:"))
+    write(spark, folder, 2)
+    assert told(sync(rows, table)) == [("changed", "p=1", 2)]
+    spark.sql(f"INSERT OVERWRITE {table} PARTITION (p = 1) VALUES (3)")
+    assert told(sync(rows, table)) == [("ignored", "p=1", 1)]
+    spark.sql(f"CALL lake.system.vacuum(table => '{table}', older_than => current_timestamp())")
+    assert not list(folder.glob("part-*.parquet"))
+    assert sync(rows, table) == []
+    assert ids(rows, table) == [3]
