@@ -14,6 +14,9 @@ from parquetry.metastore import Transaction
 Key = tuple[int | None, str | None]
 KEYS: list[Key] = [(None, "a"), (-1, "a"), (1, None), (1, "a"), (1, "b"), (2, "\x00"), (2, "é")]
 
+THEIRS = "theirs-"
+"""What the names of files begin with that others wrote."""
+
 Refusal = Literal["not so in its base", "conflict", "nothing to do"]
 
 
@@ -34,12 +37,14 @@ class Version:
         comment: stands for all metadata.
         altered: the number of the version that changed the metadata last.
         operation: that made it; different for each.
+        taken_out: others' files that a version took out on purpose.
     """
 
     partitions: dict[Key, State]
     comment: str
     altered: int
     operation: str
+    taken_out: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -97,7 +102,8 @@ class Model:
             if kind in ("add", "move") and key in base.partitions:
                 return "not so in its base"
         alters = pending.comment is not None and pending.comment != base.comment
-        if not changes and not alters:
+        back = None if pending.target is None else self.versions[pending.target].taken_out
+        if not changes and not alters and back in (None, base.taken_out):
             return "nothing to do"
         strict = {key for key, (kind, _) in changes.items() if kind != "append"}.union(*scopes)
         if any(base.partitions.get(key) != now.partitions.get(key) for key in strict):
@@ -112,10 +118,24 @@ class Model:
             else:
                 before = after[key].files if kind == "append" and key in after else ()
                 after[key] = State(before + files, number)
+        if back is not None:
+            out = now.taken_out - (base.taken_out - back) | (back - base.taken_out)
+        else:
+            out = now.taken_out | self._taken_out(base, changes)
         if alters:
             assert pending.comment is not None
-            return Version(after, pending.comment, number, pending.operation)
-        return Version(after, now.comment, now.altered, pending.operation)
+            return Version(after, pending.comment, number, pending.operation, out)
+        return Version(after, now.comment, now.altered, pending.operation, out)
+
+    def _taken_out(self, base: Version, changes: dict[Key, tuple[str, tuple[str, ...]]]) -> set[str]:
+        """Return the files of others that changes take out; no file is ever listed again."""
+        return {
+            name
+            for key, (kind, files) in changes.items()
+            if kind in ("replace", "drop") and files != ("moved",) and key in base.partitions
+            for name in base.partitions[key].files
+            if name.startswith(THEIRS)
+        }
 
     def _all_changes(self, pending: Pending) -> tuple[dict[Key, tuple[str, tuple[str, ...]]], list[set[Key]]]:
         base = self.versions[pending.base]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator
@@ -29,10 +30,11 @@ from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, entries
 from parquetry.metastore.partition import Partition
+from parquetry.metastore.taken_out import taken_out
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite
 from tests.conformance.failing_client import Client
-from tests.property.table_model import KEYS, Key, Model, Pending, Version
+from tests.property.table_model import KEYS, THEIRS, Key, Model, Pending, Version
 from tests.unit.metastore_testing import Crash
 
 CLIENTS = 3
@@ -89,7 +91,10 @@ class History(RuleBasedStateMachine):
         self.ways = [Client(store) for store in self.stores]
         self.clients = [Metastore(way, str(self.root)) for way in self.ways]
         columns = (Column("x", "long"), Column("d", "integer"), Column("s", "string"))
-        metadata = TableMetadata(columns, ("d", "s"), "parquet", str(self.root / "t"), comment="")
+        # external, so that others' files stay, whoever commits while they would be deleted
+        metadata = TableMetadata(
+            columns, ("d", "s"), "parquet", str(self.root / "t"), external=True, comment=""
+        )
         table = self.clients[0].create_table("default", "t", metadata)
         self.id = table.id
         self.model = Model()
@@ -168,7 +173,9 @@ class History(RuleBasedStateMachine):
         part = base.partition(key)
         folder = Path(base.default_location(key) if part is None else part.location)
         folder.mkdir(parents=True, exist_ok=True)
-        names = tuple(f"pq-{self.id.hex()}-{next(self.names)}" for _ in range(count))
+        numbers = itertools.islice(self.names, count)
+        own = f"pq-{self.id.hex()}-"
+        names = tuple(f"{own if n % 3 else THEIRS}{n}" for n in numbers)
         for name in names:
             (folder / name).write_bytes(b"x")
         getattr(pending.transaction, kind)(key, [DataFile(name, 1, 1) for name in names])
@@ -306,6 +313,7 @@ class History(RuleBasedStateMachine):
         current = self.table(client, base)
         pending = Pending(current.begin("unused"), base, "rollback", self.model.going_back(base, target))
         pending.comment = self.model.versions[target].comment
+        pending.target = target
         expected = self.model.predict(pending)
         if isinstance(expected, Version):
             after = rollback(current, self.table(client, target))
@@ -330,7 +338,9 @@ class History(RuleBasedStateMachine):
         on_disk = {path.name for path in (self.root / "t").rglob("*") if path.is_file()}
         kept = self.model.versions[last:]
         needed = {name for version in kept for s in version.partitions.values() for name in s.files}
-        assert needed == on_disk & self.listed  # others are of commits that were not made, or not yet
+        theirs = {name for name in self.listed if name.startswith(THEIRS)}
+        # others are of commits that were not made, or not yet
+        assert needed | theirs == on_disk & self.listed
 
     def index(self, client: int) -> None:
         """An index comes or goes; this is a change of the metadata."""
@@ -341,7 +351,7 @@ class History(RuleBasedStateMachine):
             create_index(table, ["s"])
         for operation in ["drop index"] if self.indexed else ["create index", "index built"]:
             newest, number = self.model.newest, self.model.number + 1
-            self.model.versions.append(Version(newest.partitions, newest.comment, number, operation))
+            self.model.versions.append(dataclasses.replace(newest, altered=number, operation=operation))
         self.indexed = not self.indexed
 
     # -- reading
@@ -397,6 +407,7 @@ class History(RuleBasedStateMachine):
         assert table.version == number
         self.check_parts(parts, model)
         assert table.metadata.comment == model.comment
+        assert {file.path.rpartition("/")[2] for file in taken_out(table)} == model.taken_out
         files = sum(len(state.files) for state in model.partitions.values())
         totals = table.totals
         assert (totals.partitions, totals.files, totals.rows) == (len(parts), files, files)
