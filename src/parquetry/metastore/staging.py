@@ -167,20 +167,20 @@ class StagedTable:
         mine = self.snapshot
         if head is None or head.state != "live":
             return None
-        theirs = load(self._store, other.id, head)
-        places = [f"{each.metadata.location.rstrip('/')}/" for each in (mine, theirs)]
-        if not any(first.startswith(second) for first, second in (places, places[::-1])):
-            return None
         try:
+            theirs = load(self._store, other.id, head)
+            places = [f"{each.metadata.location.rstrip('/')}/" for each in (mine, theirs)]
+            if not any(first.startswith(second) for first, second in (places, places[::-1])):
+                return None
             left = {path: TakenOut(file.bytes, file.modified) for path, file in live_files(theirs)}
             for each in taken_out(theirs):
                 left.setdefault(join_location(theirs.metadata.location, each.path), each.record)
         except (TableNotFoundError, MetastoreDamagedError):  # it may be replaced all the same
             return None
-        known = {file.path for file in taken_out(mine)}
+        known = {file.path: file.record for file in taken_out(mine)}
         below = {path_below(mine.metadata.location, path): record for path, record in left.items()}
         transaction = mine.begin("replace")
-        transaction.record_taken_out({p: r for p, r in below.items() if p is not None and p not in known})
+        transaction.record_taken_out({p: r for p, r in below.items() if p is not None and known.get(p) != r})
         transaction.commit()
         return theirs.version
 
