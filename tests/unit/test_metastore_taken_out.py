@@ -17,7 +17,7 @@ from parquetry.maintenance.restore import restore
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction, entries
-from parquetry.metastore.keyspace import CHUNKS, JOURNAL, prefix_range, taken_out_prefix
+from parquetry.metastore.keyspace import CHUNKS, JOURNAL, partition_prefix, prefix_range, taken_out_prefix
 from parquetry.metastore.model import TakenOut
 from parquetry.metastore.taken_out import encode_taken_out, taken_out
 from parquetry.store import MemoryStore, Store
@@ -354,3 +354,15 @@ def test_records_are_rows_of_their_own() -> None:
     ((key, value),) = store.scan(*prefix_range(taken_out_prefix(table.id)))
     assert key == b"\x09" + table.id + b"d=1/s=a/one" + (2**64 - 1 - table.commit.ticket).to_bytes(8, "big")
     assert value == encode_taken_out(TakenOut(10, 1000)) == b"\x01\x92\x0a\xcd\x03\xe8"
+
+
+def test_a_table_that_cannot_be_read_can_be_replaced(tmp_path: Path) -> None:
+    """Then nothing is known of what it leaves, and the damage goes with it."""
+    lake = Lake(tmp_path)
+    lake.append(A, "one", own=False)
+    ((row, _),) = lake.store.scan(*prefix_range(partition_prefix(lake.id)))
+    lake.store.put_many([(row, b"\x01nonsense")])
+    staged = lake.metastore.stage_table("default", "t", metadata(location=f"file:{lake.location}"))
+    table = staged.publish(replace=True)
+    assert records(table) == {}
+    assert fsck(lake.table()) == []
