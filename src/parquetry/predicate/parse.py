@@ -60,6 +60,7 @@ _TIMES = {
     "timestamp_ntz": "timestamp_ntz",
 }
 
+_ARITHMETIC = frozenset(("PLUS", "DASH", "STAR", "SLASH", "MOD", "DPIPE", "DIV", "AMP", "PIPE", "CARET"))
 _T = TypeVar("_T")
 
 
@@ -380,8 +381,23 @@ class _Parser:
         self._at += 1
         if self._next.kind == "DOT":
             raise self._error("fields within a column cannot be compared here: write the column's name alone")
+        self._require_plain(token)
         name, type = self._placed(token.start, lambda: bind.resolve(token.text, self._columns))
         return _Name(name, type, token.start)
+
+    def _require_plain(self, name: Token) -> None:
+        """Refuse `year(day)` and `n % 7`, of which the name may well be that of a column."""
+        if self._next.word == "(":
+            raise self._error(
+                f"{name.text}(…) is not understood: a filter given as text knows no functions; compare a column with "
+                "values, or ask with spark.sql, which knows them",
+                name.start,
+            )
+        if self._next.kind in _ARITHMETIC:
+            raise self._error(
+                f"{self._shown} is not understood: a filter given as text knows no arithmetic; compare a column with "
+                "values, or ask with spark.sql, which knows it"
+            )
 
     def _literal(self) -> _Literal:
         token = self._next
@@ -411,6 +427,8 @@ class _Parser:
             self._at += 1
             value = self._placed(text.start, lambda: value_from_text(type, text.text, self._zone))
             return _Literal(value, type, text.start, text.text)
+        if is_name(token):
+            self._require_plain(token)
         self._at -= token.kind != END_OF_TEXT
         raise self._error(f"{self._shown} is not expected here: write a literal, texts in quotes")
 
