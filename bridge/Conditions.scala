@@ -67,11 +67,7 @@ object UntranslatableConditions extends Rule[LogicalPlan] {
   }
 
   private def joined(parts: IndexedSeq[Expression], join: (Expression, Expression) => Expression): Expression =
-    if (parts.length == 1) parts.head
-    else {
-      val (left, right) = parts.splitAt(parts.length / 2)
-      join(joined(left, join), joined(right, join))
-    }
+    Chains.balanced(parts, join, parts.head)
 
   private def isDeep(e: Expression): Boolean = {
     var level = Seq(e)
@@ -92,4 +88,17 @@ object UntranslatableConditions extends Rule[LogicalPlan] {
   private def fails(e: Expression): Boolean = Seq(true, false).exists { isPredicate =>
     try { new V2ExpressionBuilder(e, isPredicate).build(); false } catch { case _: AssertionError => true }
   }
+}
+
+/** Long chains of conditions, no deeper than they need be. */
+object Chains {
+  /** Joins conditions in halves; `none` is what no conditions are. */
+  def balanced(parts: Seq[Expression], join: (Expression, Expression) => Expression, none: => Expression): Expression =
+    parts.length match {
+      case 0 => none
+      case 1 => parts.head
+      case n =>
+        val (left, right) = parts.splitAt(n / 2)
+        join(balanced(left, join, none), balanced(right, join, none))
+    }
 }

@@ -7,7 +7,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.connector.expressions.{Cast, Expression, GeneralScalarExpression, Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Cast, Expression, Extract, GeneralScalarExpression, Literal, NamedReference}
 import org.apache.spark.sql.connector.util.V2ExpressionSQLBuilder
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -81,6 +81,8 @@ object Json {
     case c: Cast => JObject("fn" -> JString("CAST"), "args" -> JArray(List(ofExpression(c.expression))),
       "type" -> JString(c.dataType.sql.toLowerCase))
     case g: GeneralScalarExpression => JObject("fn" -> JString(g.name), "args" -> JArray(operands(g).map(ofExpression)))
+    case e: Extract => JObject("fn" -> JString(e.field), "args" -> JArray(List(ofExpression(e.source))),
+      "sql" -> JString(sql(e)))
     case other => JObject("fn" -> JString(other.getClass.getSimpleName),
       "args" -> JArray(other.children.map(ofExpression).toList), "sql" -> JString(sql(other)))
   }

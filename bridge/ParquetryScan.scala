@@ -20,6 +20,7 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -27,7 +28,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 /** The files that the planner chose, read by Spark's own readers. */
 class ParquetryScan(
     val table: ParquetryTable,
-    val predicates: Array[Predicate],
+    pushed: Seq[PushedPredicate],
     val required: StructType,
     options: CaseInsensitiveStringMap)
   extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeV2Filtering with Reported {
@@ -37,12 +38,13 @@ class ParquetryScan(
     val (p, d) = required.fields.partition(f => table.partitionColumns.contains(f.name))
     (StructType(p), StructType(d))
   }
-  private var runtime = Array.empty[Predicate]
+  private val static = pushed.map(_.tree)
+  private var runtime = Seq.empty[PushedPredicate]
   private var plan: JValue = planned()
 
   private def planned(): JValue = table.ref.ask("plan_scan", table.identity ++ Seq[JField](
-    "predicates" -> JArray(predicates.map(Json.ofExpression).toList),
-    "runtime" -> JArray(runtime.map(Json.ofExpression).toList),
+    "predicates" -> JArray(static.toList),
+    "runtime" -> JArray(runtime.map(_.tree).toList),
     "columns" -> Json.strings(required.fieldNames)): _*)
 
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
@@ -63,8 +65,15 @@ class ParquetryScan(
 
   override def filterAttributes(): Array[NamedReference] =
     partitionSchema.fieldNames.map(n => Expressions.column(s"`${n.replace("`", "``")}`"))
-  override def filter(values: Array[Predicate]): Unit = {
-    runtime = values
+  override def supportsIterativePushdown(): Boolean = true
+  /** Those that the planner understands; the others come again, to be evaluated over the partitions' values. */
+  override def pushedPredicates(): Array[Predicate] = runtime.filterNot(_.again).map(_.predicate).toArray
+  override def filter(values: Array[Predicate]): Unit = if (values.nonEmpty) {
+    val again = values.collect { case p: PartitionPredicateImpl => p }
+    runtime =
+      if (again.isEmpty) runtime ++ table.judge(values.toSeq)
+      else runtime.filterNot(_.again) ++
+        PartitionConditions.evaluate(table, static ++ runtime.map(_.tree), again.toSeq)
     plan = planned()
   }
 
@@ -101,7 +110,7 @@ class ParquetryScan(
       case (p, l) if !table.partitionColumns.contains(l.name) => p
     })
     val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
-    val filters = RowGroupFilters(predicates, table)
+    val filters = RowGroupFilters(pushed.map(_.predicate).toArray, table)
     val hadoop = session.sessionState.newHadoopConf()
     val inner = table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, partitionSchema, options, None, filters, Nil, Nil)
@@ -128,7 +137,7 @@ class ParquetryScan(
   }.toArray
 
   // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
-  private def key = (table.id(), table.version(), predicates.toSet, required, table.ref)
+  private def key = (table.id(), table.version(), pushed.map(_.predicate).toSet, required, table.ref)
   override def equals(other: Any): Boolean = other match {
     case s: ParquetryScan => s.key == key
     case _ => false

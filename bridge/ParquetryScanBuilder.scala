@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedRef
 import org.apache.spark.sql.connector.expressions.aggregate._
 import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -14,23 +15,26 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   extends ScanBuilder with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns
   with SupportsPushDownAggregates {
 
-  private var predicates = Array.empty[Predicate]
-  private var residual = Array.empty[Predicate]
+  private var pushed = Seq.empty[PushedPredicate]
   private var required = table.logical
   private var aggregate: Option[JValue] = None
 
   private def ask(op: String, fields: JField*): JValue =
-    table.ref.ask(op, table.identity ++ Seq[JField](
-      "predicates" -> JArray(predicates.map(Json.ofExpression).toList)) ++ fields: _*)
+    table.ref.ask(op, table.identity ++ Seq[JField]("predicates" -> JArray(pushed.map(_.tree).toList)) ++ fields: _*)
 
-  /** Hands back the predicates that Spark has to evaluate on every row. */
+  /**
+   * Hands back the predicates that Spark has to evaluate on every row. Spark calls twice: what was handed back and is
+   * about partition columns alone comes again, in a form that can be evaluated over the partitions' values.
+   */
+  override def supportsIterativePushdown(): Boolean = true
   override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
-    predicates = offered
-    val exact = (ask("push_predicates") \ "exact").children.map(Json.flag)
-    residual = offered.zip(exact).collect { case (p, false) => p }
-    residual
+    val again = offered.collect { case p: PartitionPredicateImpl => p }
+    val judged = if (again.isEmpty) table.judge(offered.toSeq) else PartitionConditions.evaluate(table, pushed.map(_.tree), again.toSeq)
+    pushed = (if (again.isEmpty) pushed else pushed.filterNot(_.again)) ++ judged
+    judged.filterNot(_.exact).map(_.predicate).toArray
   }
-  override def pushedPredicates(): Array[Predicate] = predicates
+  /** Spark does not offer again what it is told was pushed. */
+  override def pushedPredicates(): Array[Predicate] = pushed.filterNot(_.again).map(_.predicate).toArray
 
   override def supportCompletePushDown(aggregation: Aggregation): Boolean = {
     if (aggregate.isEmpty) aggregate = answered(aggregation)
@@ -56,7 +60,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
       case _ => None
     }
     val groups = aggregation.groupByExpressions().map(column)
-    if (functions.exists(_.isEmpty) || groups.exists(_.isEmpty) || residual.nonEmpty) return None
+    if (functions.exists(_.isEmpty) || groups.exists(_.isEmpty) || !pushed.forall(_.exact)) return None
     ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten)) match {
       case answer: JObject => Some(answer)
       case _ => None
@@ -67,9 +71,17 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
 
   override def build(): Scan = aggregate match {
     case Some(answer) => new MetadataScan(table, answer)
-    case None => new ParquetryScan(table, predicates, required, options)
+    case None => new ParquetryScan(table, pushed, required, options)
   }
 }
+
+/**
+ * A predicate as the planner was told it.
+ *
+ * @param exact whether Spark need not evaluate it on every row
+ * @param again whether it is about partition columns alone and was not understood: Spark offers it once more
+ */
+case class PushedPredicate(predicate: Predicate, tree: JValue, exact: Boolean, again: Boolean = false)
 
 /** `count(*)`, `min` and `max` that the metastore answered alone. */
 class MetadataScan(table: ParquetryTable, answer: JValue)

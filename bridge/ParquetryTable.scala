@@ -52,6 +52,14 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(this, options)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ParquetryWriteBuilder(this, info)
 
+  /** What the planner makes of predicates that Spark offers. */
+  def judge(offered: Seq[Predicate]): Seq[PushedPredicate] = {
+    val trees = offered.map(Json.ofExpression)
+    val answer = ask("push_predicates", "predicates" -> JArray(trees.toList))
+    val (exact, again) = ((answer \ "exact").children.map(Json.flag), (answer \ "again").children.map(Json.flag))
+    offered.indices.map(i => PushedPredicate(offered(i), trees(i), exact(i), again(i)))
+  }
+
   // Deleting
 
   private def where(predicates: Array[Predicate]): JField =

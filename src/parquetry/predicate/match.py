@@ -112,8 +112,8 @@ def match_values(node: Predicate, row: Mapping[str, Value]) -> Match:
 
     def known(leaf: Predicate) -> int:
         match leaf:
-            case Opaque():
-                return _ANY
+            case Opaque(implied=implied):
+                return _of_implied(implied, known)
             case TupleIn():
                 return _tuple_of_values(leaf, row)
             case Column(name):
@@ -143,6 +143,8 @@ def match_bounds(node: Predicate, bounds: Callable[[str], Bounds | None]) -> Mat
 
     def known(leaf: Predicate) -> int:
         match leaf:
+            case Opaque(implied=implied):
+                return _of_implied(implied, known)
             case Constant(truth):
                 return _OUTCOME[truth]
             case Compare(column=column) | In(column=column) | IsNull(column) | Like(column=column):
@@ -178,6 +180,13 @@ def _outcomes(node: Predicate, known: Callable[[Predicate], int]) -> int:
         case Not(child):
             return _NOT[_outcomes(child, known)]
     return known(node)
+
+
+def _of_implied(implied: Predicate | None, known: Callable[[Predicate], int]) -> int:
+    """Give the outcomes of a condition of which only what it implies is understood."""
+    if implied is None or _outcomes(implied, known) & _TRUE:
+        return _ANY
+    return _FALSE | _NULL
 
 
 def _null_safe(leaf: IsNull | Compare) -> int:

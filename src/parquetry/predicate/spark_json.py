@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from parquetry.errors import ParquetryError
-from parquetry.predicate import bind, like
+from parquetry.predicate import bind, like, monotone
 from parquetry.predicate.nodes import (
     DEEPEST,
     FALSE,
@@ -70,7 +70,33 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
         text = _text(tree)
     except RecursionError:
         text = "…"
-    return Opaque(text, tuple(dict.fromkeys(_names(tree))), reason)
+    return Opaque(text, tuple(dict.fromkeys(_names(tree))), reason, _implied(tree, columns))
+
+
+def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
+    """Give what a comparison of a function with literals says of the function's column."""
+    try:
+        function, (left, *others) = str(tree["fn"]).upper(), tree["args"]
+        if function in _COMPARISONS and "lit" in left:
+            function, left, others = FLIPPED[_COMPARISONS[function]], others[0], [left]
+        if "fn" not in left or any("lit" not in other for other in others):
+            return None
+        literals = [_literal(other) for other in others]
+        if function == "IN":
+            return monotone.implied_by_any(
+                left, [literal for literal in literals if literal[0] is not None], columns
+            )
+        return monotone.implied(_COMPARISONS[function], left, *literals[0], columns)
+    except (
+        _NotUnderstoodError,
+        ParquetryError,
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        RecursionError,
+    ):
+        return None
 
 
 class _NotUnderstoodError(Exception):

@@ -33,7 +33,9 @@ def on_partitions(node: Predicate, names: frozenset[str]) -> Predicate | None:
             return Or(tuple(known)) if len(known) == len(parts) else None
         case TupleIn():
             return _tuple_part(node, names)
-        case Opaque() | Not(Opaque()):
+        case Opaque(implied=implied):
+            return None if implied is None else on_partitions(implied, names)
+        case Not(Opaque()):
             return None
     return node if columns(node) <= names else None
 

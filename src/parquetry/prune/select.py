@@ -6,7 +6,7 @@ through a scan plan, and over each file's statistics. What is left undecided is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -16,7 +16,8 @@ from parquetry.metastore import access
 from parquetry.metastore.model import DataFile, TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import And, Predicate, columns, opaque_parts
+from parquetry.predicate.nodes import TRUE, And, Predicate, opaque_parts
+from parquetry.prune.condition import Condition
 from parquetry.prune.files import FileMatcher
 from parquetry.prune.partitions import on_partitions
 from parquetry.prune.report import NotBy, ScanReport, Step
@@ -24,8 +25,6 @@ from parquetry.prune.sizes import bytes_step
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
-
-_LONGEST_TEXT = 300
 
 
 class SelectedFile(NamedTuple):
@@ -59,11 +58,12 @@ class Selection:
 class _Condition:
     """A condition on its way through the steps."""
 
-    def __init__(self, position: int, predicate: Predicate, partition_names: frozenset[str]) -> None:
+    def __init__(self, position: int, given: Predicate | Condition, partition_names: frozenset[str]) -> None:
+        self._given = given if isinstance(given, Condition) else Condition.of(given)
         self.position = position
-        self.predicate = predicate
-        self.about = columns(predicate)
-        opaque = opaque_parts(predicate)
+        self.predicate = self._given.predicate
+        self.about = self._given.about
+        opaque = opaque_parts(self.predicate)
         self.reason = opaque[0].reason if opaque else None
         self.known = bool(partition_names) and self.about <= partition_names
         self.sure = self.known and not opaque
@@ -71,13 +71,12 @@ class _Condition:
 
     @cached_property
     def text(self) -> str:
-        text = str(self.predicate)
-        return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+        return self._given.text
 
 
 def select_files(
     snapshot: TableSnapshot,
-    predicates: Sequence[Predicate],
+    predicates: Sequence[Predicate | Condition],
     read: Sequence[str] | None = None,
     *,
     table: str | None = None,
@@ -86,7 +85,7 @@ def select_files(
 
     Args:
         snapshot: the version of the table.
-        predicates: bound and normalised conditions, joined by AND.
+        predicates: conditions joined by AND; a predicate has to be bound and normalised.
         read: the columns to be read; None for all.
         table: the table's name in the report; its database and name when not given.
 
@@ -134,7 +133,7 @@ def select_files(
     )
 
 
-def exact_conditions(metadata: TableMetadata, predicates: Sequence[Predicate]) -> tuple[int, ...]:
+def exact_conditions(metadata: TableMetadata, predicates: Sequence[Predicate | Condition]) -> tuple[int, ...]:
     """Return the positions of the conditions that need no evaluation on the rows that `select_files` leaves.
 
     They are about partition columns only, and understood: the partitions decide them.
@@ -165,6 +164,21 @@ def plan_partitions(
     return plan_scan(condition, snapshot.key_columns, metadata.descending)
 
 
+def candidates(snapshot: TableSnapshot, predicates: Sequence[Predicate]) -> Iterator[Partition]:
+    """Yield the partitions of which the values may satisfy all conditions, in key order.
+
+    Args:
+        snapshot: the version of the table.
+        predicates: bound and normalised conditions, joined by AND.
+    """
+    plan = plan_partitions(snapshot, predicates)
+    names = snapshot.metadata.partition_by
+    for partition in snapshot.partitions(plan):
+        row = dict(zip(names, partition.values, strict=True))
+        if all(match_values(predicate, row) is not Match.CANNOT for predicate in predicates):
+            yield partition
+
+
 def _select_partitions(
     snapshot: TableSnapshot, conditions: Sequence[_Condition], names: frozenset[str]
 ) -> list[Partition]:
@@ -172,7 +186,8 @@ def _select_partitions(
     if plan is None:
         return list(snapshot.partitions())
     for condition in conditions:
-        condition.by_partitions = on_partitions(condition.predicate, names) is not None
+        part = on_partitions(condition.predicate, names)
+        condition.by_partitions = part is not None and part != TRUE
     # What the plan decides needs no second look; a condition on data columns too may say more of the values.
     again = [
         condition
@@ -197,7 +212,7 @@ def _partitions_step(conditions: Sequence[_Condition], names: frozenset[str], ke
     for condition in conditions:
         if condition.by_partitions and kept < of:
             by.append(condition.text)
-        elif condition.by_partitions:
+        elif condition.by_partitions or condition.sure:
             not_by.append(NotBy(condition.text, "every partition may hold a match"))
         else:
             other = sorted(condition.about - names)

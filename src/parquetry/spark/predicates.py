@@ -9,17 +9,71 @@ from parquetry.errors import UnsupportedError
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import IsNull, Not, Predicate, columns
-from parquetry.predicate.normalise import normalise
+from parquetry.predicate.nodes import TRUE, Compare, IsNull, Not, Predicate, TupleIn, columns
+from parquetry.predicate.normalise import conjoin, disjoin, normalise
 from parquetry.predicate.spark_json import from_json
+from parquetry.prune.condition import Condition
+from parquetry.prune.partitions import on_partitions
 from parquetry.prune.select import plan_partitions
 from parquetry.prune.whole import whole_partitions
+from parquetry.spark.values import from_wire
+from parquetry.types import ColumnType
+
+EVALUATED = "PARTITION_PREDICATE"
+"""The function of trees that stand for conditions which Spark evaluates over the values of partitions."""
 
 
 def conjuncts(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[Predicate]:
     """Return the predicates that Spark offered, one for one."""
     types = {column.name: column.column_type for column in snapshot.metadata.columns}
     return [normalise(from_json(tree, types)) for tree in trees]
+
+
+def conditions(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[Condition]:
+    """Return the predicates of a scan, one for one; those that Spark evaluated over partitions are among them."""
+    types = {column.name: column.column_type for column in snapshot.metadata.columns}
+    return [
+        _evaluated(tree, types)
+        if tree.get("fn") == EVALUATED
+        else Condition.of(normalise(from_json(tree, types)))
+        for tree in trees
+    ]
+
+
+def _evaluated(tree: dict[str, Any], types: dict[str, ColumnType]) -> Condition:
+    """Return a condition that holds for the values with which Spark evaluated it to TRUE."""
+    names = tree["columns"]
+    holds = TRUE if tree["rows"] is None else _any_row(names, [types[name] for name in names], tree["rows"])
+    return Condition(conjoin((implied_by(tree, types), holds)), frozenset(names), tree["sql"])
+
+
+def implied_by(tree: dict[str, Any], types: dict[str, ColumnType]) -> Predicate:
+    """Return what is known without evaluation of a condition that Spark is to evaluate over partitions.
+
+    Args:
+        tree: the condition as the bridge describes it.
+        types: of the table's columns.
+    """
+    return on_partitions(normalise(from_json(tree["tree"], types)), frozenset(tree["columns"])) or TRUE
+
+
+def _any_row(
+    names: Sequence[str], types: Sequence[ColumnType], rows: Sequence[Sequence[str | None]]
+) -> Predicate:
+    """Return the condition that columns have one of several rows of values, NULL being a value like any other."""
+    values = [tuple(map(from_wire, types, row)) for row in rows]
+    full = [row for row in values if None not in row]
+    parts: list[Predicate] = [
+        conjoin(
+            IsNull(name) if value is None else Compare("=", name, value, type)
+            for name, type, value in zip(names, types, row, strict=True)
+        )
+        for row in values
+        if None in row
+    ]
+    if full:
+        parts.append(normalise(TupleIn(tuple(names), tuple(full), tuple(types))))
+    return disjoin(parts)
 
 
 def without_implied(predicates: Sequence[Predicate]) -> list[int]:

@@ -239,7 +239,19 @@ class Refuse(Question, tag="refuse", frozen=True):
 
 
 class PushPredicates(Predicates, tag="push_predicates", frozen=True):
-    """Answer: `exact`, for each predicate whether Spark need not evaluate it again."""
+    """Answer, for each predicate: `exact`, whether Spark need not evaluate it on rows; `again`, whether it is about
+    partition columns alone and not understood, so that Spark can evaluate it over their values.
+    """
+
+
+class PartitionValues(Predicates, tag="partition_values", frozen=True):
+    """Answer: for each condition the rows of values that its columns have in the partitions in question.
+
+    Those are the partitions that satisfy the predicates and what the conditions imply. A condition is SQL text, its
+    columns, and a tree (see `spark.predicates.implied_by`).
+    """
+
+    conditions: list[dict[str, Any]]
 
 
 class Aggregate(Predicates, tag="aggregate", frozen=True):
@@ -300,7 +312,7 @@ _CLASSES = (
     CanDelete, Delete, Truncate,
     AddPartitions, DropPartitions, TruncatePartitions, RenamePartition, AlterPartition, LoadPartition, ListPartitions,
     ShowPartitions, Refuse,
-    PushPredicates, Aggregate, PlanScan, Write,
+    PushPredicates, PartitionValues, Aggregate, PlanScan, Write,
     ListProcedures, LoadProcedure, Call, RepairSchema, Repair,
 )  # fmt: skip
 _UNION: Any = _CLASSES[0]

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.predicate.nodes import IsNull, Not, Predicate, columns
+from parquetry.predicate.nodes import IsNull, Not, columns
 from parquetry.prune.aggregate import answer_aggregate
+from parquetry.prune.condition import Condition
 from parquetry.prune.report import Report, ScanReport, Step
-from parquetry.prune.select import Selection, exact_conditions, select_files
+from parquetry.prune.select import Selection, candidates, exact_conditions, select_files
 from parquetry.spark import protocol as p
 from parquetry.spark.lake import Lake
-from parquetry.spark.predicates import conjuncts, without_implied
+from parquetry.spark.predicates import conditions, implied_by, without_implied
 from parquetry.spark.schema import logical_schema
 from parquetry.spark.values import to_wire
 from parquetry.types import type_from_json
@@ -24,21 +25,41 @@ _LONGEST_PUSHED = 1000
 
 
 def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[bool]]:
-    """Say which predicates Spark need not evaluate on every row: those that partitions decide."""
+    """Say which predicates Spark need not evaluate on every row, and which it might evaluate over partitions."""
     snapshot = lake.snapshot(q.table)
-    predicates = conjuncts(snapshot, q.predicates)
+    asked = conditions(snapshot, q.predicates)
+    predicates = [condition.predicate for condition in asked]
     names = set(snapshot.metadata.partition_by)
     # what another predicate implies holds wherever that one does, whoever evaluates it
     implied = set(range(len(predicates))) - set(without_implied(predicates))
     exact = exact_conditions(snapshot.metadata, predicates)
-    return {"exact": [i in exact or (i in implied and columns(x) <= names) for i, x in enumerate(predicates)]}
+    settled = [i in exact or (i in implied and columns(x) <= names) for i, x in enumerate(predicates)]
+    again = [not done and bool(x.about) and x.about <= names for done, x in zip(settled, asked, strict=True)]
+    return {"exact": settled, "again": again}
+
+
+def partition_values(lake: Lake, q: p.PartitionValues) -> list[list[list[str | None]]]:
+    """Return the values for which Spark has to evaluate conditions that only it understands."""
+    snapshot = lake.snapshot(q.table)
+    metadata = snapshot.metadata
+    types = {column.name: column.column_type for column in metadata.columns}
+    known = [condition.predicate for condition in conditions(snapshot, q.predicates)]
+    known += [implied_by(condition, types) for condition in q.conditions]
+    places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
+    found: list[dict[tuple[str | None, ...], None]] = [{} for _ in q.conditions]
+    for partition in candidates(snapshot, known):
+        values = partition.values
+        wire = [to_wire(type_, value) for type_, value in zip(metadata.partition_types, values, strict=True)]
+        for rows, at in zip(found, places, strict=True):
+            rows[tuple(wire[i] for i in at)] = None
+    return [[list(row) for row in rows] for rows in found]
 
 
 def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
     snapshot = lake.snapshot(q.table)
-    predicates = conjuncts(snapshot, [*q.predicates, *q.runtime])
-    telling = [predicates[i] for i in without_implied(predicates)]
+    asked = conditions(snapshot, [*q.predicates, *q.runtime])
+    telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
     selection = select_files(snapshot, telling, q.columns, table=lake.full_name(snapshot))
     # the order in which Spark wants the values: that of the columns it reads
     places = [
@@ -66,14 +87,14 @@ def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
     }
 
 
-def _without_added(predicates: Sequence[Predicate], report: ScanReport) -> ScanReport:
+def _without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport:
     """Return a report without notes on the `c IS NOT NULL` that Spark adds beside `f(c) = 1`."""
     added = {
-        str(one)
-        for i, one in enumerate(predicates)
-        if isinstance(one, Not)
-        and isinstance(one.child, IsNull)
-        and any(one.child.column in columns(other) for j, other in enumerate(predicates) if j != i)
+        one.text
+        for i, one in enumerate(asked)
+        if isinstance(one.predicate, Not)
+        and isinstance(one.predicate.child, IsNull)
+        and any(one.about <= other.about for j, other in enumerate(asked) if j != i)
     }
     steps = (replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added)) for s in report.steps)
     return replace(report, steps=tuple(steps))
@@ -98,9 +119,9 @@ def _metrics(report: ScanReport) -> dict[str, int]:
     return metrics
 
 
-def _description(snapshot: TableSnapshot, predicates: Sequence[Predicate], selection: Selection) -> str:
+def _description(snapshot: TableSnapshot, asked: Sequence[Condition], selection: Selection) -> str:
     """Return what EXPLAIN shows in the scan's line."""
-    pushed = ", ".join(map(str, predicates))
+    pushed = ", ".join(condition.text for condition in asked)
     if len(pushed) > _LONGEST_PUSHED:
         pushed = f"{pushed[: _LONGEST_PUSHED - 1]}…"
     fractions = str(Report((selection.report,))).split("\n")[0]
@@ -127,7 +148,7 @@ def aggregate(lake: Lake, q: p.Aggregate) -> dict[str, Any] | None:
     """Answer COUNT, MIN and MAX from the metastore alone; null where it cannot be exact."""
     snapshot = lake.snapshot(q.table)
     metadata = snapshot.metadata
-    selection = select_files(snapshot, conjuncts(snapshot, q.predicates), [], table=lake.full_name(snapshot))
+    selection = select_files(snapshot, conditions(snapshot, q.predicates), [], table=lake.full_name(snapshot))
     wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
     rows = answer_aggregate(metadata, selection, wanted, q.group_by)
     if rows is None:
@@ -152,6 +173,7 @@ def aggregate(lake: Lake, q: p.Aggregate) -> dict[str, Any] | None:
 
 ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
     p.PushPredicates: push,
+    p.PartitionValues: partition_values,
     p.PlanScan: plan,
     p.Aggregate: aggregate,
 }

@@ -1,0 +1,110 @@
+package org.apache.spark.sql.parquetry
+
+import scala.util.control.NonFatal
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Conditions on partition columns that have no form for the planner to judge (functions, casts, two columns compared):
+ * Spark evaluates them itself, over the values of the partitions that the planner finds by everything else.
+ */
+object PartitionConditions {
+  /** A condition that Spark offers beside the one it follows from, which is evaluated on rows in any case. */
+  val follows: TreeNodeTag[Unit] = TreeNodeTag[Unit]("parquetry.follows")
+
+  /**
+   * Evaluates conditions over the partitions that satisfy what is known already. What cannot be evaluated for some
+   * partition, say a cast of its value, is left to Spark there.
+   */
+  def evaluate(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[PushedPredicate] =
+    values(table, known, conditions).map { v =>
+      val holds = if (v.kept.length == v.rows) JNull else JArray(v.kept)
+      val settled = v.exact || v.condition.expression.getTagValue(follows).isDefined
+      PushedPredicate(v.condition, JObject(v.tree.obj :+ ("rows" -> holds)), settled)
+    }
+
+  /**
+   * The values for which a condition holds.
+   *
+   * @param rows how many there were to choose from
+   * @param kept values of the condition's columns, as the planner told them
+   * @param exact whether the condition could be evaluated for all of them
+   */
+  case class Values(condition: PartitionPredicateImpl, tree: JObject, rows: Int, kept: List[JValue], exact: Boolean)
+
+  def values(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[Values] =
+    if (conditions.isEmpty) Nil
+    else {
+      val trees = conditions.map(described)
+      val values = table.ref.ask("partition_values", table.identity ++ Seq[JField](
+        "predicates" -> JArray(known.toList), "conditions" -> JArray(trees.toList)): _*).children
+      conditions.indices.map(i => over(table, conditions(i), trees(i), values(i).children))
+    }
+
+  private def over(table: ParquetryTable, condition: PartitionPredicateImpl, tree: JObject, rows: List[JValue]): Values = {
+    val schema = table.partitionSchema()
+    val positions = names(condition).map(schema.fieldIndex).toArray
+    val partition = new GenericInternalRow(schema.length)
+    var exact = true
+    val kept = rows.filter { row =>
+      row.children.zip(positions).foreach { case (value, i) => partition.update(i, Json.toValue(value, schema(i).dataType)) }
+      try condition.eval(partition) catch { case NonFatal(_) => exact = false; true }
+    }
+    Values(condition, tree, rows.length, kept, exact)
+  }
+
+  /** The columns of a condition, in the order of the values. */
+  def names(condition: PartitionPredicateImpl): Seq[String] =
+    condition.expression.references.toSeq.map(_.name).distinct
+
+  private def described(condition: PartitionPredicateImpl): JObject = {
+    val plain = condition.expression.transform {
+      case a: AttributeReference => a.withQualifier(Nil)
+      case marked: KnownNullable => marked.child // see UntranslatableConditions
+    }
+    JObject("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(unwrapped(plain)),
+      "columns" -> Json.strings(names(condition)), "tree" -> tree(plain))
+  }
+
+  /** SQL without the parentheses that Spark puts around all that has two operands. */
+  private def unwrapped(e: Expression): String = e match {
+    case b: BinaryOperator => s"${b.left.sql} ${b.sqlOperator} ${b.right.sql}"
+    case other => other.sql
+  }
+
+  /** A Catalyst expression in the form that the planner knows of V2 expressions. */
+  private def tree(e: Expression): JObject = e match {
+    case l: Literal => literal(l.value, l.dataType)
+    case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
+    case InSet(child, values) => function("IN", tree(child) +: values.toSeq.map(literal(_, child.dataType)))
+    case other => JObject(function(name(other), other.children.map(tree)).obj ++ extra(other))
+  }
+
+  private def literal(value: Any, dataType: DataType): JObject =
+    JObject("lit" -> Json.ofValue(value, dataType), "type" -> JString(dataType.sql.toLowerCase))
+  private def function(name: String, arguments: Seq[JValue]): JObject =
+    JObject("fn" -> JString(name), "args" -> JArray(arguments.toList))
+  private def name(e: Expression): String = e match {
+    case b: BinaryOperator => b.sqlOperator
+    case _: CastExpression => "CAST"
+    case IsNull(_) => "IS_NULL"
+    case IsNotNull(_) => "IS_NOT_NULL"
+    case other => other.prettyName.toUpperCase
+  }
+  private def extra(e: Expression): List[JField] = {
+    val zone = e match {
+      case z: TimeZoneAwareExpression => z.timeZoneId.map(id => "zone" -> JString(id)).toList
+      case _ => Nil
+    }
+    e match {
+      case c: CastExpression => ("type" -> JString(c.dataType.sql.toLowerCase)) :: zone
+      case _ => zone
+    }
+  }
+}

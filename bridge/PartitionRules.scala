@@ -1,0 +1,111 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, Filter, LogicalPlan, OverwriteByExpression}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2Strategy}
+import org.apache.spark.sql.internal.connector.{PartitionPredicateField, PartitionPredicateImpl}
+
+/** What both rules below ask of a condition on one of our tables. */
+private object OnPartitions extends PredicateHelper {
+  def table(relation: DataSourceV2Relation): Option[ParquetryTable] = relation.table match {
+    case t: ParquetryTable if t.partitionColumns.nonEmpty => Some(t)
+    case _ => None
+  }
+
+  def columns(relation: DataSourceV2Relation, table: ParquetryTable): AttributeSet =
+    AttributeSet(relation.output.filter(a => table.partitionColumns.contains(a.name)))
+
+  /** Whether values alone decide a condition. */
+  def evaluable(e: Expression): Boolean =
+    e.deterministic && e.references.nonEmpty && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[PythonUDF])
+
+  /** Whether a condition compares columns with literals only; the planner understands those. */
+  def plain(e: Expression): Boolean = e match {
+    case And(left, right) => plain(left) && plain(right)
+    case Or(left, right) => plain(left) && plain(right)
+    case Not(child) => plain(child)
+    case comparison: BinaryComparison => comparison.children.forall(isOperand)
+    case match_ : StringPredicate => match_.children.forall(isOperand)
+    case In(value, list) => isOperand(value) && list.forall(isOperand)
+    case InSet(value, _) => isOperand(value)
+    case IsNull(value) => isOperand(value)
+    case IsNotNull(value) => isOperand(value)
+    case other => isOperand(other)
+  }
+  private def isOperand(e: Expression): Boolean = e.isInstanceOf[Attribute] || e.isInstanceOf[Literal]
+
+  def conjuncts(e: Expression): Seq[Expression] = splitConjunctivePredicates(e)
+  def part(e: Expression, of: AttributeSet): Option[Expression] = extractPredicatesWithinOutputSet(e, of)
+}
+
+/**
+ * `(upper(p) = 'A' AND x > 1) OR p = 'b'` says of partitions that `upper(p) = 'A' OR p = 'b'`. Spark tells its own
+ * sources so, and a V2 source only what stands alone: here it is put beside.
+ */
+object PartsOnPartitions extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case f @ Filter(condition, relation: DataSourceV2Relation) =>
+      OnPartitions.table(relation).map(parts(condition, relation, _)).filter(_.nonEmpty)
+        .fold(f)(found => f.copy(condition = found.foldLeft(condition)(And(_, _))))
+  }
+
+  private def parts(condition: Expression, relation: DataSourceV2Relation, table: ParquetryTable): Seq[Expression] = {
+    val columns = OnPartitions.columns(relation, table)
+    val conjuncts = OnPartitions.conjuncts(condition)
+    conjuncts.filterNot(_.references.subsetOf(columns)).flatMap(OnPartitions.part(_, columns))
+      .filter(e => OnPartitions.evaluable(e) && !OnPartitions.plain(e) && !conjuncts.exists(_.semanticEquals(e)))
+      .map { e => e.setTagValue(PartitionConditions.follows, ()); e }
+  }
+}
+
+/**
+ * The condition of a DELETE or of a REPLACE WHERE has to be translated whole for a source. One that is about
+ * partition columns and has no such form becomes the values for which it holds among the table's partitions.
+ */
+object ConditionsOfCommands extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case d @ DeleteFromTable(r: DataSourceV2Relation, condition) if d.resolved => d.copy(condition = settled(r, condition))
+    case o @ OverwriteByExpression(r: DataSourceV2Relation, condition, _, _, _, _, _, _) =>
+      o.copy(deleteExpr = settled(r, condition))
+  }
+
+  private def settled(relation: DataSourceV2Relation, condition: Expression): Expression =
+    OnPartitions.table(relation).fold(condition) { table =>
+      val columns = OnPartitions.columns(relation, table)
+      val (functions, others) = OnPartitions.conjuncts(condition).partition(c =>
+        OnPartitions.evaluable(c) && !OnPartitions.plain(c) && c.references.subsetOf(columns))
+      if (functions.isEmpty) condition
+      else (others ++ evaluated(table, relation.output, functions, others)).reduceLeft(And(_, _))
+    }
+
+  private def evaluated(table: ParquetryTable, output: Seq[AttributeReference], functions: Seq[Expression],
+      others: Seq[Expression]): Seq[Expression] = {
+    val fields = table.partitionColumns.map(name => PartitionPredicateField(Seq(name), output.find(_.name == name).get))
+    val known = others.flatMap(DataSourceV2Strategy.translateFilterV2(_)).map(Json.ofExpression)
+    functions.map { function =>
+      PartitionPredicateImpl(function, fields, false)
+        .flatMap(p => PartitionConditions.values(table, known, Seq(p)).find(_.exact))
+        .fold(function)(values => anyOf(values, output))
+    }
+  }
+
+  private def anyOf(values: PartitionConditions.Values, output: Seq[Attribute]): Expression = {
+    val columns = PartitionConditions.names(values.condition).map(name => output.find(_.name == name).get)
+    def literal(value: JValue, column: Attribute) = Literal(Json.toValue(value, column.dataType), column.dataType)
+    val (withNull, whole) = values.kept.map(_.children).partition(_.contains(JNull))
+    val wholeOnes = columns match {
+      case Seq(column) => if (whole.isEmpty) Nil else Seq(In(column, whole.map(row => literal(row.head, column))))
+      case _ => whole.map(same(_, columns, literal))
+    }
+    Chains.balanced(wholeOnes ++ withNull.map(same(_, columns, literal)), Or(_, _), Literal.FalseLiteral)
+  }
+
+  private def same(row: Seq[JValue], columns: Seq[Attribute], literal: (JValue, Attribute) => Literal): Expression =
+    row.zip(columns).map {
+      case (JNull, column) => IsNull(column)
+      case (value, column) => EqualTo(column, literal(value, column))
+    }.reduceLeft[Expression](And(_, _))
+}
