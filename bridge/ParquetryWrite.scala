@@ -122,14 +122,19 @@ object Leftovers {
     failed
   }
 
-  /** Directories are removed only where the system itself refuses to remove one that another writer has just used. */
+  /**
+   * Directories are removed only where the system itself refuses to remove one that another writer has just used.
+   * A link to a directory would go even if that is full.
+   */
   private def prune(location: Path, directory: Path, conf: Configuration): Unit =
     directory.getFileSystem(conf) match {
       case local: LocalFileSystem =>
         val root = local.makeQualified(location)
         var at = local.makeQualified(directory)
         try while (at != root && at.toString.startsWith(root.toString + "/")) {
-          Files.delete(local.pathToFile(at).toPath)
+          val path = local.pathToFile(at).toPath
+          if (Files.isSymbolicLink(path)) return
+          Files.delete(path)
           at = at.getParent
         } catch { case _: IOException => () }
       case _ => ()

@@ -36,6 +36,12 @@ class WarehouseError(ParquetryError):
     code = "WAREHOUSE"
 
 
+class LocationTakenError(ParquetryError):
+    """A place where something is to lie is another table's."""
+
+    code = "LOCATION_TAKEN"
+
+
 class BridgeError(ParquetryError):
     """The bridge is missing, of another version, or could not be built."""
 

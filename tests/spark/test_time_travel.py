@@ -86,6 +86,7 @@ def test_vacuum(rows: Rows, table: str) -> None:
     planned = rows(f"{call}, older_than => TIMESTAMP '2100-01-01 00:00:00', dry_run => true)")
     assert [(row[0], row[2]) for row in planned] == [
         ("data file", 1),
+        ("checksum file", 1),
         ("partition versions", 1),
         ("commits", 3),
     ]

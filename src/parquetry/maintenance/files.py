@@ -1,14 +1,17 @@
 """Files by their absolute locations, on any file system: whether they are there, and deleting them.
 
-Two texts may name one file (`/a/b`, `file:/a/b`, `file:///a//b`); a `Place` is the same for both.
+Two texts may name one file (`/a/b`, `file:/a/b`, `file:///a//b`); a `Place` is the same for both. Links are
+another matter: `RealPlaces` follows them. Which files may be deleted is for `deleting` to say.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,6 +23,8 @@ from parquetry.layout.location import open_location
 _URI = re.compile("([A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?(.*)", re.DOTALL)
 _S3 = ("s3a", "s3n")
 _BATCH = 1000
+_FOLDERS = 1 << 16
+_DEEP = 100
 
 
 class Place(NamedTuple):
@@ -54,43 +59,77 @@ def require_files(label: str, locations: Iterable[str]) -> None:
         )
 
 
+def place_of(location: str) -> Place:
+    """Return where a location is; nothing is opened for it.
+
+    >>> place_of("file:///lake//t/p=1%2F2/") == place_of("/lake/t/p=1%2F2")
+    True
+    >>> place_of("s3a://bucket/t/") == place_of("s3://bucket/t")
+    True
+    """
+    uri = _URI.fullmatch(location)
+    scheme = "" if uri is None else uri[1].lower()
+    path = location if uri is None else uri[3]
+    path = (re.sub("/{2,}", "/", path) if "//" in path else path).rstrip("/") or "/"
+    if uri is None or scheme == "file":
+        return Place("", path)
+    return Place(f"{'s3' if scheme in _S3 else scheme}:{uri[2] or ''}", path)
+
+
+class RealPlaces:
+    """Places with links and `..` resolved; each folder is looked at once."""
+
+    def __init__(self) -> None:
+        self._local = functools.lru_cache(_FOLDERS)(self._resolve)
+
+    def folder(self, place: Place) -> Place:
+        """Return where a directory really is."""
+        if place.root:
+            return Place(place.root, posixpath.normpath(place.path))
+        return Place("", self._local(place.path))
+
+    def file(self, place: Place) -> Place:
+        """Return where a file really is. If it is a link, the link is what can be deleted, and is meant."""
+        folder = self.folder(folder_of(place))
+        return Place(place.root, f"{folder.path.rstrip('/')}/{place.path.rpartition('/')[2]}")
+
+    def _resolve(self, path: str) -> str:
+        above, _, name = path.rpartition("/")
+        if not name or name in (".", "..") or path.count("/") > _DEEP:
+            return os.path.realpath(path)
+        here = f"{self._local(above or '/').rstrip('/')}/{name}"
+        return os.path.realpath(here) if os.path.islink(here) else here
+
+
 class Files:
     """The file systems of a table's locations, each opened once."""
 
     def __init__(self) -> None:
-        self._systems: dict[str, pafs.FileSystem] = {}
+        self._systems: dict[str, pafs.FileSystem] = {"": pafs.LocalFileSystem()}
         self._prefixes: dict[str, str] = {}
 
     def place(self, location: str) -> Place:
-        """Return where a location is.
-
-        Raises:
-            WarehouseError: its file system is unknown, or cannot be reached.
-
-        >>> Files().place("file:///lake//t/p=1%2F2/") == Files().place("/lake/t/p=1%2F2")
-        True
-        """
-        uri = _URI.fullmatch(location)
-        scheme = "" if uri is None else uri[1].lower()
-        if uri is None or scheme == "file":
-            path = location if uri is None else uri[3]
-            return Place("", (re.sub("/{2,}", "/", path) if "//" in path else path).rstrip("/") or "/")
-        root = f"{'s3' if scheme in _S3 else scheme}:{uri[2] or ''}"
-        if root not in self._prefixes:
-            self._systems[root], path = open_location(f"{root}/x")
-            self._prefixes[root] = path.removesuffix("x")
-        return Place(root, f"{self._prefixes[root]}{re.sub('/{2,}', '/', uri[3]).strip('/')}")
+        """Return where a location is; see `place_of`."""
+        return place_of(location)
 
     def name(self, place: Place) -> str:
         """Return a place as users write it."""
-        if not place.root:
-            return place.path
-        return f"{place.root}/{place.path.removeprefix(self._prefixes[place.root])}"
+        return f"{place.root}{place.path}"
 
     def _system(self, root: str) -> pafs.FileSystem:
+        """Return a file system.
+
+        Raises:
+            WarehouseError: it is unknown, or cannot be reached.
+        """
         if root not in self._systems:
-            self._systems[root] = pafs.LocalFileSystem()
+            self._systems[root], path = open_location(f"{root}/x")
+            self._prefixes[root] = path.removesuffix("x")
         return self._systems[root]
+
+    def _path(self, place: Place) -> str:
+        """Return the path of a place on its file system, which has been opened."""
+        return f"{self._prefixes[place.root]}{place.path.lstrip('/')}" if place.root else place.path
 
     def infos(self, places: Iterable[Place]) -> Iterator[tuple[Place, Info | None]]:
         """Yield each place with what is known of the file there; None: there is no file.
@@ -105,7 +144,7 @@ class Files:
                 by_root.setdefault(place.root, []).append(place)
             for root, some in by_root.items():
                 try:
-                    found = self._system(root).get_file_info([place.path for place in some])
+                    found = self._system(root).get_file_info([self._path(place) for place in some])
                 except OSError as error:
                     raise WarehouseError(f"{self.name(some[0])} cannot be looked at: {error}") from None
                 yield from (
@@ -126,14 +165,26 @@ class Files:
         Raises:
             WarehouseError: it cannot be listed.
         """
-        selector = pafs.FileSelector(folder.path, recursive=True, allow_not_found=True)
         try:
-            found = self._system(folder.root).get_file_info(selector)
+            yield from self._local_below(folder) if not folder.root else self._remote_below(folder)
         except OSError as error:
             raise WarehouseError(f"{self.name(folder)} cannot be listed: {error}") from None
-        for info in found:
+
+    def _local_below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
+        for _, entries in _folders(folder.path):
+            for entry in entries:
+                if not entry.is_dir():
+                    with contextlib.suppress(FileNotFoundError):
+                        status = os.lstat(entry.path) if _is_broken(entry) else entry.stat()
+                        yield Place("", entry.path), Info(status.st_size, status.st_mtime_ns // 1_000_000)
+
+    def _remote_below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
+        system = self._system(folder.root)
+        selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
+        for info in system.get_file_info(selector):
             if info.is_file:
-                yield Place(folder.root, info.path), _info(info)
+                path = info.path.removeprefix(self._prefixes[folder.root]).lstrip("/")
+                yield Place(folder.root, f"/{path}"), _info(info)
 
     def delete(self, place: Place) -> None:
         """Delete a file, if it is there.
@@ -142,7 +193,7 @@ class Files:
             WarehouseError: it cannot be deleted.
         """
         try:
-            self._system(place.root).delete_file(place.path)
+            self._system(place.root).delete_file(self._path(place))
         except FileNotFoundError:
             return
         except OSError as error:
@@ -155,19 +206,92 @@ class Files:
         if folder.root:
             return False
         with contextlib.suppress(OSError):
-            os.rmdir(folder.path)
+            os.rmdir(folder.path)  # refuses links, too
             return True
         return False
+
+    def delete_empty_below(self, folder: Place, spared: Callable[[Place], bool]) -> None:
+        """Delete the directories below one, and itself, in which there is no file at any depth.
+
+        Args:
+            folder: of a table that is no more, so that nobody is about to write there.
+            spared: tells which directories stay.
+        """
+        if not folder.root:
+            with contextlib.suppress(OSError):
+                for path in reversed([path for path, _ in _folders(folder.path)]):
+                    if not spared(Place("", path)):
+                        self.delete_if_empty(Place("", path))
+            return
+        system = self._system(folder.root)
+        with contextlib.suppress(OSError):
+            selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
+            found = system.get_file_info(selector)
+            used = {parent for info in found if info.is_file for parent in _parents(info.path)}
+            paths = [info.path for info in found if not info.is_file]
+            for path in [*sorted(paths, reverse=True), self._path(folder)]:
+                place = Place(folder.root, f"/{path.removeprefix(self._prefixes[folder.root]).lstrip('/')}")
+                if path not in used and spared(place):
+                    used.update(_parents(path))
+                elif path not in used:
+                    system.delete_dir(path)
 
 
 def folder_of(place: Place) -> Place:
     """Return the directory that holds a file or directory."""
-    return Place(place.root, place.path.rpartition("/")[0])
+    return Place(place.root, place.path.rpartition("/")[0] or "/")
 
 
 def is_below(place: Place, folder: Place) -> bool:
     """Return whether a place is inside a directory, at any depth."""
-    return place.root == folder.root and place.path.startswith(f"{folder.path}/")
+    return (
+        place.root == folder.root and place != folder and place.path.startswith(f"{folder.path.rstrip('/')}/")
+    )
+
+
+def checked_file(place: Place) -> Place | None:
+    """Return the file whose checksum Hadoop's local file system keeps here; None: it is no such file.
+
+    >>> checked_file(Place("", "/t/.a.parquet.crc"))
+    Place(root='', path='/t/a.parquet')
+    """
+    above, _, name = place.path.rpartition("/")
+    if not (name.startswith(".") and name.endswith(".crc") and len(name) > len("..crc")):
+        return None
+    return Place(place.root, f"{above}/{name[1:-4]}")
+
+
+def checksum_of(place: Place) -> Place:
+    """Return where Hadoop's local file system keeps the checksum of a file."""
+    above, _, name = place.path.rpartition("/")
+    return Place(place.root, f"{above}/.{name}.crc")
+
+
+def _folders(path: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Yield a local directory and those below it, each before those in it, with their entries.
+
+    Arrow's own listing follows links, and may so leave the directory.
+    """
+    waiting = [path]
+    while waiting:
+        path = waiting.pop()
+        try:
+            with os.scandir(path) as found:
+                entries = list(found)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        yield path, entries
+        waiting += (entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+
+
+def _parents(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _is_broken(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() and not os.path.exists(entry.path)
 
 
 def _info(info: pafs.FileInfo) -> Info:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError, WarehouseError
+from parquetry.maintenance.deleting import Territory
 from parquetry.maintenance.files import Files
 from parquetry.metastore.orphans import Orphan, Orphans
 from parquetry.metastore.snapshot import load_metadata
@@ -63,11 +64,11 @@ def _remove_files(store: Store, files: Files, orphan: Orphan, dry_run: bool) -> 
         metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)
     except TableNotFoundError:  # cut short before they were written
         return []
-    own = f"pq-{orphan.id.hex()}-"
-    removed = []
-    for place, info in files.below(files.place(metadata.location)):
-        if place.path.rpartition("/")[2].startswith(own):
-            if not dry_run:
-                files.delete(place)
-            removed.append((files.name(place), info.bytes))
-    return removed
+    own = Territory(store, orphan.id, metadata, files)
+    found = {place: info for place, info in files.below(own.root) if own.is_own(place)}
+    doomed = own.deletable(found)
+    if not dry_run:
+        for place in doomed:
+            files.delete(place)
+        own.delete_empty()
+    return [(files.name(place), info.bytes) for place, info in found.items() if place in doomed]

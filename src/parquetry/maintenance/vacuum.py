@@ -10,9 +10,9 @@
 4. What is left of tables whose making, dropping or replacing was cut short is removed, whichever tables they
    were: nobody else can name them.
 
-A running write has files that no row lists yet: such files have to be older than the safety age. Files that
-Parquetry did not write are deleted only if the table listed them, in a managed table, below its location, and
-if they are still what was listed.
+A running write has files that no row lists yet: such files have to be older than the safety age. Which files
+are the table's to delete is `deleting`'s rule; files that Parquetry did not write have to be still what the
+table had listed, besides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError
 from parquetry.layout.paths import join_location
-from parquetry.maintenance.files import Files, Info, Place, folder_of, is_below
+from parquetry.maintenance.deleting import Territory
+from parquetry.maintenance.files import Files, Info, Place, checked_file, checksum_of, folder_of
 from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.metastore import recovery
 from parquetry.metastore.cleaner import cleaner
@@ -68,8 +69,9 @@ class Removed:
     """What was deleted, or would be.
 
     Attributes:
-        kind: ``data file``, ``left-over file``, ``partition versions``, ``taken-out records``, ``index entries``,
-            ``file lists``, ``metadata``, ``commits``, ``journals``, ``left-over tables`` or ``left-over names``.
+        kind: ``data file``, ``left-over file``, ``checksum file`` (which Hadoop keeps beside one of those),
+            ``partition versions``, ``taken-out records``, ``index entries``, ``file lists``, ``metadata``, ``commits``,
+            ``journals``, ``left-over tables`` or ``left-over names``.
         path: of a file; None for rows of the metastore.
         count: how many.
         bytes: of a file, or of the values of rows where they are known.
@@ -90,12 +92,14 @@ class _Candidate:
         own: whether Parquetry wrote it for this table.
         listed: as the table had listed it; None: nothing did.
         info: as it is on disk.
+        checksum: the file that Hadoop keeps beside it, as it is on disk.
     """
 
     path: str
     own: bool
     listed: list[DataFile]
     info: Info | None = None
+    checksum: Info | None = None
 
 
 def vacuum(
@@ -129,7 +133,7 @@ class _Vacuum:
         self._dry_run = dry_run
         self._safety = safety
         self._files = Files()
-        self._own = f"pq-{table.id.hex()}-"
+        self._territory = Territory(table.store, table.id, table.metadata, self._files)
         self._known_layouts: tuple[int, list[TableSnapshot]] | None = None
 
     def run(self, older_than: int) -> list[Removed]:
@@ -148,13 +152,18 @@ class _Vacuum:
             for c in doomed.values()
             if c.info is not None
         ]
+        checksums = [
+            Removed("checksum file", self._files.name(checksum_of(place)), 1, c.checksum.bytes)
+            for place, c in doomed.items()
+            if c.checksum is not None
+        ]
         orphans = remove_orphans(self._store, self._files, dry_run=self._dry_run)
         files += [Removed("left-over file", path, 1, size) for path, size in orphans.files]
         if orphans.tables:
             rows.append(Removed("left-over tables", None, orphans.tables, None))
         if orphans.names:
             rows.append(Removed("left-over names", None, orphans.names, None))
-        return [*sorted(files, key=lambda row: row.path or ""), *rows]
+        return [*_by_path(files), *_by_path(checksums), *rows]
 
     def _head(self) -> Head:
         head = read_head(self._store, self._id)
@@ -167,13 +176,33 @@ class _Vacuum:
     def _doomed(self, head: Head) -> dict[Place, _Candidate]:
         """Return the files that nobody needs, as far as the head tells."""
         candidates = self._superseded(head)
-        for place, info in self._files.below(self._files.place(self._current(head).metadata.location)):
+        checksums: dict[Place, Info] = {}
+        kept: set[Place] = set()
+        for place, info in self._files.below(self._territory.root):
+            checked = checked_file(place)
             if place in candidates:
                 candidates[place].info = info
-            elif self._is_own(place) and (info.modified or now_ms()) < now_ms() - self._safety:
+            elif checked is not None:
+                checksums[checked] = info
+            elif self._territory.is_own(place) and self._is_old(info):
+                candidates[place] = _Candidate(self._files.name(place), True, [], info)
+            else:
+                kept.add(place)
+        for checked, info in checksums.items():
+            place = checksum_of(checked)
+            if checked in candidates and candidates[checked].info is not None:
+                candidates[checked].checksum = info
+            elif checked not in kept and self._territory.is_own(place) and self._is_old(info):
                 candidates[place] = _Candidate(self._files.name(place), True, [], info)
         self._spare(head, candidates)
-        return self._deletable(head, candidates)
+        return self._deletable(candidates)
+
+    def _is_old(self, info: Info) -> bool:
+        return (info.modified or now_ms()) < now_ms() - self._safety
+
+    def _place(self, path: str) -> Place:
+        """Return where a file really is: two ways may lead to it."""
+        return self._territory.real.file(self._files.place(path))
 
     def _superseded(self, head: Head) -> dict[Place, _Candidate]:
         """Return the files that were listed by versions which are no longer kept."""
@@ -187,9 +216,9 @@ class _Vacuum:
             # Commits before the first that is kept wrote only rows that it shows, too.
             layout = layouts.get(row.ticket, first)
             for path, file in self._listed(layout, row.key, decode_entry(row.value)):
-                place = self._files.place(path)
+                place = self._place(path)
                 if place not in found:
-                    found[place] = _Candidate(path, self._is_own(place), [])
+                    found[place] = _Candidate(path, self._territory.is_own(place), [])
                 found[place].listed.append(file)
         return found
 
@@ -221,7 +250,7 @@ class _Vacuum:
         for layout in self._kept_layouts(head):
             try:
                 for path, _ in self._listed(layout, row.key, entry):
-                    candidates.pop(self._files.place(path), None)
+                    candidates.pop(self._place(path), None)
             except TableNotFoundError:
                 # A commit under way may not have written yet what its row refers to.
                 if row.need is not Need.WORKING:
@@ -239,35 +268,29 @@ class _Vacuum:
             self._known_layouts = head.commit.metadata, list(places.values())
         return self._known_layouts[1]
 
-    def _deletable(self, head: Head, candidates: dict[Place, _Candidate]) -> dict[Place, _Candidate]:
-        metadata = self._current(head).metadata
-        root = self._files.place(metadata.location)
-        unseen = [place for place, c in candidates.items() if c.info is None and not is_below(place, root)]
-        for place, info in self._files.infos(unseen):
-            candidates[place].info = info
-
-        def may_go(place: Place, candidate: _Candidate) -> bool:
-            if candidate.own or candidate.info is None:
-                return candidate.own
-            if metadata.external or not is_below(place, root):
-                return False
-            return any(_is_same(file, candidate.info) for file in candidate.listed)
-
-        return {place: c for place, c in candidates.items() if may_go(place, c)}
+    def _deletable(self, candidates: dict[Place, _Candidate]) -> dict[Place, _Candidate]:
+        own = self._territory.deletable(
+            place
+            for place, candidate in candidates.items()
+            if candidate.own or (candidate.info is not None and _is_listed(candidate, candidate.info))
+        )
+        return {place: candidate for place, candidate in candidates.items() if place in own}
 
     def _current(self, head: Head) -> TableSnapshot:
         return load(self._store, self._id, head)
 
-    def _is_own(self, place: Place) -> bool:
-        return place.path.rpartition("/")[2].startswith(self._own)
-
     def _delete_files(self, head: Head, doomed: dict[Place, _Candidate]) -> None:
         for place, candidate in doomed.items():
             if candidate.own:  # nobody lists these names anew, save for a rollback, which now fails
-                self._files.delete(place)
+                self._delete(place, candidate)
         if any(not candidate.own for candidate in doomed.values()):
             head = self._delete_adopted(head, doomed)
         self._delete_folders(head, doomed)
+
+    def _delete(self, place: Place, candidate: _Candidate) -> None:
+        if candidate.checksum is not None:  # first: without its file nobody would know it for ours
+            self._files.delete(checksum_of(place))
+        self._files.delete(place)
 
     def _delete_adopted(self, head: Head, doomed: dict[Place, _Candidate]) -> Head:
         """Delete files that others wrote, a few at a time, while nobody can take them in again."""
@@ -277,8 +300,7 @@ class _Vacuum:
                 now = one.claim(PATIENCE_S)
                 if now.commit.version == head.commit.version:
                     for place in list(adopted)[:_BATCH]:
-                        self._files.delete(place)
-                        del adopted[place]
+                        self._delete(place, adopted.pop(place))
                     continue
                 before, head = set(adopted), now
                 self._spare(head, adopted)
@@ -288,15 +310,12 @@ class _Vacuum:
 
     def _delete_folders(self, head: Head, files: Iterable[Place]) -> None:
         """Remove directories that are empty now; one that is left would be taken for a partition."""
-        current = self._current(head)
-        root = self._files.place(current.metadata.location)
+        real = self._territory.real
         folders = {folder_of(place) for place in files}
-        folders = {folder for folder in folders if is_below(folder, root)}
         if folders:
-            folders -= {self._files.place(partition.location) for partition in current.partitions()}
-        for folder in sorted(folders, reverse=True):
-            while is_below(folder, root) and self._files.delete_if_empty(folder):
-                folder = folder_of(folder)
+            partitions = self._current(head).partitions()
+            kept = {real.folder(self._files.place(partition.location)) for partition in partitions}
+            self._territory.prune(folders, kept)
 
     # -- rows
 
@@ -351,6 +370,13 @@ class _Vacuum:
         delete_in_batches(self._store, self._metadata(head))
 
 
-def _is_same(file: DataFile, info: Info) -> bool:
-    """Return whether a file is still the one that was listed."""
-    return file.bytes == info.bytes and (file.modified is None or file.modified == info.modified)
+def _by_path(removed: list[Removed]) -> list[Removed]:
+    return sorted(removed, key=lambda row: row.path or "")
+
+
+def _is_listed(candidate: _Candidate, info: Info) -> bool:
+    """Return whether a file is still one that was listed."""
+    return any(
+        file.bytes == info.bytes and (file.modified is None or file.modified == info.modified)
+        for file in candidate.listed
+    )

@@ -22,7 +22,7 @@ from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.spark import protocol as p
 from parquetry.spark.lake import Lake
-from parquetry.spark.locations import absolute, managed_location
+from parquetry.spark.locations import external_location, managed_location
 from parquetry.spark.schema import declared, type_text
 from parquetry.types import type_from_json
 
@@ -59,7 +59,7 @@ def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> 
             f"table {database}.{q.name}: values are found by their bytes; leave DEFAULT COLLATION out."
         )
     if given is not None:
-        given = absolute(given, lake.metastore.database_location(database))
+        given = external_location(lake, database, q.name, given)
     file_format = _format(q.properties)
     fields = q.schema["fields"]
     partition_by = tuple(_partition_column(transform) for transform in q.partitioning)

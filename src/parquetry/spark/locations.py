@@ -1,132 +1,206 @@
-"""Where tables lie: folders made, named and removed."""
+"""Where tables lie: places named and checked, folders made, and what of them goes with a table.
+
+Which files may be deleted is `maintenance.deleting`'s rule, which places collide is `maintenance.claims`'s.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
+import posixpath
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow.fs as pafs
 
-from parquetry.errors import (
-    TableNotFoundError,
-    WarehouseError,
-)
+from parquetry.errors import LocationTakenError, TableNotFoundError, WarehouseError
 from parquetry.layout.location import open_location
-from parquetry.layout.paths import join_location
+from parquetry.maintenance.claims import Claim, claims, require_free, require_outside
+from parquetry.maintenance.deleting import DoomedTable, Territory
+from parquetry.maintenance.files import Files, RealPlaces
 from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.staging import StagedTable
 from parquetry.spark.lake import Lake
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_URI = re.compile("([A-Za-z][A-Za-z0-9+.-]+:)(//[^/]*)?(.*)", re.DOTALL)
 
 
 def absolute(location: str, base: str | None = None) -> str:
     """Return a location as Hadoop writes it; a path without a scheme is the driver's own.
 
+    `..` is resolved as Hadoop does, by the text alone; above the root there is nothing but the root.
+
     Args:
         location: as the user wrote it.
         base: where relative paths begin; None: the working directory.
+
+    >>> absolute("file:///lake/a/../t/"), absolute("s3://bucket/a/./t")
+    ('file:/lake/t', 's3://bucket/a/t')
+    >>> absolute("../../../t", "/lake")
+    'file:/t'
     """
-    trimmed = re.sub(r"^file:/+", "file:/", location.rstrip("/") or "/")
-    if _SCHEME.match(trimmed):
-        return trimmed
-    if base is not None and not trimmed.startswith("/"):
-        return f"{absolute(base)}/{os.path.normpath(trimmed)}"
-    return f"file:{os.path.abspath(trimmed)}"
+    uri = _URI.fullmatch(location)
+    if uri is None:
+        if base is not None and not location.startswith("/"):
+            return absolute(f"{absolute(base)}/{location}")
+        return absolute(f"file:{os.path.join(os.getcwd(), location)}")
+    scheme, authority, path = uri[1], uri[2] or "", uri[3]
+    if scheme.lower() == "file:":  # its host, if there is one, is taken for a folder
+        scheme, authority, path = "file:", "", f"{authority}{path}"
+        path = path or "/"
+    if not path.startswith("/"):
+        return f"{scheme}{authority}{path}"
+    path = "/" + posixpath.normpath(path).lstrip("/")
+    return f"{scheme}{authority}{'' if authority and path == '/' else path}"
 
 
 def managed_location(lake: Lake, database: str, name: str) -> str:
     """Make the folder of a managed table, where Hive would put it; one that is in use already is left alone.
 
-    It is made now, so that no other table takes it for free: what is in it goes when this table is dropped.
+    It is made now, so that no other table takes it. A place that another table holds, or where a database's
+    tables lie (a table `foo.db` in `default`), is in use, whether or not there is a folder.
+
+    Raises:
+        LocationTakenError: all of the database's directory is another table's.
+        WarehouseError: the folder cannot be made.
     """
     plain = absolute(lake.metastore.table_location(database, name))
+    held = list(_held(lake))
+    databases = _directories(lake)
+    taken: LocationTakenError | None = None
     for location in (plain, f"{plain}-{uuid.uuid4().hex[:8]}"):
-        filesystem, path = open_location(location)
         try:
-            if isinstance(filesystem, pafs.LocalFileSystem):
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
-                Path(path).mkdir()
-            elif filesystem.get_file_info(path).type == pafs.FileType.NotFound:
-                filesystem.create_dir(path)
-            else:
-                continue
-        except FileExistsError:
-            if not Path(path).exists():  # a folder above it is a file
-                raise WarehouseError(f"{location} cannot be made: there is a file in its way.") from None
+            require_free(held, location, f"table {database}.{name}", managed=True, databases=databases)
+        except LocationTakenError as error:
+            taken = error
             continue
-        except OSError as error:
-            raise WarehouseError(
-                f"the folder {location} of table {database}.{name} cannot be made: {error.strerror or error}. "
-                "Give the user that runs Spark's driver the right to write there, or say LOCATION."
-            ) from None
-        return location
-    raise WarehouseError(
+        if _make_folder(location, database, name):
+            return location
+    raise taken or WarehouseError(
         f"the folder {plain} cannot be made: its name is taken."
     )  # never twice by a random name
 
 
-def give_back(metadata: TableMetadata) -> None:
-    """Remove the folder of a managed table that did not come to be."""
-    if not metadata.external:
-        filesystem, path = open_location(metadata.location)
-        with contextlib.suppress(OSError):
-            if isinstance(filesystem, pafs.LocalFileSystem):
-                Path(path).rmdir()
-
-
-def delete_tree(location: str) -> None:
-    """Delete a folder with all that is in it, if it is there."""
+def _make_folder(location: str, database: str, name: str) -> bool:
+    """Make a table's folder; False if it is there already."""
     filesystem, path = open_location(location)
-    if filesystem.get_file_info(path).type == pafs.FileType.Directory:
-        filesystem.delete_dir(path)
+    try:
+        if isinstance(filesystem, pafs.LocalFileSystem):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).mkdir()
+        elif filesystem.get_file_info(path).type == pafs.FileType.NotFound:
+            filesystem.create_dir(path)
+        else:
+            return False
+    except FileExistsError:
+        if not os.path.lexists(path):  # a folder above it is a file
+            raise WarehouseError(f"{location} cannot be made: there is a file in its way.") from None
+        return False
+    except OSError as error:
+        raise WarehouseError(
+            f"the folder {location} of table {database}.{name} cannot be made: {error.strerror or error}. "
+            "Give the user that runs Spark's driver the right to write there, or say LOCATION."
+        ) from None
+    return True
 
 
-def delete_own(location: str, table: bytes, keep: set[str]) -> None:
-    """Delete the files that were written for a table.
+def external_location(lake: Lake, database: str, name: str, given: str) -> str:
+    """Return where an external table lies that its statement puts somewhere.
 
-    Args:
-        location: of the table.
-        table: id.
-        keep: paths of files that stay.
+    A table of the same name does not count: it is replaced, or the statement will find the name taken.
+
+    Raises:
+        LocationTakenError: the place is a managed table's, or a database's.
     """
-    filesystem, path = open_location(location)
-    for info in filesystem.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True)):
-        if info.is_file and info.base_name.startswith(f"pq-{table.hex()}-") and info.path not in keep:
-            filesystem.delete_file(info.path)
+    location = absolute(given, lake.metastore.database_location(database))
+    named = database.lower(), name.lower()
+    held = (claim for claim in _held(lake) if (claim.head.database, claim.head.name) != named)
+    require_free(held, location, f"table {database}.{name}", databases=_directories(lake))
+    return location
 
 
-def doomed_files(
-    lake: Lake, database: str, name: str, spared: str | None = None
-) -> Callable[[], None] | None:
-    """Return what deletes a table's files once it is dropped; None if there is no such table.
-
-    An external table's files stay; but those that an overwrite has left for readers of older versions would
-    be taken for data by whoever reads the folder next.
+def partition_location(lake: Lake, table: TableSnapshot, given: str, name: str) -> str:
+    """Return where a partition lies that its statement puts somewhere.
 
     Args:
         lake: the catalog.
-        database: of the table.
-        name: of the table.
-        spared: where a table lies that takes this one's place: it may be the same folder.
+        table: its own location may hold it.
+        given: as the user wrote it.
+        name: of the partition, for messages.
+
+    Raises:
+        LocationTakenError: the place is another, managed table's.
     """
-    try:
-        snapshot = lake.metastore.table(database, name)
-    except TableNotFoundError:
-        return None
-    location = snapshot.metadata.location
-    if not snapshot.metadata.external:
-        if spared is not None and (
-            f"{spared}/".startswith(f"{location}/") or f"{location}/".startswith(f"{spared}/")
-        ):
-            return lambda: delete_own(location, snapshot.id, set())
-        return lambda: delete_tree(location)
-    keep = {
-        open_location(join_location(partition.location, file.path))[1]
-        for partition in snapshot.partitions()
-        for file in partition.files
-    }
-    return lambda: delete_own(location, snapshot.id, keep)
+    location = absolute(given, table.metadata.location)
+    held = (claim for claim in _held(lake) if claim.table != table.id)
+    require_free(held, location, f"partition {name} of table {table.label}")
+    return location
+
+
+def database_location(lake: Lake, name: str, given: str | None) -> str:
+    """Return where a database's tables lie by default; relative locations begin in the warehouse.
+
+    Raises:
+        LocationTakenError: the place is a table's.
+    """
+    location = absolute(given or f"{name.lower()}.db", lake.metastore.warehouse)
+    require_outside(_held(lake), location, name)
+    return location
+
+
+def _held(lake: Lake) -> Iterable[Claim]:
+    return claims(lake.metastore.store, RealPlaces())
+
+
+def _directories(lake: Lake) -> dict[str, str]:
+    metastore = lake.metastore
+    return {name: absolute(metastore.database_location(name)) for name in metastore.databases()}
+
+
+def give_back(lake: Lake, metadata: TableMetadata) -> None:
+    """Remove the folder of a managed table that did not come to be; nothing was written into it."""
+    Territory(lake.metastore.store, b"", metadata, Files()).delete_empty()
+
+
+def doomed_staged(staged: StagedTable) -> Callable[[], None]:
+    """Return what deletes the files of a staged table once it is discarded."""
+    doomed = DoomedTable(staged.snapshot, given_up=True)
+    return functools.partial(_delete, [doomed])
+
+
+def doomed_files(lake: Lake, database: str, names: Iterable[str]) -> Callable[[], None]:
+    """Return what deletes the files of tables once they are dropped; those that are not there are passed over.
+
+    Args:
+        lake: the catalog.
+        database: of the tables.
+        names: of the tables.
+    """
+    doomed = []
+    for name in names:
+        try:
+            doomed.append(DoomedTable(lake.metastore.table(database, name)))
+        except TableNotFoundError:
+            continue
+    return functools.partial(_delete, doomed)
+
+
+def _delete(tables: list[DoomedTable]) -> None:
+    """Delete the files of tables that were dropped.
+
+    Raises:
+        WarehouseError: some cannot be deleted; all others are, and the tables are gone.
+    """
+    if not tables:
+        return
+    held = functools.cache(lambda: list(claims(tables[0].store, RealPlaces())))
+    failures = [(table.label, failure) for table in tables for failure in table.delete(held)]
+    if failures:
+        label, first = failures[0]
+        raise WarehouseError(
+            f"table {label} is gone, but {len(failures)} of its files are left: {first}. Delete by hand what of "
+            "them is not needed."
+        )

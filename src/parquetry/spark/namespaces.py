@@ -8,7 +8,7 @@ from typing import Any
 from parquetry.spark import protocol as p
 from parquetry.spark.definition import new_database
 from parquetry.spark.lake import Lake
-from parquetry.spark.locations import absolute, doomed_files
+from parquetry.spark.locations import absolute, database_location, doomed_files
 
 
 def _namespaces(lake: Lake, _q: p.ListNamespaces) -> list[str]:
@@ -22,15 +22,10 @@ def _load_namespace(lake: Lake, q: p.LoadNamespace) -> dict[str, str]:
 
 def _create_namespace(lake: Lake, q: p.CreateNamespace) -> None:
     name = new_database(lake, q.namespace)
-    lake.metastore.create_database(name, _located(lake, q.properties))
-
-
-def _located(lake: Lake, properties: dict[str, str]) -> dict[str, str]:
-    """Return a database's properties with its location made absolute; relative ones begin in the warehouse."""
-    given = properties.get("location")
-    return (
-        properties if given is None else {**properties, "location": absolute(given, lake.metastore.warehouse)}
-    )
+    given = q.properties.get("location")
+    location = database_location(lake, name, given)
+    properties = q.properties if given is None else {**q.properties, "location": location}
+    lake.metastore.create_database(name, properties)
 
 
 def _alter_namespace(lake: Lake, q: p.AlterNamespace) -> None:
@@ -41,18 +36,15 @@ def _alter_namespace(lake: Lake, q: p.AlterNamespace) -> None:
         if value is None:
             properties.pop(key, None)
         else:
-            properties[key] = value
-    lake.metastore.alter_database(record.name, _located(lake, properties))
+            properties[key] = database_location(lake, record.name, value) if key == "location" else value
+    lake.metastore.alter_database(record.name, properties)
 
 
 def _drop_namespace(lake: Lake, q: p.DropNamespace) -> bool:
     database = lake.database(q.namespace)
-    doomed = (
-        [doomed_files(lake, database, name) for name in lake.metastore.tables(database)] if q.cascade else []
-    )
+    delete_files = doomed_files(lake, database, lake.metastore.tables(database) if q.cascade else [])
     lake.metastore.drop_database(database, cascade=q.cascade)
-    for delete_files in filter(None, doomed):
-        delete_files()
+    delete_files()
     return True
 
 

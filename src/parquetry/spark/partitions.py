@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from parquetry.errors import PartitionNotFoundError, UnsupportedError
 from parquetry.layout.discover import discover
 from parquetry.layout.location import open_location
 from parquetry.layout.paths import join_location, stored_value
+from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.access import plan_partitions
 from parquetry.metastore.snapshot import Partition, TableSnapshot
@@ -19,11 +21,12 @@ from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
 from parquetry.spark import protocol as p
 from parquetry.spark.footers import data_files
 from parquetry.spark.lake import Lake
-from parquetry.spark.locations import absolute
+from parquetry.spark.locations import partition_location
 from parquetry.spark.predicates import conjuncts, replace_where, whole
 from parquetry.spark.values import from_wire, to_wire
-from parquetry.spark.writes import delete_files
 from parquetry.types import Value
+
+_LOG = logging.getLogger("parquetry")
 
 
 def _values(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> list[tuple[Value, ...]]:
@@ -42,7 +45,10 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
     transaction.adopt(lambda: require_files(snapshot.label, taken))
     for values, properties in zip(_values(snapshot, q.partitions), q.properties, strict=True):
         given = properties.get("location")
-        location = absolute(given, snapshot.metadata.location) if given else snapshot.default_location(values)
+        location = snapshot.default_location(values)
+        if given:
+            name = snapshot.describe(snapshot.key_of(values))
+            location = partition_location(lake, snapshot, given, name)
         filesystem, path = open_location(location)
         files: list[Any] = []
         if filesystem.get_file_info(path).type == pafs.FileType.Directory:
@@ -57,7 +63,7 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
 
 
 def drop(lake: Lake, q: p.DropPartitions) -> bool:
-    """Drop partitions; their files stay for readers of older versions, unless purged."""
+    """Drop partitions; their files stay for readers of older versions, unless purged: see `deleting`."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("drop partitions")
     gone: list[str] = []
@@ -65,9 +71,10 @@ def drop(lake: Lake, q: p.DropPartitions) -> bool:
         partition = _existing(snapshot, values)
         gone += [join_location(partition.location, file.path) for file in partition.files]
         transaction.drop(values)
-    transaction.commit()
-    if q.purge and not snapshot.metadata.external:
-        delete_files(gone, snapshot.metadata.location)
+    dropped = transaction.commit()
+    if q.purge:
+        for failure in purge(dropped, gone):
+            _LOG.warning("a file of a dropped partition of %s is left: %s", snapshot.label, failure)
     return True
 
 

@@ -19,7 +19,7 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.spark import protocol as p
 from parquetry.spark.definition import RESERVED, check_sorting, new_database, new_metadata
 from parquetry.spark.lake import Lake, Staged
-from parquetry.spark.locations import delete_own, delete_tree, doomed_files, give_back
+from parquetry.spark.locations import doomed_files, doomed_staged, give_back
 from parquetry.spark.schema import changed
 
 
@@ -30,7 +30,7 @@ def create(lake: Lake, q: p.CreateTable) -> dict[str, Any]:
     try:
         return lake.described(lake.metastore.create_table(database, q.name, metadata))
     except (TableExistsError, NamespaceNotFoundError):
-        give_back(metadata)
+        give_back(lake, metadata)
         raise
 
 
@@ -50,23 +50,18 @@ def publish(lake: Lake, q: p.PublishTable) -> None:
     """Give a staged table its name; what it replaces is dropped."""
     staged = lake.staged[q.table.id]
     replaces = q.mode != "create"
-    location = staged.table.snapshot.metadata.location
-    delete_files = doomed_files(lake, staged.database, staged.name, spared=location) if replaces else None
+    delete_files = doomed_files(lake, staged.database, [staged.name] if replaces else [])
     lake.hold(staged.table.publish(replace=replaces))
     del lake.staged[q.table.id]
-    if delete_files is not None:
-        delete_files()
+    delete_files()
 
 
 def discard(lake: Lake, q: p.DiscardTable) -> None:
     """Forget a staged table, and what was written into it."""
     staged = lake.staged.pop(q.table.id).table
-    metadata = staged.snapshot.metadata
+    delete_files = doomed_staged(staged)
     staged.discard()
-    if not metadata.external:
-        delete_tree(metadata.location)
-    else:
-        delete_own(metadata.location, staged.id, keep=set())
+    delete_files()
 
 
 def load(lake: Lake, q: p.LoadTable) -> dict[str, Any]:
@@ -148,13 +143,13 @@ def drop(lake: Lake, q: p.DropTable) -> bool:
         raise UnsupportedError(
             f"{of}.{q.name} shows what is known of {of} and cannot be dropped; to drop the table, say DROP TABLE {of}."
         )
+    database = lake.database(q.namespace)
     try:
-        delete_files = doomed_files(lake, lake.database(q.namespace), q.name)
-    except NamespaceNotFoundError:
+        lake.metastore.table(database, q.name)
+    except (NamespaceNotFoundError, TableNotFoundError):
         return False
-    if delete_files is None:
-        return False
-    lake.metastore.drop_table(q.namespace[0], q.name)
+    delete_files = doomed_files(lake, database, [q.name])
+    lake.metastore.drop_table(database, q.name)
     delete_files()
     return True
 

@@ -1,0 +1,317 @@
+"""The one rule by which data files are deleted, whatever the statement: DROP, REPLACE, PURGE, vacuum.
+
+A file may go if all of this holds:
+
+1. It is the table's own: its name begins with `pq-<table id>-`; or the table is managed and its records name
+   the file, which others wrote. Of other files nobody knows whose they are.
+2. It really is below the table's location: `..` and links are resolved first, so that a link that leads out of
+   the folder leads to nothing that is deleted. A partition with a location elsewhere keeps its files.
+3. No other table has a claim to it. Of the files that others wrote, none goes that lies in another table's
+   folder; of the table's own, none that a table lists whose folder overlaps with this one's.
+
+With a file goes the checksum that Hadoop's local file system keeps beside it. Directories go when they are
+empty, up to the table's location, but never one that is another table's location.
+
+Files that a failing write has just made under names of its own are not asked for here: the write sweeps them up.
+
+For rule 3 the locations of all tables are read, and the partitions of those tables only whose folders overlap:
+in a metastore that was not made by older versions these are external tables over one folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
+from parquetry.layout.paths import join_location
+from parquetry.maintenance.claims import Claim, claims, overlap
+from parquetry.maintenance.files import (
+    Files,
+    Place,
+    RealPlaces,
+    checked_file,
+    checksum_of,
+    folder_of,
+    is_below,
+)
+from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
+from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
+from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.retention import commit_rows
+from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.store.base import Store
+
+_LOG = logging.getLogger("parquetry")
+
+
+class Territory:
+    """What may be deleted of a table's files.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        metadata: of the table.
+        files: the file systems.
+        held: what tables hold, if that was read already; read when it is needed, otherwise.
+
+    Attributes:
+        real: links and `..` resolved.
+        root: where the table's location really is.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        table: bytes,
+        metadata: TableMetadata,
+        files: Files,
+        held: Callable[[], Iterable[Claim]] | None = None,
+    ) -> None:
+        self._store = store
+        self._table = table
+        self._managed = not metadata.external
+        self._files = files
+        self._held = held
+        self._prefix = own_prefix(table)
+        self.real = RealPlaces()
+        place = files.place(metadata.location)
+        self.root = self.real.folder(place)
+        self._is_link = self.real.file(place) != self.root
+
+    def is_own(self, place: Place) -> bool:
+        """Return whether a file's name says that it was written for this table; also of its checksum."""
+        return place.path.rpartition("/")[2].removeprefix(".").startswith(self._prefix)
+
+    @functools.cached_property
+    def _others(self) -> list[Claim]:
+        """The claims of other tables whose folders overlap with this one's."""
+        held = claims(self._store, self.real) if self._held is None else self._held()
+        return [claim for claim in held if claim.table != self._table and overlap(claim.place, self.root)]
+
+    @functools.cached_property
+    def _within(self) -> list[Place]:
+        """The places of other tables in this one's folder."""
+        places = (claim.place for claim in self._others)
+        return [place for place in places if place == self.root or is_below(place, self.root)]
+
+    def deletable(self, places: Iterable[Place]) -> set[Place]:
+        """Return which files may be deleted.
+
+        Args:
+            places: of files that the table's records name, or whose names say that they are its own.
+        """
+        found = {place: self.real.file(place) for place in places}
+        found = {place: real for place, real in found.items() if is_below(real, self.root)}
+        if not found:
+            return set()
+        found = {place: real for place, real in found.items() if self.is_own(place) or self._is_ours(real)}
+        listed = self._listed_by_others({real.path.rpartition("/")[2] for real in found.values()})
+        return {place for place, real in found.items() if real not in listed}
+
+    def _is_ours(self, real: Place) -> bool:
+        return self._managed and not any(is_below(real, place) for place in self._within)
+
+    def _listed_by_others(self, names: Collection[str]) -> set[Place]:
+        """Return the files of some names that overlapping tables list."""
+        listed = set()
+        for claim in self._others:
+            for location in recorded_files(self._store, claim.table, claim.head):
+                if location.rpartition("/")[2] in names:
+                    listed.add(self.real.file(self._files.place(location)))
+        return listed
+
+    def delete(self, places: Iterable[Place]) -> list[str]:
+        """Delete files with their checksums, and the directories that become empty.
+
+        Args:
+            places: of files that are deletable.
+
+        Returns:
+            what could not be deleted, with the reasons.
+        """
+        failures = []
+        folders = set()
+        for place in places:
+            try:
+                if not place.root:  # the checksum first: without its file nobody would know it for ours
+                    self._files.delete(checksum_of(place))
+                self._files.delete(place)
+            except WarehouseError as error:
+                failures.append(error.message)
+            folders.add(self.real.folder(folder_of(place)))
+        self.prune(folders)
+        return failures
+
+    def prune(self, folders: Iterable[Place], kept: Collection[Place] = ()) -> None:
+        """Delete directories that are empty, and those above them that become so, below the table's location.
+
+        Args:
+            folders: of deleted files, resolved.
+            kept: those that stay, resolved.
+        """
+        for folder in sorted(folders, reverse=True):
+            while is_below(folder, self.root) and folder not in kept and not self._is_claimed(folder):
+                if not self._files.delete_if_empty(folder):
+                    break
+                folder = folder_of(folder)
+
+    def delete_empty(self) -> None:
+        """Delete the table's directory, and all in it that hold no file: the table is no more, or never was."""
+        if self._managed:
+            self._files.delete_empty_below(self.root, self._stays)
+
+    def _stays(self, folder: Place) -> bool:
+        if self._is_link and folder == self.root:
+            return True  # a link must lead somewhere
+        return any(folder == place or is_below(folder, place) for place in self._within)
+
+    def _is_claimed(self, folder: Place) -> bool:
+        return any(folder == place for place in self._within)
+
+
+def own_prefix(table: bytes) -> str:
+    """Return what the names of the files begin with that are written for a table."""
+    return f"pq-{table.hex()}-"
+
+
+def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = False) -> Iterator[str]:
+    """Yield the locations of the files that any row of a table lists, of older versions, too.
+
+    Rows that cannot be read are passed over, and told to the log.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        head: of the table.
+        foreign: leave out those whose names say that they were written for the table.
+    """
+    layouts = _layouts(store, table, head)
+    own = own_prefix(table)
+    prefix = partition_prefix(table)
+    for row_key, value in store.scan(*prefix_range(prefix)):
+        if value == TOMBSTONE or head.is_aborted(ticket_of(row_key)):
+            continue
+        try:
+            entry = decode_entry(value)
+            names = [file.path for file in read_files(store, table, entry)]
+        except (MetastoreDamagedError, TableNotFoundError) as error:
+            _LOG.warning(
+                "the files of a partition of %s.%s are not known: %s", head.database, head.name, error
+            )
+            continue
+        names = [name for name in names if not (foreign and name.rpartition("/")[2].startswith(own))]
+        if not names:
+            continue
+        key = row_key[len(prefix) : -TICKET_BYTES]
+        folders = (
+            [entry.location]
+            if entry.location
+            else [layout.default_location(layout.values_of(key)) for layout in layouts]
+        )
+        yield from (join_location(folder, name) for folder in folders for name in names)
+
+
+def _layouts(store: Store, table: bytes, head: Head) -> list[TableSnapshot]:
+    """Return a version for each way in which partitions were laid out by default."""
+    metadata = {commit.metadata: commit for _, commit in commit_rows(store, table)}
+    found: dict[object, TableSnapshot] = {}
+    for commit in {**metadata, head.commit.metadata: head.commit}.values():
+        try:
+            snapshot = load(store, table, head, commit)
+        except (MetastoreDamagedError, TableNotFoundError) as error:
+            _LOG.warning("a version of %s.%s cannot be read: %s", head.database, head.name, error)
+            continue
+        names = tuple(column.physical for column in snapshot.metadata.partition_columns)
+        found[snapshot.metadata.location, names] = snapshot
+    return list(found.values())
+
+
+class DoomedTable:
+    """The files of a table that is about to be dropped: its records are read now, its files deleted later.
+
+    Of a managed table all that is its own goes, whichever version listed it. Of an external table the live
+    files stay; but those that an overwrite has left for readers of older versions would be taken for data by
+    whoever reads the folder next.
+
+    Args:
+        table: as it is now.
+        given_up: whether it never had a name: then nothing that it lists is live.
+
+    Attributes:
+        store: of the metastore.
+        label: of the table, for messages.
+    """
+
+    def __init__(self, table: TableSnapshot, *, given_up: bool = False) -> None:
+        self.store = table.store
+        self.label = table.label
+        self._snapshot = table
+        self._files = Files()
+        real = RealPlaces()
+        head = read_head(table.store, table.id)
+        self._recorded: set[Place] = set()
+        self._live: set[Place] = set()
+        if not table.metadata.external and head is not None:
+            found = recorded_files(table.store, table.id, head, foreign=True)
+            self._recorded = {real.file(self._files.place(location)) for location in found}
+        elif table.metadata.external and not given_up:
+            self._live = {
+                real.file(self._files.place(join_location(partition.location, file.path)))
+                for partition in table.partitions()
+                for file in partition.files
+            }
+
+    def delete(self, held: Callable[[], Iterable[Claim]] | None = None) -> list[str]:
+        """Delete the files. The table is to have been dropped.
+
+        Args:
+            held: what tables hold, if that was read already.
+
+        Returns:
+            what could not be deleted, with the reasons.
+        """
+        table = self._snapshot
+        own = Territory(table.store, table.id, table.metadata, self._files, held)
+        try:
+            there = {place for place, _ in self._files.below(own.root)}
+        except WarehouseError as error:
+            return [error.message]
+        doomed = {place for place in there if own.is_own(place) or place in self._recorded}
+        stray = {place for place in doomed if (file := checked_file(place)) is not None and file in there}
+        failures = own.delete(own.deletable(doomed - stray - self._live))
+        own.delete_empty()
+        return failures
+
+
+def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
+    """Delete the files of partitions that a managed table has dropped.
+
+    Files that another of its partitions lists stay. The partitions are gone through only if there are files
+    that others wrote: the table's own are in one partition each.
+
+    Args:
+        table: without those partitions.
+        locations: of the files.
+
+    Returns:
+        what could not be deleted, with the reasons.
+    """
+    if table.metadata.external:
+        return []
+    files = Files()
+    own = Territory(table.store, table.id, table.metadata, files)
+    doomed = own.deletable({files.place(location) for location in locations})
+    foreign = {place for place in doomed if not own.is_own(place)}
+    if foreign:
+        names = {place.path.rpartition("/")[2] for place in foreign}
+        kept = {
+            own.real.file(files.place(join_location(partition.location, file.path)))
+            for partition in table.partitions()
+            for file in partition.files
+            if file.path.rpartition("/")[2] in names
+        }
+        doomed -= {place for place in foreign if own.real.file(place) in kept}
+    return own.delete(doomed)

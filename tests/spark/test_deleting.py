@@ -1,0 +1,284 @@
+"""DROP, REPLACE, PURGE and vacuum delete what is the table's own and nothing else; places that collide are refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+
+Rows = Callable[..., list[tuple[Any, ...]]]
+
+
+def location(rows: Rows, table: str) -> Path:
+    """Return the folder of a table."""
+    found = {row[0]: row[1] for row in rows(f"DESCRIBE EXTENDED {table}")}
+    return Path(found["Location"].removeprefix("file:"))
+
+
+def tree(folder: Path) -> set[str]:
+    """Return all that is below a folder, directories with a slash; links are not followed."""
+    found = set()
+    for path, folders, files in os.walk(folder):
+        here = Path(path).relative_to(folder)
+        found |= {f"{here / name}/" for name in folders}
+        found |= {str(here / name) for name in files}
+    return found
+
+
+def refused(spark: SparkSession, statement: str, says: str) -> None:
+    with pytest.raises(AnalysisException, match=says) as caught:
+        spark.sql(statement)
+    assert caught.value.getCondition() == "PARQUETRY_LOCATION_TAKEN"
+
+
+# -- places
+
+
+def test_a_table_called_as_a_databases_folder(
+    spark: SparkSession, rows: Rows, db: str, warehouse: Path
+) -> None:
+    """`x.db` in `default` and database `x`, whichever comes first, do not lie in one folder; dropping one leaves the other."""
+    short = db.removeprefix("lake.")
+    spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS a")
+    table = f"lake.default.`{short}.DB`"
+    spark.sql(f"CREATE TABLE {table} AS SELECT 2 AS a")
+    folder = location(rows, table)
+    assert folder.parent == warehouse / "lake"
+    assert folder.name.startswith(f"{short}.db-")
+    before = tree(location(rows, f"{db}.t"))
+    spark.sql(f"DROP TABLE {table}")
+    assert not folder.exists()
+    assert tree(location(rows, f"{db}.t")) == before
+    assert rows(f"SELECT a FROM {db}.t") == [(1,)]
+
+    later = f"{short}_later"
+    spark.sql(f"CREATE TABLE lake.default.`{later}.db` AS SELECT 3 AS a")
+    refused(
+        spark,
+        f"CREATE DATABASE lake.{later}",
+        rf"there table default\.{later}\.db lies.*Say another LOCATION",
+    )
+    assert (later,) not in rows("SHOW DATABASES IN lake")
+    spark.sql(f"CREATE DATABASE lake.{later} LOCATION 'elsewhere/{later}'")
+    below = f"{warehouse}/lake/{later}.db/below"
+    refused(spark, f"ALTER DATABASE lake.{later} SET LOCATION '{below}'", "above it table")
+    spark.sql(f"CREATE TABLE lake.{later}.t AS SELECT 4 AS a")
+    spark.sql(f"DROP TABLE lake.default.`{later}.db`")
+    assert rows(f"SELECT a FROM lake.{later}.t") == [(4,)]
+    spark.sql(f"DROP DATABASE lake.{later} CASCADE")
+
+
+def test_where_a_database_may_lie(spark: SparkSession, rows: Rows, db: str, warehouse: Path) -> None:
+    """`..` is resolved, and above the root is the root."""
+    for given, expected in (
+        ("x/../../outside", f"file:{warehouse}/outside"),
+        ("file:///a//b/./c/../d/", "file:/a/b/d"),
+        ("../" * 50, "file:/"),
+        ("../" * 50 + "t", "file:/t"),
+        ("s3://bucket/a/../b", "s3://bucket/b"),
+    ):
+        spark.sql(f"CREATE NAMESPACE {db}_dots LOCATION '{given}'")
+        described = dict(rows(f"DESCRIBE NAMESPACE {db}_dots"))
+        spark.sql(f"DROP NAMESPACE {db}_dots")
+        assert described["Location"] == expected
+
+
+def test_places_that_are_taken(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
+    """A managed table's folder is refused to tables and partitions, by any spelling; nothing is made, and nothing is lost."""
+    spark.sql(f"CREATE TABLE {db}.t PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
+    spark.sql(f"CREATE TABLE {db}.e (a int, p int) PARTITIONED BY (p) LOCATION '{tmp_path}/e'")
+    folder = location(rows, f"{db}.t")
+    (tmp_path / "link").symlink_to(folder)
+    before = tree(folder.parent)
+    for place in (folder, f"{folder}/p=2", f"{tmp_path}/link/x", f"{folder}/../t/", folder.parent.parent):
+        for statement in (
+            f"CREATE TABLE {db}.x (a int) LOCATION '{place}'",
+            f"CREATE TABLE {db}.x LOCATION '{place}' AS SELECT 1 AS a",
+            f"CREATE OR REPLACE TABLE {db}.e LOCATION '{place}' AS SELECT 1 AS a",
+            f"ALTER TABLE {db}.e ADD PARTITION (p = 7) LOCATION '{place}'",
+        ):
+            refused(spark, statement, rf"cannot lie at file:/.*table {db.removeprefix('lake.')}\.t lies")
+    refused(spark, f"CREATE DATABASE {db}_x LOCATION '{folder}/p=2'", "above it table")
+    refused(spark, f"CREATE TABLE {db}.x (a int) LOCATION '.'", "there|below it")
+    assert tree(folder.parent) == before
+    assert rows(f"SHOW PARTITIONS {db}.e") == []
+    assert [row[1] for row in rows(f"SHOW TABLES IN {db}")] == ["e", "t"]
+    # a folder below the database that an external table has taken first
+    spark.sql(f"CREATE TABLE {db}.x (a int) USING parquet LOCATION 'y/below'")
+    spark.sql(f"CREATE TABLE {db}.y AS SELECT 5 AS a")
+    assert location(rows, f"{db}.y").name.startswith("y-")
+    spark.sql(f"DROP TABLE {db}.y")
+    assert rows(f"SELECT * FROM {db}.t") == [(1, 2)]
+
+
+def test_a_new_table_that_is_refused_leaves_no_folder(spark: SparkSession, rows: Rows, db: str) -> None:
+    """Neither does one whose query fails."""
+    spark.sql(f"CREATE TABLE {db}.t (a int)")
+    before = tree(location(rows, f"{db}.t").parent)
+    for statement in (
+        f"CREATE TABLE {db}.T (a int)",
+        f"CREATE TABLE {db}.u PARTITIONED BY (p) AS SELECT id, id % 2 AS p, assert_true(id < 15) AS x FROM range(20)",
+    ):
+        with pytest.raises(PySparkException):
+            spark.sql(statement)
+    assert tree(location(rows, f"{db}.t").parent) == before
+
+
+# -- dropping
+
+
+def test_drop_takes_a_tables_own_and_nothing_else(
+    spark: SparkSession, rows: Rows, db: str, tmp_path: Path
+) -> None:
+    """Adopted files, files of old versions and checksums go; a stranger's files, and what a link leads to, stay."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (id bigint, p int) PARTITIONED BY (p)")
+    folder = location(rows, table)
+    spark.range(3).coalesce(1).write.parquet(str(folder / "p=1"))
+    spark.range(2).coalesce(1).write.parquet(str(folder / "p=2"))
+    spark.range(2).coalesce(1).write.parquet(str(tmp_path / "away"))
+    spark.range(1).write.parquet(str(tmp_path / "linked"))
+    (folder / "p=5").symlink_to(tmp_path / "linked")
+    spark.sql(f"MSCK REPAIR TABLE {table}")
+    spark.sql(f"ALTER TABLE {table} ADD PARTITION (p = 3) LOCATION '{tmp_path}/away'")
+    spark.sql(f"INSERT OVERWRITE {table} PARTITION (p = 1) SELECT 7L")
+    spark.sql(f"INSERT INTO {table} VALUES (8, 3), (9, 4)")
+    assert rows(f"SELECT count(*) FROM {table}") == [(8,)]
+    (folder / "notes").mkdir()
+    (folder / "notes" / "README").write_text("x")
+    outside = tree(tmp_path)
+    spark.sql(f"DROP TABLE {table} PURGE")
+    assert tree(tmp_path) == outside
+    strangers = {"p=1/", "p=1/_SUCCESS", "p=1/._SUCCESS.crc", "p=2/", "p=2/_SUCCESS", "p=2/._SUCCESS.crc"}
+    assert tree(folder) == {"notes/", "notes/README", "p=5/", *strangers}
+
+
+def test_drop_namespace_cascade(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
+    """Managed tables go with their files; an external one's files, and other databases in the same place, stay."""
+    for name in (f"{db}_a", f"{db}_b"):
+        spark.sql(f"CREATE DATABASE {name} LOCATION '{tmp_path}/d'")
+        spark.sql(f"CREATE TABLE {name}.t PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
+    spark.sql(f"CREATE TABLE {db}_a.e LOCATION 'e' AS SELECT 1 AS a")
+    ours, theirs = location(rows, f"{db}_a.t"), location(rows, f"{db}_b.t")
+    assert ours != theirs
+    before = tree(tmp_path)
+    spark.sql(f"DROP DATABASE {db}_a CASCADE")
+    gone = {name for name in before if f"{tmp_path}/{name}".startswith(f"{ours}/")}
+    assert tree(tmp_path) == before - gone
+    assert rows(f"SELECT a FROM {db}_b.t") == [(1,)]
+    assert spark.read.parquet(f"{tmp_path}/d/e").count() == 1
+    spark.sql(f"DROP DATABASE {db}_b CASCADE")
+
+
+def test_what_cannot_be_deleted_is_told(spark: SparkSession, rows: Rows, db: str) -> None:
+    """The table is gone, and the error names what is left and why."""
+    spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS a")
+    folder = location(rows, f"{db}.t")
+    (checksum,) = folder.glob(".pq-*.crc")
+    checksum.unlink()
+    (checksum / "in the way").mkdir(parents=True)
+    says = f"table {db.removeprefix('lake.')}.t is gone, but 1 of its files are left: .*cannot be deleted"
+    with pytest.raises(AnalysisException, match=says) as caught:
+        spark.sql(f"DROP TABLE {db}.t")
+    assert caught.value.getCondition() == "PARQUETRY_WAREHOUSE"
+    assert rows(f"SHOW TABLES IN {db}") == []
+
+
+# -- replacing
+
+
+def test_a_replacement_leaves_no_folder_of_the_old(
+    spark: SparkSession, rows: Rows, db: str, tmp_path: Path
+) -> None:
+    """Neither in the folder of an external table nor where a managed one lay."""
+    spark.sql(f"CREATE TABLE {db}.e PARTITIONED BY (p) LOCATION '{tmp_path}/e' AS SELECT 1 AS a, 2 AS p")
+    spark.sql(f"INSERT OVERWRITE {db}.e PARTITION (p = 2) SELECT 3")
+    (live,) = (
+        name for name in (tmp_path / "e" / "p=2").glob("pq-*") if name.name in _listed(rows, f"{db}.e")
+    )
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {db}.e PARTITIONED BY (q) LOCATION '{tmp_path}/e' AS SELECT 1 AS a, 5 AS q"
+    )
+    (new,) = _listed(rows, f"{db}.e")
+    assert tree(tmp_path / "e") == {
+        "p=2/", f"p=2/{live.name}", f"p=2/.{live.name}.crc", "q=5/", f"q=5/{new}", f"q=5/.{new}.crc",
+    }  # fmt: skip
+
+    spark.sql(f"CREATE TABLE {db}.t PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
+    folder = location(rows, f"{db}.t")
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {db}.t PARTITIONED BY (q) LOCATION '{folder}' AS SELECT 2 AS b, 3 AS q"
+    )
+    (new,) = _listed(rows, f"{db}.t")
+    assert tree(folder) == {"q=3/", f"q=3/{new}", f"q=3/.{new}.crc"}
+    spark.sql(f"CREATE OR REPLACE TABLE {db}.t AS SELECT 4 AS c")
+    assert location(rows, f"{db}.t") != folder
+    assert tree(folder) == {"q=3/", f"q=3/{new}", f"q=3/.{new}.crc"}
+
+
+def _listed(rows: Rows, table: str) -> set[str]:
+    return {path.rpartition("/")[2] for (path,) in rows(f"SELECT path FROM {table}.files")}
+
+
+# -- partitions
+
+
+def test_a_partition_that_others_own(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
+    """Files of an external table, or of nobody, that a managed table has as a partition outlive PURGE and vacuum; its own go."""
+    spark.sql(
+        f"CREATE TABLE {db}.owner PARTITIONED BY (p) LOCATION '{tmp_path}/owner' AS SELECT 1 AS a, 2 AS p"
+    )
+    spark.sql("SELECT 5 AS a").coalesce(1).write.parquet(f"{tmp_path}/nobody")
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (a int, p int) PARTITIONED BY (p)")
+    spark.sql(
+        f"ALTER TABLE {table} ADD PARTITION (p = 1) LOCATION '{tmp_path}/owner/p=2' "
+        f"PARTITION (p = 3) LOCATION '{tmp_path}/nobody'"
+    )
+    spark.sql(f"INSERT INTO {table} VALUES (6, 1), (7, 3), (8, 4)")
+    assert sorted(rows(f"SELECT * FROM {table}")) == [(1, 1), (5, 3), (6, 1), (7, 3), (8, 4)]
+    before = tree(tmp_path)
+    spark.sql(f"ALTER TABLE {table} DROP PARTITION (p = 1) PURGE")
+    assert {path for path in tree(location(rows, table)) if path.endswith("/")} == {"p=3/", "p=4/"}
+    spark.sql(f"ALTER TABLE {table} DROP PARTITION (p = 3)")
+    short = table.removeprefix("lake.")
+    spark.sql(f"CALL lake.system.vacuum('{short}', TIMESTAMP '2100-01-01 00:00:00')")
+    (live,) = _listed(rows, table)
+    assert tree(location(rows, table)) == {"p=4/", f"p=4/{live}", f"p=4/.{live}.crc"}
+    assert tree(tmp_path) == before
+    assert rows(f"SELECT * FROM {db}.owner") == [(1, 2)]
+
+
+def test_a_failed_write_leaves_a_link(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
+    """What it wrote through a link to a directory goes; the link stays, and so does what lies there."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (a bigint, p int) PARTITIONED BY (p)")
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away" / "theirs").write_text("x")
+    folder = location(rows, table)
+    (folder / "p=1").symlink_to(tmp_path / "away")
+    with pytest.raises(PySparkException, match="USER_RAISED_EXCEPTION"):
+        spark.sql(f"INSERT INTO {table} SELECT id + ifnull(assert_true(id < 900), 0), 1 FROM range(1000)")
+    assert tree(tmp_path) == {"away/", "away/theirs"}
+    assert tree(folder) == {"p=1/"}
+
+
+# -- vacuum
+
+
+def test_vacuum_leaves_no_checksum(spark: SparkSession, rows: Rows, db: str) -> None:
+    """Beside the live files lie their checksums, and nothing else."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} PARTITIONED BY (p) AS SELECT id, id % 2 AS p FROM range(4)")
+    spark.sql(f"INSERT OVERWRITE {table} SELECT id, 0L FROM range(3)")
+    call = f"CALL lake.system.vacuum('{table.removeprefix('lake.')}', TIMESTAMP '2100-01-01 00:00:00')"
+    kinds = [row[0] for row in rows(call)]
+    assert kinds.count("data file") == kinds.count("checksum file") == 2
+    (live,) = _listed(rows, table)
+    assert tree(location(rows, table)) == {"p=0/", f"p=0/{live}", f"p=0/.{live}.crc"}

@@ -1,0 +1,540 @@
+"""What a drop, a purge and a vacuum delete, and what they leave alone: files are made, and looked for, one by one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow.fs as pafs
+import pytest
+from test_metastore_history import NOW, Lake
+
+from parquetry.errors import LocationTakenError
+from parquetry.maintenance.claims import claims, require_free, require_outside
+from parquetry.maintenance.deleting import DoomedTable, purge
+from parquetry.maintenance.files import Files, Place, RealPlaces, checked_file, is_below, place_of
+from parquetry.maintenance.vacuum import Removed, vacuum
+from parquetry.metastore import DataFile, TableSnapshot
+from parquetry.metastore.keyspace import metadata_key
+from tests.unit.metastore_testing import metadata
+
+KEY = (1, "a")
+OTHER = (2, "b")
+FOLDER = "d=1/s=a"
+TWO_DAYS_S = 2 * 24 * 60 * 60
+
+
+def tree(folder: Path) -> set[str]:
+    """Return all that is below a folder, directories with a slash; links are not followed."""
+    found = set()
+    for path, folders, files in os.walk(folder):
+        here = Path(path).relative_to(folder)
+        found |= {f"{here / name}/" for name in folders}
+        found |= {str(here / name) for name in files}
+    return found
+
+
+def own(table: TableSnapshot, name: str) -> str:
+    """Return the name of a file that was written for a table."""
+    return f"pq-{table.id.hex()}-{name}.parquet"
+
+
+def own_name(lake: Lake, name: str) -> str:
+    return own(lake.table(), name)
+
+
+def put(path: Path, text: str = "x") -> DataFile:
+    """Write a file, and return it as its partition lists it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return DataFile(path.name, len(text), 1, path.stat().st_mtime_ns // 1_000_000)
+
+
+def another(
+    lake: Lake,
+    name: str,
+    location: str | Path,
+    *,
+    external: bool = False,
+    files: dict[tuple[int, str], Iterable[DataFile]] | None = None,
+    place: str | None = None,
+) -> TableSnapshot:
+    """Make a further table of the metastore, as a version before claims were looked at could."""
+    table = lake.metastore.create_table("default", name, metadata(location=str(location), external=external))
+    transaction = table.begin("fill")
+    for key, each in (files or {}).items():
+        transaction.add(key, place, list(each))
+    return transaction.commit()
+
+
+def drop(lake: Lake, name: str = "t") -> list[str]:
+    doomed = DoomedTable(lake.metastore.table("default", name))
+    lake.metastore.drop_table("default", name)
+    return doomed.delete()
+
+
+def names(removed: list[Removed]) -> set[tuple[str, str]]:
+    return {(row.kind, Path(row.path).name) for row in removed if row.path is not None}
+
+
+# -- dropping
+
+
+def test_a_managed_table_takes_its_own_with_it(tmp_path: Path) -> None:
+    """Files of all versions, adopted ones, those of failed writes and all checksums go; a stranger's stay."""
+    lake = Lake(tmp_path)
+    lake.append(KEY, "old")
+    lake.append(OTHER, "adopted", own=False)
+    lake.append((3, "c"), "adopted before", own=False)
+    lake.replace(KEY, "new")
+    lake.drop((3, "c"))
+    lake.file(OTHER, "failed")
+    for path in list(lake.location.rglob("*")):
+        if path.is_file():
+            put(path.with_name(f".{path.name}.crc"))
+    put(lake.location / FOLDER / f".{own(lake.table(), 'gone')}.crc")
+    (lake.location / "empty" / "below").mkdir(parents=True)
+    put(tmp_path / "beside")
+    assert drop(lake) == []
+    assert tree(tmp_path) == {"beside"}
+
+    lake = Lake(tmp_path / "2")
+    lake.append(KEY, "mine")
+    lake.append(OTHER, "adopted", own=False)
+    put(lake.location / "README")
+    put(lake.location / FOLDER / "theirs.parquet")
+    put(lake.location / FOLDER / ".theirs.parquet.crc")
+    put(lake.location / "d=2/s=b" / "adopted.more")
+    assert drop(lake) == []
+    assert tree(lake.location) == {
+        "README",
+        "d=1/",
+        "d=1/s=a/",
+        "d=1/s=a/theirs.parquet",
+        "d=1/s=a/.theirs.parquet.crc",
+        "d=2/",
+        "d=2/s=b/",
+        "d=2/s=b/adopted.more",
+    }
+
+
+def test_an_external_table_leaves_what_is_live(tmp_path: Path) -> None:
+    """Its own dead files go, with checksums and emptied folders; live ones and all that others wrote stay."""
+    lake = Lake(tmp_path, external=True)
+    lake.append(KEY, "dead")
+    lake.append(OTHER, "dead too")
+    lake.append((3, "c"), "theirs", own=False)
+    lake.drop((3, "c"))
+    lake.replace(KEY, "live")
+    lake.drop(OTHER)
+    live = own(lake.table(), "live")
+    for name in (own(lake.table(), "dead"), live):
+        put(lake.location / FOLDER / f".{name}.crc")
+    assert drop(lake) == []
+    assert tree(lake.location) == {
+        "d=1/", "d=1/s=a/", f"d=1/s=a/{live}", f"d=1/s=a/.{live}.crc", "d=3/", "d=3/s=c/", "d=3/s=c/theirs",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_a_table_that_lies_in_the_folder_of_another(tmp_path: Path, external: bool) -> None:
+    """Dropping the outer one leaves the inner one whole, its empty folder, and files that both list; and the inner one can be dropped."""
+    lake = Lake(tmp_path)
+    both = put(lake.location / "in" / FOLDER / "both.parquet")
+    inner = another(lake, "inner", f"file:{lake.location}/in/", external=external, files={KEY: [both]})
+    mine = put(lake.location / "in" / FOLDER / own(inner, "x"))
+    transaction = inner.begin("append")
+    transaction.append(KEY, [mine])
+    transaction.commit()
+    another(lake, "empty", lake.location / "void", external=external)
+    (lake.location / "void" / "d=7").mkdir(parents=True)
+    lake.append(OTHER, "outer")
+    transaction = lake.table().begin("add")
+    transaction.add(KEY, f"{lake.location}/in/{FOLDER}", [both])
+    transaction.commit()
+    kept = {
+        f"in/{FOLDER}/both.parquet",
+        f"in/{FOLDER}/{mine.path}",
+        "in/",
+        "in/d=1/",
+        f"in/{FOLDER}/",
+        "void/",
+        "void/d=7/",
+    }
+    assert drop(lake) == []
+    assert tree(lake.location) == kept
+    assert drop(lake, "inner") == []
+    assert tree(lake.location) == (kept if external else {"void/", "void/d=7/"})
+
+
+def test_the_inner_of_two_tables(tmp_path: Path) -> None:
+    """Dropping it deletes its own files, but none that the outer one lists."""
+    lake = Lake(tmp_path)
+    inner = another(lake, "inner", f"{lake.location}/in")
+    shared = put(lake.location / "in" / FOLDER / own(inner, "shared"))
+    lone = put(lake.location / "in" / FOLDER / own(inner, "lone"))
+    transaction = inner.begin("append")
+    transaction.append(KEY, [shared, lone])
+    transaction.commit()
+    transaction = lake.table().begin("add")
+    transaction.add(KEY, f"{lake.location}/in/{FOLDER}", [shared])
+    transaction.commit()
+    assert drop(lake, "inner") == []
+    assert tree(lake.location) == {"in/", "in/d=1/", f"in/{FOLDER}/", f"in/{FOLDER}/{shared.path}"}
+
+
+def test_two_external_tables_over_one_folder(tmp_path: Path) -> None:
+    """Dropping one deletes what it has overwritten itself, unless the other has taken it in, in any version."""
+    lake = Lake(tmp_path, external=True)
+    taken = lake.append(KEY, "taken")
+    was_taken = lake.append(KEY, "was taken")
+    lake.append(KEY, "overwritten")
+    second = another(
+        lake, "second", f"file://{lake.location}/", external=True, files={KEY: [taken, was_taken]}
+    )
+    transaction = second.begin("replace")
+    transaction.replace(KEY, [taken])
+    transaction.commit()
+    lake.replace(KEY, "live")
+    assert drop(lake) == []
+    assert lake.on_disk() == {"taken", "was taken", "live"}
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    """What lies behind a link that leads out of the folder stays, whoever lists it; a link to a file goes, its target stays."""
+    lake = Lake(tmp_path)
+    away = tmp_path / "away"
+    strangers = put(away / "listed.parquet")
+    mine = put(away / own(lake.table(), "written-through"))
+    (lake.location / "d=1").mkdir(parents=True)
+    (lake.location / FOLDER).symlink_to(away)
+    linked = put(away / "target.parquet")
+    (lake.location / "d=2/s=b").mkdir(parents=True)
+    (lake.location / "d=2/s=b/linked.parquet").symlink_to(away / "target.parquet")
+    broken = DataFile("broken.parquet", 1, 1)
+    (lake.location / "d=2/s=b/broken.parquet").symlink_to(away / "nothing")
+    within = put(lake.location / "d=3/s=c/within.parquet")
+    (lake.location / "d=4").symlink_to(lake.location / "d=3")
+    transaction = lake.table().begin("fill")
+    transaction.append(KEY, [strangers, mine])
+    transaction.append(OTHER, [DataFile("linked.parquet", linked.bytes, 1), broken])
+    transaction.append((4, "c"), [within])
+    transaction.commit()
+    assert drop(lake) == []
+    assert tree(tmp_path) == {
+        "away/", "away/listed.parquet", f"away/{mine.path}", "away/target.parquet", "t/", "t/d=1/", f"t/{FOLDER}/",
+        "t/d=4",  # nobody knows whose link that is
+    }  # fmt: skip
+
+
+def test_a_location_that_is_a_link_or_has_dots(tmp_path: Path) -> None:
+    """The folder that a location leads to is the table's; the link itself stays, and leads somewhere."""
+    real = tmp_path / "real"
+    (real / "t").mkdir(parents=True)
+    (tmp_path / "t").symlink_to(real / "t")
+    lake = Lake(tmp_path)
+    lake.append(KEY, "one")
+    lake.append(KEY, "adopted", own=False)
+    dotted = another(lake, "dotted", f"file:{tmp_path}/no/../../{tmp_path.name}/u")
+    put(tmp_path / "u" / FOLDER / own(dotted, "x"))
+    (tmp_path / "no").mkdir()
+    assert drop(lake) == drop(lake, "dotted") == []
+    assert tree(tmp_path) == {"real/", "real/t/", "t/", "no/"}
+
+
+def test_names_are_taken_by_the_letter(tmp_path: Path) -> None:
+    """Nothing is decoded, folded, or cut: `a%20b` is not `a b`, `T` not `t`, and `t2` is not below `t`."""
+    lake = Lake(tmp_path)
+    lake.append(KEY, "mine")
+    for name in ("T", "t2", "t%2F", "t "):
+        put(tmp_path / name / FOLDER / own(lake.table(), "mine"))
+    transaction = lake.table().begin("add")
+    transaction.add((9, "z"), f"file:{tmp_path}/t2", [put(tmp_path / "t2" / "listed")])
+    transaction.commit()
+    before, mine = tree(tmp_path), own_name(lake, "mine")
+    assert drop(lake) == []
+    assert before - tree(tmp_path) == {"t/", "t/d=1/", f"t/{FOLDER}/", f"t/{FOLDER}/{mine}"}
+
+
+def test_what_cannot_be_deleted_is_told(tmp_path: Path) -> None:
+    """One file that stays keeps no other from going."""
+    lake = Lake(tmp_path)
+    lake.append(KEY, "one")
+    lake.append(OTHER, "two")
+    stuck = lake.location / FOLDER / f".{own_name(lake, 'one')}.crc"
+    (stuck / "in the way").mkdir(parents=True)
+    (failure,) = drop(lake)
+    assert str(stuck) in failure
+    assert "cannot be deleted" in failure
+    assert lake.on_disk() == {"one"}
+
+
+def test_a_table_that_cannot_be_read_keeps_no_other_from_going(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where it lies is not known, which the log tells."""
+    lake = Lake(tmp_path)
+    lake.append(KEY, "one")
+    damaged = another(lake, "damaged", tmp_path / "damaged")
+    lake.store.put_many([(metadata_key(damaged.id, 0), b"\xc1")])
+    assert drop(lake) == []
+    assert tree(tmp_path) == set()
+    assert "where table default.damaged lies is not known" in caplog.text
+
+
+# -- purging
+
+
+def test_purge(tmp_path: Path) -> None:
+    """The files of dropped partitions go, with checksums and folders; what another partition lists, or lies elsewhere, stays."""
+    lake = Lake(tmp_path)
+    lake.append(KEY, "mine")
+    put(lake.location / FOLDER / f".{own_name(lake, 'mine')}.crc")
+    shared = lake.append(OTHER, "shared", own=False)
+    lake.append(OTHER, "alone", own=False)
+    away = put(tmp_path / "away" / "a.parquet")
+    transaction = lake.table().begin("add")
+    transaction.add((3, "c"), f"{tmp_path}/away", [away])
+    transaction.add((4, "d"), f"file:{lake.location}//d=2/s=b/", [shared])
+    transaction.commit()
+    before = lake.table()
+    locations = [
+        f"{part.location}/{file.path}"
+        for part in before.partitions()
+        if part.values[0] != 4
+        for file in part.files
+    ]
+    transaction = before.begin("drop")
+    for key in (KEY, OTHER, (3, "c")):
+        transaction.drop(key)
+    assert purge(transaction.commit(), locations) == []
+    assert tree(tmp_path) == {"t/", "t/d=2/", "t/d=2/s=b/", "t/d=2/s=b/shared", "away/", "away/a.parquet"}
+
+
+def test_purge_of_what_others_own(tmp_path: Path) -> None:
+    """Partitions of other tables that one took in stay, be they outside of its folder or, as older versions allowed, in it."""
+    lake = Lake(tmp_path)
+    beside = another(lake, "beside", tmp_path / "beside")
+    theirs = put(tmp_path / "beside" / FOLDER / own(beside, "x"))
+    another(lake, "inner", lake.location / "in")
+    listed = put(lake.location / "in" / FOLDER / "y.parquet")
+    transaction = lake.table().begin("add")
+    transaction.add(KEY, f"{tmp_path}/beside/{FOLDER}", [theirs])
+    transaction.add(OTHER, f"{lake.location}/in/{FOLDER}", [listed])
+    transaction.commit()
+    gone = [f"{part.location}/{file.path}" for part in lake.table().partitions() for file in part.files]
+    lake.drop(KEY)
+    lake.drop(OTHER)
+    before = tree(tmp_path)
+    assert purge(lake.table(), gone) == []
+    vacuum(lake.table(), older_than=NOW)
+    assert tree(tmp_path) == before
+
+
+def test_purge_of_an_external_table(tmp_path: Path) -> None:
+    """Nothing goes: the files of an external table outlive it."""
+    lake = Lake(tmp_path, external=True)
+    lake.append(KEY, "mine")
+    lake.drop(KEY)
+    assert purge(lake.table(), [f"{lake.location}/{FOLDER}/{own_name(lake, 'mine')}"]) == []
+    assert lake.on_disk() == {"mine"}
+
+
+# -- vacuum
+
+
+def test_vacuum_takes_checksums(tmp_path: Path) -> None:
+    """A file's checksum goes with it, and so do those that outlived their files; live files keep theirs."""
+    lake = Lake(tmp_path)
+    for name, mine in (("old", True), ("adopted", False)):
+        lake.append(KEY, name, own=mine)
+    lake.replace(KEY, "live")
+    stranger = put(lake.location / FOLDER / "stranger")
+    for name in (own_name(lake, "old"), "adopted", own_name(lake, "live"), stranger.path):
+        put(lake.location / FOLDER / f".{name}.crc", "sum")
+    outlived = put(lake.location / "d=5/s=e" / f".{own_name(lake, 'gone')}.crc")
+    running = put(lake.location / FOLDER / f".{own_name(lake, 'running')}.crc")
+    put(lake.location / FOLDER / ".not-ours.crc")
+    days_ago = time.time() - TWO_DAYS_S
+    for path in lake.location.rglob("*"):
+        if path.is_file() and "running" not in path.name and "adopted" not in path.name:
+            os.utime(path, (days_ago, days_ago))
+    expected = {
+        ("data file", own_name(lake, "old")),
+        ("data file", "adopted"),
+        ("checksum file", f".{own_name(lake, 'old')}.crc"),
+        ("checksum file", ".adopted.crc"),
+        ("left-over file", outlived.path),
+    }
+    planned = vacuum(lake.table(), older_than=NOW, dry_run=True)
+    assert names(planned) == expected
+    assert {row.bytes for row in planned if row.kind == "checksum file"} == {3}
+    done = vacuum(lake.table(), older_than=NOW)
+    assert names(done) == expected
+    live = own_name(lake, "live")
+    assert tree(lake.location) == {
+        "d=1/", f"{FOLDER}/", *(f"{FOLDER}/{name}" for name in (
+            live, f".{live}.crc", "stranger", ".stranger.crc", running.path, ".not-ours.crc")),
+    }  # fmt: skip
+    assert names(vacuum(lake.table(), older_than=NOW)) == set()
+
+
+def test_vacuum_looks_at_a_file_by_where_it_is(tmp_path: Path) -> None:
+    """A live file that is listed by another way than the table's location is not taken for left over."""
+    lake = Lake(tmp_path)
+    (tmp_path / "way").symlink_to(lake.location)
+    live = put(lake.location / FOLDER / own_name(lake, "live"))
+    away = put(tmp_path / "away" / own_name(lake, "away"))
+    (lake.location / "d=2").symlink_to(tmp_path / "away")
+    days_ago = time.time() - TWO_DAYS_S
+    for path in (lake.location / FOLDER / live.path, tmp_path / "away" / away.path):
+        os.utime(path, (days_ago, days_ago))
+    transaction = lake.table().begin("add")
+    transaction.add(KEY, f"{tmp_path}/way/d=1/../{FOLDER}", [live])
+    transaction.commit()
+    before = tree(tmp_path)
+    assert names(vacuum(lake.table(), older_than=NOW)) == set()
+    assert tree(tmp_path) == before
+
+
+def test_vacuum_of_two_external_tables_over_one_folder(tmp_path: Path) -> None:
+    """What one has overwritten stays as long as the other lists it."""
+    lake = Lake(tmp_path, external=True)
+    taken = lake.append(KEY, "taken")
+    lake.append(KEY, "not taken")
+    second = another(lake, "second", lake.location, external=True, files={KEY: [taken]})
+    lake.replace(KEY, "new")
+    vacuum(lake.table(), older_than=NOW)
+    assert lake.on_disk() == {"taken", "new"}
+    transaction = second.begin("drop")
+    transaction.drop(KEY)
+    vacuum(transaction.commit(), older_than=NOW)
+    assert lake.on_disk() == {"taken", "new"}  # the second did not write it
+
+
+# -- claims
+
+
+@pytest.mark.parametrize(
+    ("location", "says"),
+    [
+        ("{}/t", "there table default.t lies"),
+        ("file:{}//t/", "there table default.t lies"),
+        ("{}/u/../t", "there table default.t lies"),
+        ("{}/link", "there table default.t lies"),
+        ("{}/t/below", "above it table default.t lies"),
+        ("{}/link/below/that", "above it table default.t lies"),
+        ("{}", "below it table default.t lies"),
+        ("/", "below it table default.t lies"),
+        ("{}/T", None),
+        ("{}/t2", None),
+        ("{}/t%2Fbelow", None),
+        ("s3://lake{}/t", None),
+        ("s3a://bucket/x/../data", "there table default.bucket lies"),
+        ("s3://bucket", "below it table default.bucket lies"),
+        ("s3://bucket/data2", None),
+        ("hdfs://bucket/data", None),
+    ],
+)
+def test_a_managed_tables_folder_is_its_own(tmp_path: Path, location: str, says: str | None) -> None:
+    """No table may lie in it, at it or above it, by whatever spelling or link; neighbours may."""
+    lake = Lake(tmp_path)
+    another(lake, "bucket", "s3://bucket/data")
+    lake.location.mkdir()
+    (tmp_path / "link").symlink_to(lake.location)
+    place = location.format(tmp_path)
+
+    def check(managed: bool) -> None:
+        require_free(claims(lake.store, RealPlaces()), place, "table a.b", managed=managed)
+
+    for managed in (False, True):
+        if says is None:
+            check(managed)
+        else:
+            with pytest.raises(
+                LocationTakenError, match=f"table a.b cannot lie at .*: {says}, at .*LOCATION"
+            ):
+                check(managed)
+
+
+def test_external_tables_may_share_a_folder(tmp_path: Path) -> None:
+    """But none with a managed one, nor may one lie where the tables of a database lie, or above that."""
+    lake = Lake(tmp_path, external=True)
+
+    def check(location: str, managed: bool = False) -> None:
+        held = claims(lake.store, RealPlaces())
+        databases = {"default": str(tmp_path / "w"), "d": str(tmp_path / "w/d.db")}
+        require_free(held, location, "table a.b", managed=managed, databases=databases)
+
+    for location in (f"{lake.location}", f"{lake.location}/below", f"{tmp_path}/w/d.db/t"):
+        check(location)
+    for location, says in (
+        (f"{tmp_path}/w/d.db", "there the tables of database d lie"),
+        (f"{tmp_path}/w", "there the tables of database default lie"),
+        (f"{tmp_path}", "below it the tables of database default lie"),
+    ):
+        with pytest.raises(LocationTakenError, match=says):
+            check(location)
+    for location in (f"{lake.location}", f"{lake.location}/below"):
+        with pytest.raises(LocationTakenError, match=r"table default\.t lies"):
+            check(location, managed=True)
+
+
+def test_a_database_lies_in_no_tables_folder(tmp_path: Path) -> None:
+    """Its directory may hold tables, and be no table's."""
+    lake = Lake(tmp_path)
+
+    def check(location: Path) -> None:
+        require_outside(claims(lake.store, RealPlaces()), str(location), "d")
+
+    check(tmp_path)
+    check(tmp_path / "t.db")
+    for location in (lake.location, lake.location / "d.db"):
+        with pytest.raises(LocationTakenError, match=r"database d cannot lie at .*table default\.t lies"):
+            check(location)
+
+
+def test_a_table_that_was_dropped_holds_nothing(tmp_path: Path) -> None:
+    """A table in the making does."""
+    lake = Lake(tmp_path)
+    staged = lake.metastore.stage_table("default", "new", metadata(location=str(tmp_path / "new")))
+    lake.metastore.drop_table("default", "t")
+    (claim,) = claims(lake.store, RealPlaces())
+    assert (claim.label, claim.managed, claim.location) == ("a table in the making", True, f"{tmp_path}/new")
+    staged.discard()
+    assert list(claims(lake.store, RealPlaces())) == []
+
+
+def test_places() -> None:
+    """The root is above all; a checksum's name is a dot, a name and `.crc`."""
+    assert is_below(place_of("/a"), place_of("/"))
+    assert is_below(place_of("s3a://b/a"), place_of("s3://b/"))
+    assert not is_below(place_of("/"), place_of("/"))
+    assert not is_below(place_of("/a2"), place_of("/a"))
+    assert [checked_file(Place("", path)) for path in ("/a.crc", "/.crc", "/..crc", "/.a")] == [None] * 4
+
+
+def test_folders_of_other_file_systems() -> None:
+    """Where nothing refuses to delete a full directory, those with a file at any depth stay, and those that are spared."""
+    system, _ = pafs.FileSystem.from_uri("mock://x/")
+    for folder in ("t/full/deep", "t/empty/deep", "t/spared/empty", "u"):
+        system.create_dir(folder)
+    for name in ("t/full/deep/file", "t/pq-1"):
+        with system.open_output_stream(name) as stream:
+            stream.write(b"x")
+    files = Files()
+    files._systems["mock://x"], files._prefixes["mock://x"] = system, ""
+    root = files.place("mock://x/t")
+    assert {place for place, _ in files.below(root)} == {
+        files.place("mock://x/t/full/deep/file"),
+        files.place("mock://x/t/pq-1"),
+    }
+    files.delete(files.place("mock://x/t/pq-1"))
+    files.delete_empty_below(root, lambda folder: folder.path == "/t/spared")
+    left = {info.path for info in system.get_file_info(pafs.FileSelector("", recursive=True))}
+    assert left == {"t", "t/full", "t/full/deep", "t/full/deep/file", "t/spared", "u"}
+    files.delete(files.place("mock://x/t/full/deep/file"))
+    files.delete_empty_below(root, lambda folder: False)
+    assert [info.path for info in system.get_file_info(pafs.FileSelector("", recursive=True))] == ["u"]
