@@ -110,12 +110,14 @@ class ParquetryScan(
       case (p, l) if !table.partitionColumns.contains(l.name) => p
     })
     val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
+    // readers go by place, and ORC's would convert a column of the same name that files hold, too
+    val inPath = StructType(partitionSchema.fields.zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
     val filters = RowGroupFilters(pushed.map(_.predicate).toArray, table)
     val hadoop = session.sessionState.newHadoopConf()
     val inner = table.format match {
-      case "orc" => OrcScan(session, hadoop, index, whole, read, partitionSchema, options, None, filters, Nil, Nil)
+      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, filters, Nil, Nil)
         .createReaderFactory()
-      case _ => ParquetScan(session, hadoop, index, whole, read, partitionSchema, filters, options, None, Nil, Nil, Array.empty)
+      case _ => ParquetScan(session, hadoop, index, whole, read, inPath, filters, options, None, Nil, Nil, Array.empty)
         .createReaderFactory()
     }
     new NamingReaderFactory(inner, table.name(), s"CALL ${table.ref.name}.system.sync(table => '${table.name()}')")

@@ -101,15 +101,27 @@ object RowGroupFilters {
 
   def apply(predicates: Array[Predicate], table: ParquetryTable): Array[sources.Filter] = predicates.flatMap(filter(_, table))
 
-  /** The whole of a predicate, or nothing: Spark 4.3.0's `toV1` drops the side of an OR that it cannot translate. */
-  private def filter(p: Predicate, table: ParquetryTable): Option[sources.Filter] = p match {
-    case a: And => for (l <- filter(a.left, table); r <- filter(a.right, table)) yield sources.And(l, r)
-    case o: Or => for (l <- filter(o.left, table); r <- filter(o.right, table)) yield sources.Or(l, r)
+  /**
+   * What a predicate implies, in the readers' words; under a NOT its whole or nothing. (Spark 4.3.0's `toV1` drops
+   * the side of an OR that it cannot translate.)
+   */
+  private def filter(p: Predicate, table: ParquetryTable, whole: Boolean = false): Option[sources.Filter] = p match {
+    case a: And => (filter(a.left, table, whole), filter(a.right, table, whole)) match {
+      case (Some(l), Some(r)) => Some(sources.And(l, r))
+      case (l, r) => if (whole) None else l.orElse(r)
+    }
+    case o: Or => for (l <- filter(o.left, table, whole); r <- filter(o.right, table, whole)) yield sources.Or(l, r)
     case n: Not =>
-      if (touchesFloat(n, table) || losesNulls(n, table)) None else filter(n.child, table).map(sources.Not(_))
+      if (touchesFloat(n, table) || losesNulls(n, table)) None
+      else filter(n.child, table, whole = true).map(sources.Not(_))
+    case leaf if onPartitions(leaf, table) => None
     case leaf if sound(leaf, table) => PredicateUtils.toV1(new Predicate(leaf.name, leaf.children.map(renamed(_, table))))
     case _ => None
   }
+
+  /** Files may hold a partition column, too, with any values; readers without it in their schema take it for NULLs. */
+  private def onPartitions(leaf: Predicate, table: ParquetryTable): Boolean =
+    leaf.references.exists(r => table.partitionColumns.exists(_.equalsIgnoreCase(r.fieldNames.head)))
 
   /**
    * Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal and

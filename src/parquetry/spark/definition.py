@@ -165,7 +165,11 @@ def _indexed(metadata: TableMetadata) -> TableMetadata:
 def _inferred(
     location: str, file_format: str, partition_by: tuple[str, ...]
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Return columns read from the files of a location, and the partition columns its directories name."""
+    """Return columns read from the files of a location, and the partition columns its directories name.
+
+    Partition columns are last, as they are where files do not hold them, too: polars, DuckDB and Hudi write them
+    into the files, and Spark leaves them where they stand there.
+    """
     try:
         frame = SparkSession.active().read.format(file_format).load(location)
     except AnalysisException as error:
@@ -176,7 +180,9 @@ def _inferred(
     relation = frame._jdf.queryExecution().analyzed().relation()
     found = tuple(relation.partitionSchema().fieldNames())
     fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
-    return fields, partition_by or found
+    partition_by = partition_by or found
+    places = {name.lower(): place for place, name in enumerate(partition_by)}
+    return sorted(fields, key=lambda field: places.get(field["name"].lower(), -1)), partition_by
 
 
 def check_sorting(metadata: TableMetadata) -> None:
