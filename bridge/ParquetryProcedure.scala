@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.json4s._
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures._
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
@@ -29,8 +30,11 @@ class ParquetryProcedure(ref: CatalogRef, answer: JValue) extends UnboundProcedu
 
   override def call(input: InternalRow): util.Iterator[Scan] = {
     val schema = StructType(parameters.map(p => StructField(p.name(), p.dataType())))
-    val result = ref.ask("call", "name" -> JString(name()), "arguments" -> JObject(
-      schema.fieldNames.toList.zip(arguments(input, schema))))
+    val current = SparkSession.active.sessionState.catalogManager
+    val result = ref.ask("call", "name" -> JString(name()),
+      "arguments" -> JObject(schema.fieldNames.toList.zip(arguments(input, schema))),
+      "current_catalog" -> JString(current.currentCatalog.name()),
+      "current_namespace" -> Json.strings(current.currentNamespace))
     Iterator[Scan](new RowsScan(Json.struct(result \ "schema"), result \ "rows", name())).asJava
   }
 

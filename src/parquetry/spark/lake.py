@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from parquetry.config import PARTITION_INDEXES, check_catalog_options, column_lists
-from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.model import TableMetadata
@@ -20,6 +22,8 @@ from parquetry.store.opening import open_store
 from parquetry.store.sqlite import SQLiteStore
 
 _KEPT = 256
+_PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^.`]*[^.`\s][^.`]*))\s*(?:(\.)|$)")
+_PLAIN = re.compile(r"\w*[^\W\d]\w*")  # what needs no backticks
 
 
 class Staged(NamedTuple):
@@ -80,7 +84,7 @@ class Lake:
 
     def full_name(self, snapshot: TableSnapshot) -> str:
         """Return a table's name as Spark's users write it."""
-        return f"{self.name}.{snapshot.database}.{snapshot.name}"
+        return joined_name((self.name, snapshot.database, snapshot.name))
 
     def hold(self, snapshot: TableSnapshot) -> TableSnapshot:
         """Keep a version at hand for the questions that will follow about it."""
@@ -114,21 +118,46 @@ class Lake:
         return self.snapshot(ref).refresh()
 
     def find(self, name: str) -> TableSnapshot:
-        """Return a table named as procedures are given it: `db.t` or `catalog.db.t`.
+        """Return a table by its name within this catalog, as `qualified` gives it.
 
         Raises:
             TableNotFoundError: there is none.
         """
-        parts = [part.strip().strip("`") for part in name.split(".")]
+        return self.metastore.table(*name_parts(name))
+
+    def qualified(self, name: str, catalog: str | None, namespace: Sequence[str]) -> str:
+        """Return the name of a table given to a procedure of this catalog as `database.table`.
+
+        Args:
+            name: `t`, `db.t` or `catalog.db.t`; any part may be in backticks.
+            catalog: the session's current catalog, as set by USE.
+            namespace: the session's current namespace: where a SELECT from `t` would look.
+
+        Raises:
+            UnsupportedError: it names no table, or one of another catalog.
+        """
+        parts = name_parts(name)
+        if len(parts) == 1:
+            if catalog != self.name or len(namespace) != 1:
+                current = joined_name([catalog, *namespace]) if catalog else "not known"
+                raise UnsupportedError(
+                    f"{name!r} does not say of which database of catalog {self.name} the table is, and the current "
+                    f"database is {current}: say 'database.{name}', or USE {self.name}.database before."
+                )
+            parts = [*namespace, *parts]
         if len(parts) == 3 and parts[0].lower() == self.name.lower():
             parts = parts[1:]
-        if len(parts) == 1:
-            parts = ["default", *parts]
-        if len(parts) != 2:
-            raise TableNotFoundError(
-                f"{name!r} does not name a table of catalog {self.name}: say 'database.table'."
+        if len(parts) == 3:
+            raise UnsupportedError(
+                f"{name!r} names a table of catalog {parts[0]}, and the procedure called is of catalog {self.name}: "
+                f"CALL {joined_name(parts[:1])}.system.…, or say 'database.table' for a table of {self.name}."
             )
-        return self.metastore.table(*parts)
+        if len(parts) != 2:
+            raise UnsupportedError(
+                f"{name!r} does not name a table of catalog {self.name}: say 'database.table', with backticks around "
+                "a part that holds a dot."
+            )
+        return joined_name(parts)
 
     def described(self, snapshot: TableSnapshot) -> dict[str, Any]:
         """Return a table as the bridge wants it told."""
@@ -153,6 +182,39 @@ class Lake:
             "format": metadata.format,
             "properties": {**metadata.properties, **_indexes(metadata), **reserved},
         }
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the parts of a table's name as SQL writes it.
+
+    Raises:
+        UnsupportedError: it is no such name.
+
+    >>> name_parts("db.`a.b`"), name_parts("`it``s`")
+    (['db', 'a.b'], ['it`s'])
+    """
+    parts, at = [], 0
+    while True:
+        found = _PART.match(name, at)
+        if found is None:
+            raise UnsupportedError(
+                f"{name!r} cannot be read as the name of a table: say 'database.table', with backticks around a part "
+                "that holds a dot or a backtick, which is doubled."
+            )
+        quoted, plain, dot = found.groups()
+        parts.append(plain.strip() if quoted is None else quoted.replace("``", "`"))
+        if not dot:
+            return parts
+        at = found.end()
+
+
+def joined_name(parts: Sequence[str]) -> str:
+    """Return a name of these parts as SQL writes it.
+
+    >>> joined_name(["lake", "db", "a.b"])
+    'lake.db.`a.b`'
+    """
+    return ".".join(p if _PLAIN.fullmatch(p) else f"`{p.replace('`', '``')}`" for p in parts)
 
 
 def _indexes(metadata: TableMetadata) -> dict[str, str]:

@@ -31,7 +31,8 @@ class Procedure:
         description: one sentence.
         parameters: in order.
         columns: of the rows it gives, as name and Spark's JSON type.
-        run: from the catalog and the arguments (as text; None where not given) to rows of text.
+        run: from the catalog and the arguments (as text; None where not given; `table` as 'database.table') to rows
+            of text.
     """
 
     name: str
@@ -54,7 +55,7 @@ def _sync(lake: Lake, arguments: dict[str, Any]) -> list[list[str | None]]:
     return sync.synchronise(table, where=arguments["where"], dry_run=dry_run, readopt=readopt)
 
 
-_TABLE = Parameter("table", "string", "The table, as 'database.table'.")
+_TABLE = Parameter("table", "string", "The table, as 'database.table', or 'table' of the current database.")
 
 _WHICH_INDEX = (
     _TABLE,
@@ -184,7 +185,8 @@ def call(lake: Lake, q: p.Call) -> dict[str, Any]:
                 f"CALL {q.catalog}.system.{procedure.name}: parameter {parameter.name} is NULL, and must be given "
                 f"a value of type {parameter.type}. {parameter.comment}"
             )
-    return {"schema": procedure.schema, "rows": procedure.run(lake, q.arguments)}
+    table = lake.qualified(q.arguments["table"], q.current_catalog, q.current_namespace)
+    return {"schema": procedure.schema, "rows": procedure.run(lake, {**q.arguments, "table": table})}
 
 
 def repair_schema(_lake: Lake, _q: p.RepairSchema) -> dict[str, Any]:

@@ -287,10 +287,12 @@ class LoadProcedure(Question, tag="load_procedure", frozen=True):
 
 
 class Call(Question, tag="call", frozen=True):
-    """Answer: schema and rows."""
+    """Answer: schema and rows. The session's current catalog and namespace say what a bare table name means."""
 
     name: str
     arguments: dict[str, Any]
+    current_catalog: str | None = None
+    current_namespace: list[str] = []
 
 
 class RepairSchema(Question, tag="repair_schema", frozen=True):
