@@ -40,11 +40,11 @@ def test_added_columns(spark: SparkSession, rows: Rows, db: str, file_format: st
         spark.sql(f"ALTER TABLE {db}.t ADD COLUMN {column}")
     assert columns(rows, f"{db}.t") == {
         "z": "string", "id": "int", "b c": "date", "st": "struct<b:int,a:int,c:struct<d:int>>",
-        "ar": "array<struct<x:int,w:string>>", "m": "map<string,struct<y:int,v:double>>", "p": "int", "last": "int",
+        "ar": "array<struct<x:int,w:string>>", "m": "map<string,struct<y:int,v:double>>", "last": "int", "p": "int",
     }  # fmt: skip
     spark.sql(
         f"""INSERT INTO {db}.t VALUES ('z', 2, DATE '2024-01-01', named_struct('b', 5, 'a', 6, 'c', named_struct('d', 7)),
-        array(named_struct('x', 8, 'w', 'w')), map('k', named_struct('y', 9, 'v', 0.5)), 2, 3)"""
+        array(named_struct('x', 8, 'w', 'w')), map('k', named_struct('y', 9, 'v', 0.5)), 3, 2)"""
     )
     found = rows(
         f"SELECT z, id, CAST(`b c` AS string), st.b, st.a, st.c.d, ar[0].x, ar[0].w, m['k'].y, m['k'].v, p, last FROM {db}.t"
@@ -242,3 +242,38 @@ def test_a_table_that_is_not_there(spark: SparkSession, rows: Rows, db: str, tmp
         with pytest.raises(AnalysisException, match="`nope`") as caught:
             spark.sql(statement.format(f"{db}.nope"))
         assert caught.value.getCondition() == "TABLE_OR_VIEW_NOT_FOUND", statement
+
+
+def test_an_added_column_leaves_positional_inserts_as_in_sparks_own_tables(
+    spark: SparkSession, db: str, rows: Rows
+) -> None:
+    """Hive's INSERT … PARTITION and plain VALUES give each column its value after ADD COLUMNS, now and in the past."""
+    spark.sql("CREATE DATABASE IF NOT EXISTS spark_catalog.stock")
+    try:
+        for table in (f"{db}.t", "spark_catalog.stock.t"):
+            spark.sql(
+                f"CREATE TABLE {table} (id int, cust string, ds string) USING parquet PARTITIONED BY (ds)"
+            )
+            spark.sql(f"INSERT INTO {table} VALUES (0, 'b', '2025-12-31')")
+            spark.sql(f"ALTER TABLE {table} ADD COLUMNS (note string, more int)")
+            assert spark.table(table).columns == ["id", "cust", "note", "more", "ds"]
+            spark.sql(f"INSERT INTO {table} PARTITION (ds) SELECT 1, 'c', 'a note', 7, '2026-01-01'")
+            spark.sql(f"INSERT INTO {table} PARTITION (ds = '2026-01-02') SELECT 2, 'd', 'another', 8")
+            spark.sql(f"INSERT INTO {table} VALUES (3, 'e', 'third', 9, '2026-01-03')")
+            assert rows(f"SELECT * FROM {table} ORDER BY id") == [
+                (0, "b", None, None, "2025-12-31"),
+                (1, "c", "a note", 7, "2026-01-01"),
+                (2, "d", "another", 8, "2026-01-02"),
+                (3, "e", "third", 9, "2026-01-03"),
+            ]
+            assert [name for (name,) in rows(f"SHOW PARTITIONS {table}")] == [
+                "ds=2025-12-31", "ds=2026-01-01", "ds=2026-01-02", "ds=2026-01-03",
+            ]  # fmt: skip
+    finally:
+        spark.sql("DROP DATABASE spark_catalog.stock CASCADE")
+    assert spark.sql(f"SELECT * FROM {db}.t VERSION AS OF 1").columns == ["id", "cust", "ds"]
+    assert rows(f"SELECT * FROM {db}.t VERSION AS OF 1") == [(0, "b", "2025-12-31")]
+    for refused in ("ADD COLUMN n int AFTER ds", "ALTER COLUMN id AFTER ds", "ALTER COLUMN ds FIRST"):
+        with pytest.raises(AnalysisException, match=r"PARQUETRY_UNSUPPORTED.*stay there"):
+            spark.sql(f"ALTER TABLE {db}.t {refused}")
+    assert spark.table(f"{db}.t").columns == ["id", "cust", "note", "more", "ds"]

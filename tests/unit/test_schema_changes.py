@@ -222,3 +222,81 @@ def test_types_as_text() -> None:
     }
     assert type_text(nested) == "map<string,array<struct<a b:decimal(5,2)>>>"
     assert type_text("integer") == "int"
+
+
+def moved(metadata: TableMetadata, *changes: dict[str, Any]) -> list[str]:
+    """Return the names of a table's columns after some changes."""
+    for one in changes:
+        metadata = TableMetadata(changed(metadata, one), metadata.partition_by, metadata.format, "/t")
+    return names(metadata.columns)
+
+
+def added(name: str, position: str | None = None) -> dict[str, Any]:
+    """Return the change that adds a column; position is as the bridge tells it: None, "" (FIRST) or a name."""
+    return change("add_column", name, type="long", position=position)
+
+
+def placed(name: str, position: str) -> dict[str, Any]:
+    """Return the change that moves a column."""
+    return change("update_position", name, position=position)
+
+
+def test_new_columns_come_before_the_partition_columns_at_the_end() -> None:
+    """Several in one statement keep their order, FIRST and AFTER are obeyed, fields of structs go to the end."""
+    metadata = table(
+        ("id", "long"), ("s", struct(("q", "long"))), ("p", "long"), ("q", "string"), partition_by=("P", "q")
+    )
+    assert moved(metadata, added("a"), added("b")) == ["id", "s", "a", "b", "p", "q"]
+    assert moved(metadata, added("a", ""), added("b", "a"), added("c")) == [
+        "a",
+        "b",
+        "id",
+        "s",
+        "c",
+        "p",
+        "q",
+    ]
+    assert moved(metadata, added("a", "S")) == ["id", "s", "a", "p", "q"]
+    columns = changed(metadata, change("add_column", "s", "n", type="long"))
+    assert [field["name"] for field in columns[1].type["fields"]] == ["q", "n"]
+    assert names(columns) == ["id", "s", "p", "q"]
+    assert moved(table(("id", "long"), ("v", "long")), added("a")) == ["id", "v", "a"]
+
+
+def test_partition_columns_elsewhere_keep_the_declared_order() -> None:
+    """Only those at the end count: a table declared with a partition column in the middle is as in Spark's V2."""
+    middle = table(("id", "long"), ("p", "long"), ("v", "long"), partition_by=("p",))
+    assert moved(middle, added("a"), added("b", "p")) == ["id", "p", "b", "v", "a"]
+    assert moved(middle, placed("p", "")) == ["p", "id", "v"]
+    assert moved(middle, placed("p", "v"), added("a")) == ["id", "v", "a", "p"]
+    mixed = table(("p", "long"), ("id", "long"), ("q", "long"), partition_by=("p", "q"))
+    assert moved(mixed, added("a"), added("b", "p")) == ["p", "b", "id", "a", "q"]
+    assert moved(mixed, placed("p", "q"), added("a")) == ["id", "a", "q", "p"]
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        added("a", "p"),
+        added("a", "q"),
+        placed("id", "q"),
+        placed("id", "P"),
+        placed("p", ""),
+        placed("q", "id"),
+    ],
+    ids=str,
+)
+def test_partition_columns_at_the_end_stay_there(one: dict[str, Any]) -> None:
+    """Nothing comes behind or between them, and none of them goes away: the error names them and the remedy."""
+    metadata = table(("id", "long"), ("v", "long"), ("p", "long"), ("q", "long"), partition_by=("p", "q"))
+    if one["change"] == "update_position" and one["column"] == ["q"]:
+        metadata = table(("id", "long"), ("v", "long"), ("q", "long"), partition_by=("q",))
+    with pytest.raises(UnsupportedError, match=r"\((p, )?q\) stay there.*Say FIRST or AFTER another column"):
+        moved(metadata, one)
+    assert moved(metadata, placed("id", "v"))[:2] == ["v", "id"]
+
+
+def test_partition_columns_change_places_among_themselves() -> None:
+    """At the end they stay, whatever their order there."""
+    metadata = table(("id", "long"), ("p", "long"), ("q", "long"), partition_by=("p", "q"))
+    assert moved(metadata, placed("p", "q")) == ["id", "q", "p"]

@@ -7,6 +7,7 @@ file is rewritten; the same holds for the fields of structs.
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -130,10 +131,13 @@ def type_text(type_: Any) -> str:
 def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ...]:
     """Return a table's columns after one change.
 
+    Partition columns at the end stay there, where Hive's positional INSERT looks for them: a column that is added
+    without FIRST or AFTER comes before them.
+
     Raises:
         ColumnNotFoundError: the column is not there.
         ColumnExistsError: the new name is taken.
-        UnsupportedError: the change is not offered.
+        UnsupportedError: the change is not offered, or would take partition columns away from the end.
     """
     kind = change["change"]
     if kind == "drop_column":
@@ -151,9 +155,26 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
         raise UnsupportedError(
             f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change."
         )
+    last = _last_partition_columns(fields, metadata.partition_by)
+    if kind == "add_column" and len(path) == 1 and change["position"] is None:
+        change = {**change, "position": fields[-len(last) - 1]["name"]}
     _CHANGES[kind](fields, path, change, metadata.format)
+    moves = kind in ("add_column", "update_position") and len(path) == 1
+    if moves and not set(last) <= set(_last_partition_columns(fields, metadata.partition_by)):
+        raise UnsupportedError(
+            f"column {path[0]} cannot be placed there: partition columns at the end of a table ({', '.join(last)}) stay "
+            "there, as an INSERT without column names counts on it. Say FIRST or AFTER another column, for a column "
+            "that is not one of them."
+        )
     check_fields(fields, metadata.format)
     return columns_of(fields)
+
+
+def _last_partition_columns(fields: Sequence[Field], partition_by: Sequence[str]) -> list[str]:
+    """Return the names of the partition columns behind all others, in their order."""
+    names = {name.lower() for name in partition_by}
+    last = list(itertools.takewhile(lambda field: field["name"].lower() in names, reversed(fields)))
+    return [field["name"] for field in reversed(last)]
 
 
 def _struct(fields: list[Field]) -> dict[str, Any]:
