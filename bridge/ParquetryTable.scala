@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -72,23 +73,36 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
 
   private def rows(idents: Array[InternalRow]): JField =
     "partitions" -> JArray(idents.map(Json.ofRow(_, partitionSchema())).toList)
+
+  /** A question about partitions; that some are not there, or are already, is told by the exceptions Spark has for it. */
+  private def askOf(op: String, gone: Array[InternalRow], there: Array[InternalRow], fields: JField*): JValue =
+    try ask(op, fields: _*) catch {
+      case e: ParquetryException if e.code == "PARTITION_NOT_FOUND" => throw (gone match {
+        case Array(one) => new NoSuchPartitionException(name(), one, partitionSchema())
+        case several => new NoSuchPartitionsException(name(), several.toSeq, partitionSchema())
+      })
+      case e: ParquetryException if e.code == "PARTITION_EXISTS" => throw (there match {
+        case Array(one) => new PartitionAlreadyExistsException(name(), one, partitionSchema())
+        case several => new PartitionsAlreadyExistException(name(), several.toSeq, partitionSchema())
+      })
+    }
   override def createPartitions(idents: Array[InternalRow], properties: Array[util.Map[String, String]]): Unit =
-    ask("add_partitions", rows(idents),
+    askOf("add_partitions", idents, idents, rows(idents),
       "properties" -> JArray(properties.map(p => Json.strings(p.asScala.toMap)).toList))
   override def dropPartitions(idents: Array[InternalRow]): Boolean =
-    Json.flag(ask("drop_partitions", rows(idents), "purge" -> JBool(false)))
+    Json.flag(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(false)))
   override def purgePartitions(idents: Array[InternalRow]): Boolean =
-    Json.flag(ask("drop_partitions", rows(idents), "purge" -> JBool(true)))
+    Json.flag(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(true)))
   override def purgePartition(ident: InternalRow): Boolean = purgePartitions(Array(ident))
   override def truncatePartitions(idents: Array[InternalRow]): Boolean =
-    Json.flag(ask("truncate_partitions", rows(idents)))
+    Json.flag(askOf("truncate_partitions", idents, idents, rows(idents)))
   override def truncatePartition(ident: InternalRow): Boolean = truncatePartitions(Array(ident))
   override def renamePartition(from: InternalRow, to: InternalRow): Boolean =
-    Json.flag(ask("rename_partition", rows(Array(from, to))))
+    Json.flag(askOf("rename_partition", Array(from), Array(to), rows(Array(from, to))))
   override def replacePartitionMetadata(ident: InternalRow, properties: util.Map[String, String]): Unit =
     ask("alter_partition", rows(Array(ident)), "properties" -> Json.strings(properties.asScala.toMap))
   override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] =
-    Json.map(ask("load_partition", rows(Array(ident)))).asJava
+    Json.map(askOf("load_partition", Array(ident), Array(ident), rows(Array(ident)))).asJava
   override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
     ask("list_partitions", agreeing(names.toIndexedSeq, ident): _*).children.map(Json.toRow(_, partitionSchema())).toArray
   }

@@ -292,3 +292,52 @@ def test_update_and_merge(spark: SparkSession, rows: Rows, db: str) -> None:
             spark.sql(statement)
         assert caught.value.getCondition() == "PARQUETRY_UNSUPPORTED"
     assert rows(f"SELECT * FROM {db}.t") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "condition", "kind"),
+    [
+        ("ALTER TABLE {} DROP PARTITION (p = 9)", "PARTITIONS_NOT_FOUND", "NoSuchPartitionsException"),
+        ("ALTER TABLE {} DROP IF EXISTS PARTITION (p = 9)", None, None),
+        ("TRUNCATE TABLE {} PARTITION (p = 9)", "PARTITIONS_NOT_FOUND", "NoSuchPartitionException"),
+        (
+            "ALTER TABLE {} PARTITION (p = 9) RENAME TO PARTITION (p = 8)",
+            "PARTITIONS_NOT_FOUND",
+            "NoSuchPartitionException",
+        ),
+        (
+            "ALTER TABLE {} PARTITION (p = 1) RENAME TO PARTITION (p = 2)",
+            "PARTITIONS_ALREADY_EXIST",
+            "PartitionAlreadyExistsException",
+        ),
+        (
+            "ALTER TABLE {} ADD PARTITION (p = 2)",
+            "PARTITIONS_ALREADY_EXIST",
+            "PartitionsAlreadyExistException",
+        ),
+        ("ALTER TABLE {} ADD IF NOT EXISTS PARTITION (p = 2)", None, None),
+    ],
+)
+def test_partitions_missing_or_there_already_raise_sparks_own_exceptions(
+    spark: SparkSession, db: str, rows: Rows, statement: str, condition: str | None, kind: str | None
+) -> None:
+    """What callers of Spark's own tables catch is raised here, too, and names table and partition; nothing changes."""
+    stock = "spark_catalog.default.partition_errors"
+    tables = (f"{db}.t", stock)
+    try:
+        for table in tables:
+            spark.sql(f"CREATE TABLE {table} (id int, p int) USING parquet PARTITIONED BY (p)")
+            spark.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
+            if condition is None:
+                spark.sql(statement.format(table))
+            else:
+                with pytest.raises(AnalysisException) as caught:
+                    spark.sql(statement.format(table))
+                assert caught.value.getCondition() == condition
+                if table != stock:
+                    assert caught.value._origin.getClass().getSimpleName() == kind
+                    assert "`t`" in str(caught.value)
+            assert sorted(rows(f"SELECT id, p FROM {table}")) == [(1, 1), (2, 2)]
+            assert rows(f"SHOW PARTITIONS {table}") == [("p=1",), ("p=2",)]
+    finally:
+        spark.sql(f"DROP TABLE IF EXISTS {stock}")
