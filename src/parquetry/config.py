@@ -18,11 +18,14 @@ _SIZE = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
+_LARGEST = 1 << 60
+
+
 def parse_size(text: str) -> int:
     """Return a size in bytes, from a number with an optional unit (powers of 1024).
 
     Raises:
-        ValueError: it is not a size, or it is zero.
+        ValueError: it is not a size, is zero, or more than any file can have.
 
     >>> parse_size("64kb"), parse_size("1 GiB"), parse_size("10")
     (65536, 1073741824, 10)
@@ -30,7 +33,10 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if not match or int(match[1]) == 0:
         raise ValueError("not a size such as 128mb")
-    return int(match[1]) * _FACTORS[match[2].lower()]
+    size = int(match[1]) * _FACTORS[match[2].lower()]
+    if size > _LARGEST:
+        raise ValueError("more than an exbibyte")
+    return size
 
 
 def _one_of(*choices: str) -> Callable[[str], str]:

@@ -132,6 +132,12 @@ class ValueTypeError(ParquetryError):
     code = "VALUE_TYPE"
 
 
+class OutsideConditionError(ParquetryError):
+    """Rows to be written lie outside of the condition whose rows they replace; nothing was written."""
+
+    code = "OUTSIDE_CONDITION"
+
+
 class UnsupportedError(ParquetryError):
     """The operation is understood, and not offered."""
 

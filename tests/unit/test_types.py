@@ -229,6 +229,14 @@ def test_values_are_written_as_spark_writes_them_in_paths(type: str, value: Valu
     assert order_key(value_from_text(parse_type(type), text)) == order_key(value)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.1, "1.1"), (-0.3, "-0.3"), (1e39, "Infinity"), (1e-46, "0.0")]
+)
+def test_a_float_is_written_with_single_precision(value: float, text: str) -> None:
+    """A number that single precision does not hold is written as the nearest that it holds."""
+    assert text_from_value(parse_type("float"), value) == text
+
+
 def test_null_has_no_text() -> None:
     """What stands for it in a path is the layout's to choose."""
     with pytest.raises(ValueTypeError, match="NULL"):

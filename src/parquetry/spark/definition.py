@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from parquetry.config import PARTITION_INDEXES, check_properties, table_property
@@ -81,6 +82,10 @@ def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> 
         if not type_from_json(column.type).primitive:
             raise UnsupportedError(
                 f"partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}."
+            )
+        if "\0" in name:
+            raise UnsupportedError(
+                f"partition column {name!r}: a directory's name cannot hold the character NUL; choose another name."
             )
         if name.lower() in {other.lower() for other in partition_by[:i]}:
             raise UnsupportedError(f"partition column {name} is named twice in PARTITIONED BY.")
@@ -172,9 +177,9 @@ def _inferred(
     """
     try:
         frame = SparkSession.active().read.format(file_format).load(location)
-    except AnalysisException as error:
+    except (Py4JJavaError, CapturedException) as error:
         raise WarehouseError(
-            f"the columns cannot be read from LOCATION {location}: {error.getCondition()}; name the columns, or a "
+            f"the columns cannot be read from LOCATION {location}: {_reason(error)}; name the columns, or a "
             f"folder that holds {file_format} files."
         ) from None
     relation = frame._jdf.queryExecution().analyzed().relation()
@@ -183,6 +188,13 @@ def _inferred(
     partition_by = partition_by or found
     places = {name.lower(): place for place, name in enumerate(partition_by)}
     return sorted(fields, key=lambda field: places.get(field["name"].lower(), -1)), partition_by
+
+
+def _reason(error: Py4JJavaError | CapturedException) -> str:
+    """Return why Spark could not read a location: its condition, or what a file system says without one."""
+    condition = error.getCondition() if isinstance(error, CapturedException) else None
+    java = error._origin if isinstance(error, CapturedException) else error.java_exception
+    return condition or str(java.toString())
 
 
 def check_sorting(metadata: TableMetadata) -> None:

@@ -37,11 +37,18 @@ def absolute(location: str, base: str | None = None) -> str:
         location: as the user wrote it.
         base: where relative paths begin; None: the working directory.
 
+    Raises:
+        WarehouseError: no folder can have this name.
+
     >>> absolute("file:///lake/a/../t/"), absolute("s3://bucket/a/./t")
     ('file:/lake/t', 's3://bucket/a/t')
     >>> absolute("../../../t", "/lake")
     'file:/t'
     """
+    if "\0" in location:
+        raise WarehouseError(
+            f"the location {location!r} holds the character NUL, which no path can: say another LOCATION."
+        )
     uri = _URI.fullmatch(location)
     if uri is None:
         if base is not None and not location.startswith("/"):

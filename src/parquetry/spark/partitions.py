@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.fs as pafs
 from pyspark.sql import SparkSession
 
-from parquetry.errors import PartitionNotFoundError, UnsupportedError
+from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
 from parquetry.layout.discover import discover
 from parquetry.layout.location import open_location
 from parquetry.layout.paths import join_location, stored_value
@@ -37,6 +37,21 @@ def _values(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> li
     ]
 
 
+def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return values that a directory's name can hold.
+
+    Raises:
+        ValueTypeError: one holds the character NUL.
+    """
+    for name, value in zip(snapshot.metadata.partition_by, values, strict=True):
+        if (isinstance(value, str) and "\0" in value) or (isinstance(value, bytes) and b"\0" in value):
+            raise ValueTypeError(
+                f"table {snapshot.label}: a directory's name cannot hold {value!r}, which partition column {name} is "
+                "given, as the character NUL is in it: write it as text, with hex() or base64()."
+            )
+    return values
+
+
 def add(lake: Lake, q: p.AddPartitions) -> None:
     """Add partitions; the files of their locations come with them."""
     snapshot = lake.current(q.table)
@@ -44,6 +59,7 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
     taken: list[str] = []
     transaction.adopt(lambda: require_files(snapshot.label, taken))
     for values, properties in zip(_values(snapshot, q.partitions), q.properties, strict=True):
+        _nameable(snapshot, values)
         given = properties.get("location")
         location = snapshot.default_location(values)
         if given:
@@ -51,7 +67,7 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
             location = partition_location(lake, snapshot, given, name)
         filesystem, path = open_location(location)
         files: list[Any] = []
-        if filesystem.get_file_info(path).type == pafs.FileType.Directory:
+        if _is_folder(filesystem, path):
             own = f"pq-{snapshot.id.hex()}-"
             found = [
                 f.path for part in discover(filesystem, path, (), (), own_prefix=own) for f in part.files
@@ -60,6 +76,21 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
         taken += (join_location(location, file.path) for file in files)
         transaction.add(values, location if given else None, files)
     transaction.commit()
+
+
+def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
+    """Return whether there is a folder at a path.
+
+    Raises:
+        WarehouseError: the file system cannot tell: the path is too long, or may not be looked at.
+    """
+    try:
+        return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
+    except OSError as error:
+        raise WarehouseError(
+            f"the folder of a partition cannot be looked at: {error}. Shorten the value, say another LOCATION, or give "
+            "the user that runs Spark's driver the right to read there."
+        ) from None
 
 
 def drop(lake: Lake, q: p.DropPartitions) -> bool:
@@ -95,7 +126,7 @@ def rename(lake: Lake, q: p.RenamePartition) -> bool:
     old, new = _values(snapshot, q.partitions)
     _existing(snapshot, old)
     transaction = snapshot.begin("rename partition")
-    transaction.rename(old, new)
+    transaction.rename(old, _nameable(snapshot, new))
     transaction.commit()
     return True
 

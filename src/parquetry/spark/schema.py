@@ -104,6 +104,10 @@ def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
                 f"column {'.'.join(path)} is of type {type_}, which ORC has not: say USING parquet."
             )
         return
+    if file_format == "parquet" and type_["type"] == "struct" and not type_["fields"]:
+        raise UnsupportedError(
+            f"column {'.'.join(path)} is a struct without fields, which Parquet cannot hold: add a field, or say USING orc."
+        )
     check_fields(type_.get("fields", ()), file_format, path)
     for part in ("elementType", "keyType", "valueType"):
         if part in type_:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from parquetry.types import ColumnType, Value
+from parquetry.types import ColumnType, Value, to_float32
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz")
 
@@ -18,7 +18,10 @@ def from_wire(type_: ColumnType, text: str | None) -> Value:
     if type_.name == "boolean":
         return text == "true"
     if type_.name in ("float", "double"):
-        return float(text.replace("Infinity", "inf"))
+        number = float(text.replace("Infinity", "inf"))
+        return (
+            to_float32(number) if type_.name == "float" else number
+        )  # Java prints a float's shortest digits
     if type_.name == "decimal":
         return Decimal(text)
     return bytes.fromhex(text) if type_.name == "binary" else text

@@ -36,6 +36,7 @@ from parquetry.spark import protocol as p
 from parquetry.spark.footers import data_files
 from parquetry.spark.lake import Lake
 from parquetry.spark.predicates import conjuncts, replace_where, whole
+from parquetry.spark.replaced import by_partition, check_partitions, checked_rows, outside
 from parquetry.spark.schema import physical_schema
 from parquetry.types import Value
 
@@ -67,11 +68,13 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates)]
     if mode == "overwrite":
         whole(snapshot, where, _OVERWRITE)  # before hours of work
+        by_partition(snapshot, where)
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
-    files = write_files(snapshot, DataFrame(data, spark), properties)
+    files = write_files(snapshot, DataFrame(data, spark), properties, where)
     try:
         written = collect(snapshot, spark, files)
+        check_partitions(snapshot, where, (part.values for part in written))
         transaction = snapshot.begin(_OPERATIONS[mode])
         if mode == "truncate":
             transaction.replace_where(None)
@@ -156,7 +159,7 @@ _OPTIONS = ("target-file-size", "compression", "sort-by", "distribution")
 
 
 def write_files(
-    snapshot: TableSnapshot, frame: DataFrame, properties: dict[str, str]
+    snapshot: TableSnapshot, frame: DataFrame, properties: dict[str, str], where: Sequence[Predicate] = ()
 ) -> list[dict[str, Any]]:
     """Write rows as data files of a table, which nobody sees yet.
 
@@ -164,17 +167,20 @@ def write_files(
         snapshot: the table.
         frame: its columns, in order.
         properties: the table's, or what holds for this write instead.
+        where: the conditions, joined by AND, that each row has to satisfy; see `replaced`.
 
     Returns:
         For each file its directory below the table, its path, bytes and time of change.
 
     Raises:
         ValueTypeError: a partition's value makes no name of a directory.
+        PropertyError: the writer of the files cannot use a property or an option.
+        OutsideConditionError: a row does not satisfy the conditions.
     """
     metadata = snapshot.metadata
     spark = frame.sparkSession
     names = [column.physical for column in metadata.partition_columns]
-    rows = frame.select(*_columns(snapshot, frame.columns))
+    rows = checked_rows(snapshot, where, frame.select(*_columns(snapshot, frame.columns)))
     door = spark._jvm.org.apache.spark.sql.parquetry.FileWriter
     target = table_property(properties, "target-file-size")
     sort_by = [metadata.column(name).physical for name in table_property(properties, "sort-by") or ()]
@@ -200,15 +206,52 @@ def write_files(
             rows._jdf, metadata.format, metadata.location, names, prefix, target, row_bytes, options
         )
     except (Py4JJavaError, CapturedException) as error:
+        refusal = _raised(error)
+        if refusal.startswith(_unnameable(snapshot)):
+            raise ValueTypeError(refusal) from None
+        if (told := outside(snapshot, where, refusal)) is not None:
+            raise told from None
         if _names_too_much(f"{error} {getattr(error, '_stackTrace', '')}"):
             raise ValueTypeError(
                 f"a value of a partition column ({', '.join(metadata.partition_by)}) of table {snapshot.label} is too "
                 f"long for the name of a directory, which most file systems limit to {_LONGEST_NAME} bytes, escapes included: "
                 "shorten it, or partition by another column. Nothing was written."
             ) from None
+        given = {key: value for key, value in options.items() if key != "timeZone"}
+        if given and (reason := _not_an_argument(error)) is not None:
+            raise PropertyError(
+                f"table {snapshot.label} cannot be written with {given}: {reason}. Change the properties or the options "
+                "of the write. Nothing was written."
+            ) from None
         raise
     files: list[dict[str, Any]] = json.loads(written)
     return files
+
+
+def _raised(error: Py4JJavaError | CapturedException) -> str:
+    """Return the text that a task raised by `raise_error`, which a user's own query may do as well."""
+    if not isinstance(error, CapturedException) or error.getCondition() != "USER_RAISED_EXCEPTION":
+        return ""
+    parameters: dict[str, str] = error.getMessageParameters() or {}
+    return parameters.get("errorMessage", "")
+
+
+def _not_an_argument(error: Py4JJavaError | CapturedException) -> str | None:
+    """Return what Java says of a value that it cannot use, where nobody has given that error a class."""
+    cause = error._origin if isinstance(error, CapturedException) else error.java_exception
+    if isinstance(error, CapturedException) and error.getCondition() is not None:
+        return None
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    name = cause.getClass().getName()
+    return str(cause.toString()) if name in ("java.lang.IllegalArgumentException", _NO_NUMBER) else None
+
+
+_NO_NUMBER = "java.lang.NumberFormatException"
+
+
+def _unnameable(snapshot: TableSnapshot) -> str:
+    return f"table {snapshot.label}: a directory's name cannot hold what partition column "
 
 
 def _names_too_much(trace: str) -> bool:
@@ -250,10 +293,11 @@ def _columns(snapshot: TableSnapshot, given: list[str]) -> list[Column]:
         kind = field.dataType.typeName()
         if field.name in in_path and kind in ("string", "varchar", "char", "binary"):
             refusal = (
-                f"table {snapshot.label}: partition column {field.name} is given bytes that are not UTF-8 "
-                "text, which a directory's name cannot hold: write them as text, with hex() or base64()."
+                f"{_unnameable(snapshot)}{field.name} is given: bytes that are not UTF-8 text, or the character NUL. "
+                "Write them as text, with hex() or base64(). Nothing was written."
             )
-            fits = sf.is_valid_utf8(column.cast("string"))
+            text = column.cast("string")
+            fits = sf.is_valid_utf8(text) & ~sf.contains(text, sf.lit("\0"))
             column = sf.when(~fits, sf.raise_error(sf.lit(refusal)).cast(field.dataType)).otherwise(column)
             if kind != "binary":
                 column = sf.nullif(
