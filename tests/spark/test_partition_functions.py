@@ -418,6 +418,18 @@ class TestStatements:
         spark.sql(f"INSERT INTO {table} REPLACE WHERE month(ds) = 2 SELECT 50, '2026-02-28', 'as'")
         assert rows(f"SELECT id FROM {table} ORDER BY id") == [(i,) for i in (0, 1, 2, 6, 7, 8, 50)]
 
+    def test_rows_outside_of_replace_where(self, spark: SparkSession, rows: Rows, table: str) -> None:
+        """A row for which the condition is false or NULL is refused, and nothing is written."""
+        for outside, told in (("'2026-03-28', 'as'", "ds = 2026-03-28"), ("NULL, 'as'", "ds = NULL")):
+            with pytest.raises(Exception, match="PARQUETRY_OUTSIDE_CONDITION") as refused:
+                spark.sql(
+                    f"INSERT INTO {table} REPLACE WHERE month(ds) = 2 SELECT 50, '2026-02-01', 'eu' "
+                    f"UNION ALL SELECT 51, {outside}"
+                )
+            assert told in str(refused.value)
+            assert "month(CAST(ds AS DATE)) = 2" in str(refused.value)
+        assert rows(f"SELECT count(*) FROM {table}") == [(9,)]
+
     def test_replace_where_by_dataframe(self, spark: SparkSession, rows: Rows, table: str) -> None:
         """The same through writeTo."""
         frame = spark.createDataFrame([(51, "2026-03-01", None)], "id BIGINT, ds STRING, region STRING")

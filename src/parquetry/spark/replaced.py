@@ -18,6 +18,8 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate, columns, opaque_parts
 from parquetry.types import Value
 
+CHECKED = "parquetry.rows-checked"
+"""The option of a write of which the bridge checks the rows, by a condition that only Spark can evaluate."""
 _LONGEST_VALUE = 100
 
 
@@ -90,7 +92,12 @@ def check_partitions(
 def outside(
     snapshot: TableSnapshot, where: Sequence[Predicate], message: str
 ) -> OutsideConditionError | None:
-    """Return the error that a failed task told of, if it is that of `checked_rows`."""
+    """Return the error that a failed task told of, if it is that of `checked_rows`, or of the bridge's own check."""
+    if message.startswith(f"{CHECKED}: "):
+        condition, *values = message.removeprefix(f"{CHECKED}: ").split("\n")
+        return OutsideConditionError(
+            f"{_refused(snapshot, condition)}{', '.join(values)}{_remedy_of(condition)}"
+        )
     return OutsideConditionError(message) if where and message.startswith(_refusal(snapshot, where)) else None
 
 
@@ -99,11 +106,19 @@ def _is_static(predicate: Predicate) -> bool:
 
 
 def _refusal(snapshot: TableSnapshot, where: Sequence[Predicate]) -> str:
-    return f"Table {snapshot.label} is to have new rows where {And(tuple(where))}, and one of them is not there: "
+    return _refused(snapshot, str(And(tuple(where))))
+
+
+def _refused(snapshot: TableSnapshot, condition: str) -> str:
+    return f"Table {snapshot.label} is to have new rows where {condition}, and one of them is not there: "
 
 
 def _remedy(where: Sequence[Predicate]) -> str:
-    return f". Leave out such rows with WHERE {And(tuple(where))}, or name a wider condition. Nothing was written."
+    return _remedy_of(str(And(tuple(where))))
+
+
+def _remedy_of(condition: str) -> str:
+    return f". Leave out such rows with WHERE {condition}, or name a wider condition. Nothing was written."
 
 
 def _quoted(name: str) -> str:

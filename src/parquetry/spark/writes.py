@@ -36,7 +36,7 @@ from parquetry.spark import protocol as p
 from parquetry.spark.footers import data_files
 from parquetry.spark.lake import Lake
 from parquetry.spark.predicates import conjuncts, replace_where, whole
-from parquetry.spark.replaced import by_partition, check_partitions, checked_rows, outside
+from parquetry.spark.replaced import CHECKED, by_partition, check_partitions, checked_rows, outside
 from parquetry.spark.schema import physical_schema
 from parquetry.types import Value
 
@@ -66,15 +66,16 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
     snapshot = lake.snapshot(q.table)
     mode, properties = _settled(snapshot, q)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates)]
+    of_rows = () if any(name.lower() == CHECKED for name in q.write_options) else where
     if mode == "overwrite":
         whole(snapshot, where, _OVERWRITE)  # before hours of work
-        by_partition(snapshot, where)
+        by_partition(snapshot, of_rows)
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
-    files = write_files(snapshot, DataFrame(data, spark), properties, where)
+    files = write_files(snapshot, DataFrame(data, spark), properties, of_rows)
     try:
         written = collect(snapshot, spark, files)
-        check_partitions(snapshot, where, (part.values for part in written))
+        check_partitions(snapshot, of_rows, (part.values for part in written))
         transaction = snapshot.begin(_OPERATIONS[mode])
         if mode == "truncate":
             transaction.replace_where(None)
@@ -82,7 +83,7 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
             replace_where(transaction, where, _OVERWRITE)
         for part in written:
             (transaction.replace if mode == "dynamic" else transaction.append)(part.values, part.files)
-        static = _static_partition(snapshot, where) if mode == "overwrite" and not written else None
+        static = _static_partition(snapshot, of_rows) if mode == "overwrite" and not written else None
         if static is not None:
             transaction.append(
                 static, ()
