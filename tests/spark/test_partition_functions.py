@@ -132,7 +132,7 @@ EXPRESSIONS: dict[str, list[tuple[list[str], list[str]]]] = {
             ["floor(price)", "price * 2", "CAST(price AS INT)", "CAST(price AS DECIMAL(10,3))"],
             ["= 3", ">= 20", "< 1.5"],
         ),
-        (["f + 1", "isnan(f)", "CAST(f AS INT)", "-f", "f * 0"], ["= 2", "> 5", "= true", "< -3"]),
+        (["f + 1", "isnan(f)", "try_cast(f AS INT)", "-f", "f * 0"], ["= 2", "> 5", "= true", "< -3"]),
         (["NOT flag", "flag AND price > 3", "coalesce(flag, true)", "flag <=> NULL"], ["", "IS NULL"]),
     ],
 }
@@ -334,7 +334,7 @@ class TestKeyRanges:
         condition: str,
         most: int,
     ) -> None:
-        """Spark is given few values, not those of all partitions."""
+        """Spark is given few values, not those of all partitions; none where it turns the condition round itself."""
         from parquetry.spark import planner, protocol, scans
 
         given: list[int] = []
@@ -347,8 +347,7 @@ class TestKeyRanges:
         monkeypatch.setitem(planner._ANSWERS, protocol.PartitionValues, counting)
         frame = spark.table(f"lake.functions.{table}").where(condition)
         assert 0 < kept_by_us(frame) <= most
-        assert given
-        assert max(given) <= most
+        assert max(given, default=0) <= most
 
 
 class TestRunTime:
