@@ -10,6 +10,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse}
 
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
@@ -90,6 +91,17 @@ object Bridge {
 
   def write(catalog: CatalogRef, data: Object, fields: JField*): JValue =
     unwrap(asked.write(question(catalog, "write", fields), data))
+}
+
+/** Data that Spark has cached of a table, for statements after which Spark itself does not look for it. */
+object Cached {
+  /** Caches anew what is made of a table; `changed` is its database and name, or null when it did not change. */
+  def refresh(catalog: CatalogRef, changed: JValue): Unit = changed match {
+    case JArray(parts) =>
+      val session = SparkSession.active
+      session.sharedState.cacheManager.recacheTableOrView(session, catalog.name +: parts.map(Json.text), false)
+    case _ =>
+  }
 }
 
 /** A catalog as the planner knows it: its name in the session and the options it was configured with. */

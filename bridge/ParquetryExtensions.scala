@@ -63,6 +63,7 @@ case class RepairCommand(table: ParquetryTable, add: Boolean, drop: Boolean, ove
   extends LeafRunnableCommand {
   override def run(session: SparkSession): Seq[Row] = {
     val answer = table.ref.ask("repair", table.identity ++ Seq[JField]("add" -> JBool(add), "drop" -> JBool(drop)): _*)
+    Cached.refresh(table.ref, answer \ "changed")
     val schema = Json.struct(answer \ "schema")
     val toRow = org.apache.spark.sql.catalyst.CatalystTypeConverters.createToScalaConverter(schema)
     (answer \ "rows").children.map(r => toRow(Json.toRow(r, schema)).asInstanceOf[Row])

@@ -35,6 +35,7 @@ class ParquetryProcedure(ref: CatalogRef, answer: JValue) extends UnboundProcedu
       "arguments" -> JObject(schema.fieldNames.toList.zip(arguments(input, schema))),
       "current_catalog" -> JString(current.currentCatalog.name()),
       "current_namespace" -> Json.strings(current.currentNamespace))
+    Cached.refresh(ref, result \ "changed")
     Iterator[Scan](new RowsScan(Json.struct(result \ "schema"), result \ "rows", name())).asJava
   }
 

@@ -48,6 +48,13 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
     TableCapability.OVERWRITE_BY_FILTER,
     TableCapability.OVERWRITE_DYNAMIC)
 
+  // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it is loaded.
+  override def equals(other: Any): Boolean = other match {
+    case t: ParquetryTable => t.ref == ref && t.id() == id() && t.version() == version()
+    case _ => false
+  }
+  override def hashCode(): Int = (id(), version()).hashCode()
+
   protected def ask(op: String, fields: JField*): JValue = ref.ask(op, identity ++ fields: _*)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(this, options)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parquetry.errors import UnsupportedError
+from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.spark import indexes, sync, versions
 from parquetry.spark import protocol as p
 from parquetry.spark.lake import Lake
@@ -186,7 +187,9 @@ def call(lake: Lake, q: p.Call) -> dict[str, Any]:
                 f"a value of type {parameter.type}. {parameter.comment}"
             )
     table = lake.qualified(q.arguments["table"], q.current_catalog, q.current_namespace)
-    return {"schema": procedure.schema, "rows": procedure.run(lake, {**q.arguments, "table": table})}
+    before = lake.find(table)
+    rows = procedure.run(lake, {**q.arguments, "table": table})
+    return {"schema": procedure.schema, "rows": rows, "changed": _changed(before)}
 
 
 def repair_schema(_lake: Lake, _q: p.RepairSchema) -> dict[str, Any]:
@@ -196,8 +199,15 @@ def repair_schema(_lake: Lake, _q: p.RepairSchema) -> dict[str, Any]:
 
 def repair(lake: Lake, q: p.Repair) -> dict[str, Any]:
     """Run MSCK REPAIR TABLE: what is on disk is added, what is gone is dropped if asked for."""
-    rows = sync.synchronise(lake.current(q.table), add=q.add, drop=q.drop)
-    return {"schema": PROCEDURES["sync"].schema, "rows": rows}
+    before = lake.current(q.table)
+    rows = sync.synchronise(before, add=q.add, drop=q.drop)
+    return {"schema": PROCEDURES["sync"].schema, "rows": rows, "changed": _changed(before)}
+
+
+def _changed(before: TableSnapshot) -> list[str] | None:
+    """Return the table's database and name if it has another version now: what Spark has cached of it is old."""
+    after = before.refresh()
+    return [after.database, after.name] if after.version != before.version else None
 
 
 ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {

@@ -287,7 +287,7 @@ class LoadProcedure(Question, tag="load_procedure", frozen=True):
 
 
 class Call(Question, tag="call", frozen=True):
-    """Answer: schema and rows. The session's current catalog and namespace say what a bare table name means."""
+    """Answer: schema, rows, and database and name of the table if it changed. The session's current catalog and namespace say what a bare table name means."""
 
     name: str
     arguments: dict[str, Any]
@@ -300,7 +300,7 @@ class RepairSchema(Question, tag="repair_schema", frozen=True):
 
 
 class Repair(Question, tag="repair", frozen=True):
-    """Answer: schema and rows."""
+    """Answer: schema, rows, and database and name of the table if it changed."""
 
     table: TableRef
     add: bool
