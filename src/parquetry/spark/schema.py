@@ -135,13 +135,13 @@ def type_text(type_: Any) -> str:
 def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ...]:
     """Return a table's columns after one change.
 
-    Partition columns at the end stay there, where Hive's positional INSERT looks for them: a column that is added
-    without FIRST or AFTER comes before them.
+    Partition columns at the end stay there, where Hive's positional INSERT looks for them, unless one of them is
+    itself moved: a column that is added without FIRST or AFTER comes before them, and none comes between or behind.
 
     Raises:
         ColumnNotFoundError: the column is not there.
         ColumnExistsError: the new name is taken.
-        UnsupportedError: the change is not offered, or would take partition columns away from the end.
+        UnsupportedError: the change is not offered, or would place a column behind partition columns at the end.
     """
     kind = change["change"]
     if kind == "drop_column":
@@ -155,7 +155,7 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
         )
     fields = fields_of(metadata.columns)
     path: list[str] = change["column"]
-    if kind == "update_type" and path[0].lower() in {n.lower() for n in metadata.partition_by}:
+    if kind == "update_type" and _among(path, metadata.partition_by):
         raise UnsupportedError(
             f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change."
         )
@@ -163,15 +163,23 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
     if kind == "add_column" and len(path) == 1 and change["position"] is None:
         change = {**change, "position": fields[-len(last) - 1]["name"]}
     _CHANGES[kind](fields, path, change, metadata.format)
-    moves = kind in ("add_column", "update_position") and len(path) == 1
-    if moves and not set(last) <= set(_last_partition_columns(fields, metadata.partition_by)):
+    placed = (
+        kind in ("add_column", "update_position")
+        and len(path) == 1
+        and not _among(path, metadata.partition_by)
+    )
+    if placed and not set(last) <= set(_last_partition_columns(fields, metadata.partition_by)):
         raise UnsupportedError(
             f"column {path[0]} cannot be placed there: partition columns at the end of a table ({', '.join(last)}) stay "
-            "there, as an INSERT without column names counts on it. Say FIRST or AFTER another column, for a column "
-            "that is not one of them."
+            "there, as an INSERT without column names counts on it. Say FIRST or AFTER another column."
         )
     check_fields(fields, metadata.format)
     return columns_of(fields)
+
+
+def _among(path: Sequence[str], partition_by: Sequence[str]) -> bool:
+    """Return whether a column is one of the partition columns."""
+    return path[0].lower() in {name.lower() for name in partition_by}
 
 
 def _last_partition_columns(fields: Sequence[Field], partition_by: Sequence[str]) -> list[str]:
