@@ -107,8 +107,8 @@ class Client:
     ) -> Iterator[tuple[bytes, bytes]]:
         return self._reach().scan_ranges(ranges, limit=limit, each=each, where=where)
 
-    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
-        self._write(rows, lambda some: self.store.put_many(some, fields))
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
+        return bool(self._write(rows, lambda some: self.store.put_many(some, fields)))
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         self._write(keys, self.store.delete_many)

@@ -1,4 +1,4 @@
-"""A proxy before a Thrift2 server that loses requests and replies, as a network would."""
+"""A proxy before a Thrift2 server that loses and delays requests and replies, as a network would."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Literal
 
-Fate = Literal["delivered", "reply lost", "request lost"]
+Fate = Literal["delivered", "reply lost", "request lost", "late"]
 
 
 class Proxy:
@@ -19,6 +19,9 @@ class Proxy:
         port: to connect to.
         fate: asked with the name of the method.
         requests: names of the methods asked for so far.
+
+    A request that is to be ``late`` has to be short: it waits, while its client sees the connection break, until
+    `deliver` is called.
     """
 
     def __init__(self, port: int) -> None:
@@ -27,6 +30,7 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self.fate: Callable[[str], Fate] = lambda _: "delivered"
         self.requests: list[str] = []
+        self._late: list[bytes] = []
         self._threads: list[threading.Thread] = []
         self._start(self._accept)
 
@@ -60,12 +64,24 @@ class Proxy:
                     name = data[8 : 8 + int.from_bytes(data[4:8], "big")].decode()
                     self.requests.append(name)
                     fate = self.fate(name)
+                if fate == "late":
+                    self._late.append(data)
+                    return
                 if fate == ("reply lost" if source is server else "request lost"):
                     return
                 if source is server:
                     fate = None
                 with contextlib.suppress(OSError):
                     (client if source is server else server).sendall(data)
+
+    def deliver(self) -> int:
+        """Have the server carry out the requests that are late; return how many there were."""
+        late, self._late = self._late, []
+        for request in late:
+            with socket.create_connection(("127.0.0.1", self._upstream), timeout=30) as server:
+                server.sendall(request)
+                assert server.recv(1 << 16)
+        return len(late)
 
     def close(self) -> None:
         """Stop listening; connections end with their clients."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from parquetry.errors import CommitUnknownError, StoreError
+from parquetry.errors import CommitConflictError, CommitUnknownError, StoreError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.store import MemoryStore, Store
 from parquetry.store.hbase import HBaseStore
@@ -149,6 +149,94 @@ def test_message_lost_for_good(store: HBaseStore, proxy: Proxy, table: str) -> N
         assert found == (OLD if table_of(store).version == 1 else NEW)
         check_next_commit(store, found)
         clear(store)
+
+
+def publish_between(
+    store: Store, table: TableSnapshot, name: str, kind: str
+) -> tuple[threading.Event, threading.Thread]:
+    """Have a rival take a ticket and wait; once the event is set, it commits."""
+    rival = FaultyStore(store)
+    go_on, allocated = threading.Event(), threading.Event()
+
+    def wait(swap: int, do: Callable[[], bool]) -> bool:
+        answer = do()
+        if swap == 0:
+            allocated.set()
+            assert go_on.wait(60)
+        return answer
+
+    rival.answer = wait
+    transaction = table_of(rival).begin(name)
+    assert transaction.base.version == table.version
+    getattr(transaction, kind)((1, "a"), [file(name)])
+    thread = threading.Thread(target=transaction.commit)
+    thread.start()
+    assert allocated.wait(60)
+    return go_on, thread
+
+
+@pytest.mark.parametrize("kind", ["append", "replace"])
+@pytest.mark.parametrize("rivals", ["append", "replace"])
+def test_puts_that_arrive_late(store: HBaseStore, proxy: Proxy, table: str, kind: str, rivals: str) -> None:
+    """A put whose connection broke, and which HBase carries out long after it was made again, changes nothing."""
+    _, base = new_table(store)
+    client = HBaseStore("127.0.0.1", proxy.port, table)
+    transaction = table_of(client).begin("mine")
+    getattr(transaction, kind)((1, "a"), [file("mine")])
+    go_on, rival = publish_between(store, base, "rival", rivals)
+    late: list[str] = []
+
+    def fate(name: str) -> Fate:
+        if name == "checkAndMutate" and late and not go_on.is_set():  # about to publish
+            go_on.set()
+            rival.join()
+        # The first put is the journal's, the second that of the rows.
+        if name == "putMultiple" and proxy.requests.count(name) == 2 and not late:
+            late.append(name)
+            return "late"
+        return "delivered"
+
+    proxy.requests.clear()
+    proxy.fate = fate
+    if kind == "append":
+        transaction.commit()
+    else:
+        with pytest.raises(CommitConflictError):
+            transaction.commit()
+    client.close()
+    metastore = Metastore(store, "/lake")
+    versions = range(table_of(store).version + 1)
+    before = [content(metastore.table("default", "t", version=version)) for version in versions]
+    expected = {"append": ["a", "rival"], "replace": ["rival"]}[rivals] + ["mine"] * (kind == "append")
+    assert before[-1][1, "a"] == expected
+    assert proxy.deliver() == 1
+    assert [content(metastore.table("default", "t", version=version)) for version in versions] == before
+    transaction = table_of(store).begin("next")
+    transaction.append((9, "z"), [file("z")])
+    assert content(transaction.commit()) == {**before[-1], (9, "z"): ["z"]}
+
+
+def test_a_new_tables_head_that_arrives_late(store: HBaseStore, proxy: Proxy, table: str) -> None:
+    """The first row of a new table, written twice because of a broken connection, does not undo what followed."""
+    Metastore(store, "/lake")
+    client = HBaseStore("127.0.0.1", proxy.port, table)
+    metastore = Metastore(client, "/lake")
+    proxy.requests.clear()
+    writes = ("putMultiple", "checkAndMutate")
+    proxy.fate = lambda name: (
+        "late" if name in writes and sum(map(proxy.requests.count, writes)) == 1 else "delivered"
+    )
+    try:
+        made = metastore.create_table("default", "t", metadata())
+    except StoreError:
+        made = metastore.create_table("default", "t", metadata())
+    transaction = made.begin("fill")
+    transaction.append((1, "a"), [file("a")])
+    transaction.commit()
+    assert proxy.deliver() == 1
+    assert content(table_of(store)) == {(1, "a"): ["a"]}
+    assert metastore.tables("default") == ["t"]
+    client.close()
 
 
 APPEND = """

@@ -97,10 +97,12 @@ class FaultyStore:
         self._alive()
         return self.store.scan_ranges(ranges, limit=limit, each=each, where=where)
 
-    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
+        in_doubt = False
         for row in rows:
             self._count()
-            self.store.put_many([row], fields)
+            in_doubt |= self.store.put_many([row], fields)
+        return in_doubt
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         for key in keys:
@@ -116,6 +118,28 @@ class FaultyStore:
 
     def close(self) -> None:
         """The inner store goes on."""
+
+
+class LateStore(FaultyStore):
+    """A store that gets no answer to its first try of each write of rows, tries again, and says so.
+
+    What was tried first is carried out when it arrives, be it long after.
+    """
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._tried: list[tuple[list[tuple[bytes, bytes]], Fields | None]] = []
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
+        batch = list(rows)
+        super().put_many(batch, fields)
+        self._tried.append((batch, fields))
+        return True
+
+    def arrive(self) -> None:
+        """Carry out what was tried first, in the order in which it was tried."""
+        for batch, fields in self._tried:
+            self.store.put_many(batch, fields)
 
 
 def metadata(**changes: Any) -> TableMetadata:

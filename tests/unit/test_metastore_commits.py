@@ -7,6 +7,8 @@ import itertools
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from metastore_testing import (
     Content,
     Crash,
     FaultyStore,
+    LateStore,
     content,
     file,
     leftovers,
@@ -340,10 +343,12 @@ def commit(base: TableSnapshot, name: str, action: str) -> bool:
     return True
 
 
-def interleave(inner: MemoryStore, first: str, second: str, step: int) -> dict[str, bool]:
+def interleave(
+    inner: MemoryStore, first: str, second: str, step: int, store: FaultyStore | None = None
+) -> dict[str, bool]:
     """Run the second action before the given write of the first; both are based on the same version."""
     other, base = new_table(inner)
-    store = FaultyStore(inner)
+    store = store or FaultyStore(inner)
     outcome: dict[str, bool] = {}
 
     def come_between(writes: int) -> None:
@@ -399,6 +404,107 @@ def test_appends_that_start_over_leave_nothing() -> None:
         head = read_head(inner, table.id)
         assert head is not None
         assert (head.aborted, head.pending) == ((), {})
+
+
+@pytest.mark.parametrize("rival_at", range(1, 8))
+def overtake(store: FaultyStore, mine: str, rivals: str) -> dict[str, bool]:
+    """Have a rival, who took an earlier ticket, publish right before a writer does, whose rows are there by then."""
+    rival = FaultyStore(store.store)
+    allocated, go_on = threading.Event(), threading.Event()
+    outcome: dict[str, bool] = {}
+
+    def wait(swap: int, do: Callable[[], bool]) -> bool:
+        answer = do()
+        if swap == 0:
+            allocated.set()
+            assert go_on.wait(30)
+        return answer
+
+    rival.answer = wait
+    base = Metastore(store.store, "/lake").table("default", "t").version
+    table = Metastore(rival, "/lake").table("default", "t", version=base)
+    thread = threading.Thread(target=lambda: outcome.update(second=commit(table, "second", rivals)))
+    thread.start()
+    assert allocated.wait(30)
+
+    def let_rival_publish(swap: int, do: Callable[[], bool]) -> bool:
+        if swap == 1:
+            go_on.set()
+            thread.join()
+        return do()
+
+    store.answer = let_rival_publish
+    outcome["first"] = commit(Metastore(store, "/lake").table("default", "t", version=base), "first", mine)
+    thread.join()
+    return outcome
+
+
+def all_versions(store: MemoryStore) -> list[Content]:
+    metastore = Metastore(store, "/lake")
+    newest = metastore.table("default", "t").version
+    return [content(metastore.table("default", "t", version=version)) for version in range(newest + 1)]
+
+
+def check_late_arrival(store: LateStore) -> None:
+    """What arrives late is in no version, now or later."""
+    assert isinstance(store.store, MemoryStore)
+    before = all_versions(store.store)
+    store.arrive()
+    assert all_versions(store.store) == before
+    for name in ("next", "after"):
+        transaction = Metastore(store.store, "/lake").table("default", "t").begin(name)
+        transaction.append((9, name), [file(name)])
+        before.append({**before[-1], (9, name): [file(name).path]})
+        transaction.commit()
+    assert all_versions(store.store) == before
+
+
+@pytest.mark.parametrize("second", ACTIONS)
+@pytest.mark.parametrize("first", ACTIONS)
+def test_writes_that_arrive_late(first: str, second: str) -> None:
+    """A store that tried twice may carry out the first try after all that followed: no version is changed by it.
+
+    Neither where a rival with an earlier ticket made the rows be built again, nor where one with a later ticket
+    made the writer take another, nor where the writer gave up.
+    """
+    inner = MemoryStore()
+    new_table(inner)
+    store = LateStore(inner)
+    outcome = overtake(store, first, second)
+    assert outcome == {"first": not conflicts(first, second), "second": True}
+    check_late_arrival(store)
+    for step in itertools.count():
+        inner = MemoryStore()
+        store = LateStore(inner)
+        if "second" not in interleave(inner, first, second, step, store):
+            break
+        check_late_arrival(store)
+
+
+class LostAfter(FaultyStore):
+    """A store that cannot be reached any more once an operation has been committed."""
+
+    def __init__(self, store: MemoryStore, table: bytes, operation: str) -> None:
+        super().__init__(store)
+        self._table, self._operation = table, operation
+
+    def get(self, key: bytes) -> bytes | None:
+        head = read_head(self.store, self._table)
+        if head is not None and head.commit.operation == self._operation:
+            raise StoreError("gone")
+        return super().get(key)
+
+
+def test_store_lost_after_a_commit() -> None:
+    """A commit that took place is never told as a failure of the store, after which it could be run again."""
+    inner = MemoryStore()
+    _, table = new_table(inner)
+    store = LostAfter(inner, table.id, "change")
+    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    big_change(transaction)
+    with pytest.raises(CommitUnknownError, match="look for commit"):
+        transaction.commit()
+    assert content(table.refresh()) == NEW
 
 
 @pytest.mark.parametrize("rival_at", range(1, 8))
@@ -462,6 +568,45 @@ def test_a_stalled_writer_finds_itself_aborted(stalled_at: int, monkeypatch: pyt
 
 
 # -- threads and processes
+
+DECODE = """
+import sys, threading, types
+import msgspec
+from parquetry.metastore.model import decoder
+sys.setswitchinterval(1e-6)
+data = msgspec.msgpack.encode([1, "x", None, [[2, "y", None, []]]])
+for number in range(100):
+    module = types.ModuleType("records")
+    sys.modules["records"] = module
+    source = ["from __future__ import annotations", "import msgspec"]
+    for n in range(6):
+        source.append(f"class S{n}(msgspec.Struct, frozen=True, array_like=True):")
+        source.append(f" a: int; b: str; c: dict[str, str] | None; d: tuple[S{max(0, n - 1)}, ...]")
+    exec("\\n".join(source), module.__dict__)
+    together = threading.Barrier(4)
+    def work():
+        together.wait()
+        assert decoder(module.S5).decode(data).d[0].a == 2
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_threads_that_decode_a_type_for_the_first_time() -> None:
+    """Threads that meet a type of record at the same time all read it, and the process lives."""
+    source = str(Path(__file__).parents[2] / "src")
+    for _ in range(3):
+        run = subprocess.run(
+            [sys.executable, "-c", DECODE],
+            env={**os.environ, "PYTHONPATH": source},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr[-2000:]
 
 
 def append_many(path: str, worker: int, commits: int) -> None:

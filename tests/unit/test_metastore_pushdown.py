@@ -57,8 +57,8 @@ class Watched(MemoryStore):
         self.given = 0
         self.forgets = False
 
-    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
-        super().put_many(rows, None if self.forgets else fields)
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
+        return super().put_many(rows, None if self.forgets else fields)
 
     def scan_ranges(
         self,

@@ -109,7 +109,7 @@ def restore(
         id = bytes.fromhex(table.id)
         if store.get(head_key(id)) is None and not swap(store, head_key(id), None, encode(head)):
             raise StoreError(f"table {table.database}.{table.name} was made by someone else meanwhile")
-        names.append((name_key(table.database, table.name), id + head.token))
+        names.append((table, id + head.token))
     known = set(metastore.databases()) - {DEFAULT_DATABASE}
     for database in manifest.databases:
         if database.name == DEFAULT_DATABASE:
@@ -117,7 +117,10 @@ def restore(
                 metastore.alter_database(database.name, database.properties)
         elif database.name not in known:
             metastore.create_database(database.name, database.properties)
-    store.put_many(names)
+    for table, row in names:  # by compare-and-set: a put that arrived late would undo a later DROP or RENAME
+        key = name_key(table.database, table.name)
+        if store.get(key) != row and not swap(store, key, None, row):
+            raise StoreError(f"table {table.database}.{table.name} was made by someone else meanwhile")
     store.delete_many([RESTORING])
     if progress is not None:
         progress("", len(manifest.tables), len(manifest.tables))

@@ -18,6 +18,10 @@ another.
 A crash before 4 leaves invisible rows and a pending ticket, which the next writer turns into an aborted one
 before it deletes the rows; an author who wakes up too late finds its ticket aborted. Aborted tickets are
 remembered for ever, unless their own author has seen all its rows deleted: then none can turn up late.
+
+A store that tries again inside says so (`Store.put_many`): what it tried first may be carried out later, over
+what is there by then. The rows of such a ticket are not written a second time with other values, but under
+another ticket, and the ticket is not forgotten.
 """
 
 from __future__ import annotations
@@ -96,6 +100,7 @@ class Committer:
         self._metadata = None if metadata == self._base.metadata else metadata
         self._id = os.urandom(8).hex()
         self._ticket = 0
+        self._in_doubt = False  # whether rows of the ticket may be written once more, as they were at first
         self._forgettable: list[int] = []
         self._publishing = False
         self._wrote_journal = False
@@ -122,16 +127,23 @@ class Committer:
                 self._require_kept(head, self._base.version)
             raise
         self._conflicts = Conflicts(self._transaction, self._metadata, self._changes, self._before, in_scope)
+        done: Head | None
         with active_owner() as owner:
             head = self._allocate(owner)
             try:
                 for check in self._transaction.checks:
                     check()
-                head = self._work(head, owner)
+                done = self._work(head, owner)
             except BaseException as error:
                 if not self._give_up(error):
                     raise
-                head = self._committed_head()
+                done = None
+        try:
+            return self._result(done or self._committed_head())
+        except StoreError as error:  # nobody must take it for a commit that failed
+            raise self._unknown(error) from error
+
+    def _result(self, head: Head) -> TableSnapshot:
         commit = self._own_commit(head)
         with contextlib.suppress(ParquetryError):  # what is left is found by the next writer
             recovery.sweep(self._store, self._table, head)
@@ -218,15 +230,16 @@ class Committer:
         self._ticket = mine(head)[0]
         self._merge = Merge(self._base, self._ticket, self._changes, self._before)
         self._built = {}
-        self._wrote_journal = False
+        self._wrote_journal = self._in_doubt = False
         return head
 
     def _take_another(self, owner: Owner) -> Head:
         """Give up the ticket for a later one; there is no trace of the old one once its rows are gone."""
-        old = self._ticket
+        old, in_doubt = self._ticket, self._in_doubt
         head = self._allocate(owner, instead_of=old)
         self._delete_rows(old)
-        self._forgettable.append(old)
+        if not in_doubt:
+            self._forgettable.append(old)
         return head
 
     def _give_up(self, error: BaseException) -> bool:
@@ -248,11 +261,7 @@ class Committer:
             return False
         except StoreError:
             if self._publishing and isinstance(error, StoreError):
-                raise CommitUnknownError(
-                    f"whether {self._what} took place is not known, because the store fails "
-                    f"({error.message}); look for commit {self._id} in the table's history "
-                    "before running it again"
-                ) from error
+                raise self._unknown(error) from error
             return False
         if head.is_committed(self._ticket):
             return isinstance(error, StoreError)
@@ -260,8 +269,14 @@ class Committer:
             self._delete_rows(self._ticket)
             # A write that failed may yet arrive; only after none did may the ticket be forgotten.
             if isinstance(error, ParquetryError) and not isinstance(error, StoreError | CommitAbortedError):
-                self._forget([*self._forgettable, self._ticket])
+                self._forget(self._forgettable if self._in_doubt else [*self._forgettable, self._ticket])
         return False
+
+    def _unknown(self, error: StoreError) -> CommitUnknownError:
+        return CommitUnknownError(
+            f"whether {self._what} took place is not known, because the store fails ({error.message}); look "
+            f"for commit {self._id} in the table's history before running it again"
+        )
 
     def _forget(self, tickets: list[int]) -> None:
         def change(head: Head) -> Head:
@@ -285,7 +300,10 @@ class Committer:
                 taken_out = view.of_taken_out().newest(self._taken_out)
                 self._conflicts.check(head, latest)
                 version = head.commit.version
-            if any(found.ticket > self._ticket for found in (*latest.values(), *taken_out.values())):
+            if any(found.ticket > self._ticket for found in (*latest.values(), *taken_out.values())) or (
+                self._in_doubt
+                and any(on != _ticket_of(latest.get(key)) for key, (on, _) in self._built.items())
+            ):
                 pause(attempt)
                 head = self._take_another(owner)
                 continue
@@ -307,7 +325,7 @@ class Committer:
         rows = [(commit_key(self._table, head.commit.version), encode(head.commit))]
         for key in sorted(self._changes):
             found = latest.get(key)
-            on = found.ticket if found is not None else 0
+            on = _ticket_of(found)
             if key in self._built and self._built[key][0] == on:
                 continue
             value, difference = self._merge.row(key, found)
@@ -325,7 +343,7 @@ class Committer:
         rows = [*self._merge.take_chunk_rows(), *rows]  # what is referred to comes first
         fields = fields_of(len(self._base.partition_types))
         for start in range(0, len(rows), WRITE_BATCH):
-            self._store.put_many(rows[start : start + WRITE_BATCH], fields)
+            self._in_doubt |= self._store.put_many(rows[start : start + WRITE_BATCH], fields)
 
     def _write_journal(self) -> None:
         parts = [*enumerate(_parts(self._changes) or [[]])]
@@ -398,6 +416,10 @@ def _parts(keys: Iterable[bytes]) -> list[list[bytes]]:
     """Return keys as the rows of a journal list them."""
     every = sorted(keys)
     return [every[start : start + JOURNAL_KEYS] for start in range(0, len(every), JOURNAL_KEYS)]
+
+
+def _ticket_of(found: Found | None) -> int:
+    return 0 if found is None else found.ticket
 
 
 def require_open(base: TableSnapshot, head: Head) -> None:

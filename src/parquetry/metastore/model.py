@@ -8,6 +8,7 @@ readable.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -278,10 +279,15 @@ class RecordDecoder:
             ) from None
 
 
+_look_at_types = threading.Lock()
+
+
 @functools.cache
 def decoder(type: Any) -> RecordDecoder:
     """Return the one decoder of a record type."""
-    return RecordDecoder(type)
+    # msgspec looks at a struct when it is first decoded; a second thread that does so meanwhile ends the process.
+    with _look_at_types:
+        return RecordDecoder(type)
 
 
 def row_sum(files: Iterable[DataFile]) -> int | None:

@@ -13,13 +13,14 @@ import msgspec
 from parquetry.errors import (
     MetastoreDamagedError,
     NamespaceNotFoundError,
+    StoreError,
     TableExistsError,
     TableNotFoundError,
     UnsupportedError,
 )
 from parquetry.layout.paths import join_location
 from parquetry.metastore import owner
-from parquetry.metastore.head import Head, State, edit_head, read_head
+from parquetry.metastore.head import Head, State, edit_head, read_head, swap
 from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, metadata_key
 from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals, encode
 from parquetry.metastore.names import Named, Names, new_token
@@ -46,8 +47,10 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
         totals=Totals(),
         next_ticket=1,
     )
-    # The head comes first: it tells whose the other rows are.
-    store.put_many([(head_key(id), encode(Head("staged", "", "", b"", 1, {}, (), first, author=author)))])
+    # The head comes first: it tells whose the other rows are. A put that arrived late would undo all commits.
+    head = Head("staged", "", "", b"", 1, {}, (), first, author=author)
+    if not swap(store, head_key(id), None, encode(head)):
+        raise StoreError(f"the head of a new table, {id.hex()}, could not be written; try again")
     store.put_many([(metadata_key(id, 0), encode(metadata))])
     return id
 

@@ -65,12 +65,16 @@ class Store(Protocol):
         """
         ...
 
-    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
         """Write rows; each is atomic and durable, all together are not.
 
         Args:
             rows: keys and values.
             fields: of the rows, for a store that can keep them where it can compare them; a row may have none.
+
+        Returns:
+            whether a row may be written once more, at any time: by an earlier try, made inside, of which no
+            answer came. Until then the row may be given another value, or be removed, but not for good.
         """
         ...
 

@@ -85,8 +85,8 @@ class MemoryStore:
         rows = (row for row in self.scan(start, stop) if holds(where, self._fields.get(row[0], ())))
         return islice(rows, size)
 
-    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> None:
-        """Write rows."""
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
+        """Write rows, at once."""
         batch = list(rows)
         cut = {} if fields is None else {key: fields(key) for key, _ in batch}
         with self._lock:
@@ -98,6 +98,7 @@ class MemoryStore:
             else:
                 self._keys += sorted(added)
                 self._keys.sort()
+        return False
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows."""

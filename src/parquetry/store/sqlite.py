@@ -267,10 +267,11 @@ class SQLiteStore:
         self,
         rows: Iterable[tuple[bytes, bytes]],
         fields: Fields | None = None,  # noqa: ARG002 - nothing here compares them
-    ) -> None:
-        """Write rows, in one transaction."""
+    ) -> bool:
+        """Write rows, in one transaction: all by now, or none."""
         statement = "INSERT INTO kv (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
         self._write(lambda connection: connection.executemany(statement, rows))
+        return False
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows, in one transaction."""

@@ -140,13 +140,17 @@ class Table:
             for result in self._call("getScannerResults", scan, count)
         ]
 
-    def put(self, rows: Iterable[tuple[bytes, bytes, Sequence[bytes]]]) -> None:
+    def put(self, rows: Iterable[tuple[bytes, bytes, Sequence[bytes]]]) -> bool:
         """Store into rows, each of which must come once: the later of two need not win.
 
         Args:
             rows: key, what to store, fields.
+
+        Returns:
+            whether an earlier try may yet be carried out, and then counts as the later one.
         """
-        self._call("putMultiple", [_put(key, stored, fields) for key, stored, fields in rows])
+        puts = [_put(key, stored, fields) for key, stored, fields in rows]
+        return self._connections.call_noting("putMultiple", self._name, puts)[1]
 
     def delete(self, keys: Sequence[bytes]) -> None:
         """Remove rows as they are now."""

@@ -110,11 +110,21 @@ class Connections:
         Raises:
             RequestError: there was no answer, or HBase refused.
         """
+        return self.call_noting(method, *arguments, repeat=repeat)[0]
+
+    def call_noting(self, method: str, *arguments: Any, repeat: bool = True) -> tuple[Any, bool]:
+        """Make a request as `call` does.
+
+        Returns:
+            its answer, and whether an earlier try may yet be carried out, because none came to it.
+        """
         started, pause = time.monotonic(), FIRST_PAUSE
+        in_doubt = False
         while True:
             try:
-                return self._request(method, arguments)
+                return self._request(method, arguments), in_doubt
             except RequestError as error:
+                in_doubt |= error.sent
                 patience = self._patience if self._reached else min(CONNECT_SECONDS, self._patience)
                 over = time.monotonic() + pause > started + patience
                 if over or not error.passing or (error.sent and not repeat):

@@ -139,18 +139,20 @@ class HBaseStore:
 
     # -- writing
 
-    def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> None:
-        """Write rows, a thousand at a time."""
+    def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
+        """Write rows, a thousand at a time; return whether an earlier try may write some of them once more."""
+        in_doubt = False
         batch: dict[bytes, tuple[bytes, bytes, Sequence[bytes]]] = {}
         size = 0
         for key, value in rows:
             batch[key] = (key, put_cell(value), () if fields is None else fields(key))
             size += len(key) + len(value)
             if len(batch) == WRITE_BATCH or size > BATCH_BYTES:
-                self._table.put(batch.values())
+                in_doubt |= self._table.put(batch.values())
                 batch, size = {}, 0
         if batch:
-            self._table.put(batch.values())
+            in_doubt |= self._table.put(batch.values())
+        return in_doubt
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows, a thousand at a time."""
