@@ -141,6 +141,18 @@ def test_lost_messages(proxy: Proxy, table: str, method: str, fate: Fate) -> Non
     store.close()
 
 
+@pytest.mark.parametrize("fate", ["reply lost", "request lost"])
+def test_puts_made_again_say_so(proxy: Proxy, table: str, fate: Fate) -> None:
+    """A put says whether HBase may carry out an earlier try of it yet."""
+    store = HBaseStore("127.0.0.1", proxy.port, table)
+    assert not store.put_many(ROWS[:10])
+    proxy.fate = once("putMultiple", fate)
+    assert store.put_many(ROWS)
+    assert not store.put_many(ROWS[:10])
+    assert list(store.scan(b"", None)) == ROWS
+    store.close()
+
+
 @pytest.mark.parametrize("value", [b"new", None])
 @pytest.mark.parametrize("expected", [b"old", None])
 def test_lost_replies_to_compare_and_set(

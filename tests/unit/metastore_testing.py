@@ -120,6 +120,16 @@ class FaultyStore:
         """The inner store goes on."""
 
 
+class OnceStore(FaultyStore):
+    """A store that does not put up with a row being put that is there with another value."""
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
+        batch = list(rows)
+        for key, value in batch:
+            assert self.store.get(key) in (None, value), f"row {key.hex()} is given another value"
+        return super().put_many(batch, fields)
+
+
 class LateStore(FaultyStore):
     """A store that gets no answer to its first try of each write of rows, tries again, and says so.
 

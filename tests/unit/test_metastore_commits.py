@@ -20,6 +20,7 @@ from metastore_testing import (
     Crash,
     FaultyStore,
     LateStore,
+    OnceStore,
     content,
     file,
     leftovers,
@@ -479,6 +480,21 @@ def test_writes_that_arrive_late(first: str, second: str) -> None:
         if "second" not in interleave(inner, first, second, step, store):
             break
         check_late_arrival(store)
+
+
+@pytest.mark.parametrize("second", ACTIONS)
+@pytest.mark.parametrize("first", ACTIONS)
+def test_no_row_is_given_a_second_value(first: str, second: str) -> None:
+    """Whoever comes in between, a row is put with one value, so it does not matter in which order puts arrive."""
+    inner = MemoryStore()
+    new_table(inner)
+    outcome = overtake(OnceStore(inner), first, second)
+    assert outcome == {"first": not conflicts(first, second), "second": True}
+    assert len(all_versions(inner)) == 2 + sum(outcome.values())
+    for step in itertools.count():
+        inner = MemoryStore()
+        if "second" not in interleave(inner, first, second, step, OnceStore(inner)):
+            break
 
 
 class LostAfter(FaultyStore):

@@ -13,15 +13,15 @@
 
 Along the rows of a partition, or of a file taken out, tickets must grow in the order of the commits, since the
 newest ticket wins. A commit that finds a later ticket than its own on one of them gives up its ticket and takes
-another.
+another. So does one that would have to build a row anew that it has written: no row is ever given a second value, of
+which a late message, or a clock that was set back, could make the first one the last.
 
 A crash before 4 leaves invisible rows and a pending ticket, which the next writer turns into an aborted one
 before it deletes the rows; an author who wakes up too late finds its ticket aborted. Aborted tickets are
 remembered for ever, unless their own author has seen all its rows deleted: then none can turn up late.
 
-A store that tries again inside says so (`Store.put_many`): what it tried first may be carried out later, over
-what is there by then. The rows of such a ticket are not written a second time with other values, but under
-another ticket, and the ticket is not forgotten.
+A store that tries again inside says so (`Store.put_many`): what it tried first may be carried out after the
+rows were deleted. Such a ticket is not forgotten either.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Committer:
         self._metadata = None if metadata == self._base.metadata else metadata
         self._id = os.urandom(8).hex()
         self._ticket = 0
-        self._in_doubt = False  # whether rows of the ticket may be written once more, as they were at first
+        self._in_doubt = False  # whether rows of the ticket may turn up once more after they were deleted
         self._forgettable: list[int] = []
         self._publishing = False
         self._wrote_journal = False
@@ -300,9 +300,8 @@ class Committer:
                 taken_out = view.of_taken_out().newest(self._taken_out)
                 self._conflicts.check(head, latest)
                 version = head.commit.version
-            if any(found.ticket > self._ticket for found in (*latest.values(), *taken_out.values())) or (
-                self._in_doubt
-                and any(on != _ticket_of(latest.get(key)) for key, (on, _) in self._built.items())
+            if any(found.ticket > self._ticket for found in (*latest.values(), *taken_out.values())) or any(
+                on != _ticket_of(latest.get(key)) for key, (on, _) in self._built.items()
             ):
                 pause(attempt)
                 head = self._take_another(owner)
@@ -324,12 +323,11 @@ class Committer:
         # The newest commit is in the head only; once this one takes its place there, it must be in the log.
         rows = [(commit_key(self._table, head.commit.version), encode(head.commit))]
         for key in sorted(self._changes):
-            found = latest.get(key)
-            on = _ticket_of(found)
-            if key in self._built and self._built[key][0] == on:
+            if key in self._built:  # then on what is the latest still
                 continue
+            found = latest.get(key)
             value, difference = self._merge.row(key, found)
-            self._built[key] = (on, difference)
+            self._built[key] = (_ticket_of(found), difference)
             rows.append((prefix + key + tag, value))
             indexed.append(key)
         leads = ((key, tag, TOMBSTONE if self._changes[key].kind == "drop" else b"") for key in indexed)

@@ -73,8 +73,8 @@ class Store(Protocol):
             fields: of the rows, for a store that can keep them where it can compare them; a row may have none.
 
         Returns:
-            whether a row may be written once more, at any time: by an earlier try, made inside, of which no
-            answer came. Until then the row may be given another value, or be removed, but not for good.
+            whether a row may be written once more, at any time, over another value, or after it was removed: by
+            an earlier try, made inside, of which no answer came.
         """
         ...
 
