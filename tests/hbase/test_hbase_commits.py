@@ -216,6 +216,31 @@ def test_puts_that_arrive_late(store: HBaseStore, proxy: Proxy, table: str, kind
     assert content(transaction.commit()) == {**before[-1], (9, "z"): ["z"]}
 
 
+@pytest.mark.parametrize("rivals", ["append", "replace"])
+def test_a_clock_that_is_set_back(hbase: HBaseServer, store: HBaseStore, rivals: str) -> None:
+    """A region server stamps a commit's rows with earlier times than those it wrote before: the last ones count."""
+    _, base = new_table(store)
+    mine = FaultyStore(store)
+    transaction = table_of(mine).begin("mine")
+    transaction.append((1, "a"), [file("mine")])
+    go_on, rival = publish_between(store, base, "rival", rivals)
+
+    def let_rival_publish(swap: int, do: Callable[[], bool]) -> bool:
+        if swap == 1:
+            go_on.set()
+            rival.join()
+            hbase.ask("clock -60000")
+        return do()
+
+    mine.answer = let_rival_publish
+    try:
+        after = transaction.commit()
+    finally:
+        hbase.ask("clock 0")
+    expected = {"append": ["a", "rival", "mine"], "replace": ["rival", "mine"]}[rivals]
+    assert content(after)[1, "a"] == expected
+
+
 def test_a_new_tables_head_that_arrives_late(store: HBaseStore, proxy: Proxy, table: str) -> None:
     """The first row of a new table, written twice because of a broken connection, does not undo what followed."""
     Metastore(store, "/lake")

@@ -72,7 +72,11 @@ class StagedTable:
     def __init__(self, store: Store, names: Names, metadata: TableMetadata, database: str, name: str) -> None:
         author = owner.enter()
         weakref.finalize(self, owner.leave, author)
-        self.id = create_staged(store, metadata, author)
+        try:
+            self.id = create_staged(store, metadata, author)
+        except BaseException:
+            owner.leave(author)  # now, however long the error is kept, and this object with it
+            raise
         self._store = store
         self._names = names
         self._database = database

@@ -13,6 +13,8 @@ import org.apache.hadoop.hbase.regionserver.HRegion;
 import org.apache.hadoop.hbase.regionserver.HRegionServer;
 import org.apache.hadoop.hbase.thrift2.ThriftServer;
 import org.apache.hadoop.hbase.util.Bytes;
+import org.apache.hadoop.hbase.util.EnvironmentEdge;
+import org.apache.hadoop.hbase.util.EnvironmentEdgeManager;
 import org.apache.hadoop.hbase.zookeeper.MiniZooKeeperCluster;
 
 /**
@@ -82,6 +84,15 @@ public final class HBaseMain {
     }
 
     private static String answer(String[] words) throws Exception {
+        if (words[0].equals("clock")) {
+            final long offset = Long.parseLong(words[1]);
+            EnvironmentEdgeManager.injectEdge(new EnvironmentEdge() {
+                public long currentTime() {
+                    return System.currentTimeMillis() + offset;
+                }
+            });
+            return "done";
+        }
         TableName table = TableName.valueOf(words[1]);
         if (words[0].equals("reads")) {
             long read = 0;
