@@ -42,7 +42,9 @@ object Reports extends PredicateHelper {
           if (seen.add(scan)) scans += JObject("report" -> scan.report, "untranslated" -> untranslated(above))
         case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition))
         case Project(_, child) => visit(child, above)
-        case cached: InMemoryRelation => visit(cached.cacheBuilder.logicalPlan, Nil)
+        // what fills the cache, as it was written: planned as a query, it would find itself in the cache
+        case cached: InMemoryRelation =>
+          visit(session.sessionState.optimizer.execute(cached.cacheBuilder.logicalPlan), Nil)
         // a write plans its query on its own, out of sight: it is planned once more here
         case create: V2CreateTableAsSelectPlan => visit(planned(session, create.query), Nil)
         case done: CommandResult => done.commandPhysicalPlan.foreach(_.productIterator.foreach {

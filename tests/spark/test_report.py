@@ -146,7 +146,9 @@ def test_a_cached_frame_reports_the_scan_that_fills_the_cache(spark: SparkSessio
     """A cache stands between the query and the table; what fills it is reported."""
     frame = spark.sql(f"SELECT * FROM {table} WHERE p < 4").cache()
     try:
-        (scan,) = scans(parquetry.report(frame.where("v = 3")))
+        query = frame.where("v = 3")
+        assert "InMemoryRelation" in query._jdf.queryExecution().withCachedData().toString()
+        (scan,) = scans(parquetry.report(query))
         assert scan["steps"][0]["kept"] == 4
     finally:
         frame.unpersist()
