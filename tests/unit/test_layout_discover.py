@@ -17,7 +17,6 @@ from parquetry.types import parse_type
 LOCAL = pafs.LocalFileSystem()
 INT, STRING, TIMESTAMP = parse_type("int"), parse_type("string"), parse_type("timestamp")
 NAMES, TYPES = ["p", "s"], [INT, STRING]
-OWN = "pq-00112233445566aa-"
 
 
 def lay(root, *paths, modified=1_700_000_000_000):
@@ -47,23 +46,12 @@ def test_partitions_come_in_the_order_of_their_paths_with_their_files(tmp_path):
     ]
 
 
-def test_hidden_empty_and_managed_files_are_left_out(tmp_path):
-    lay(
-        tmp_path,
-        "p=1/s=a/f",
-        "p=1/s=a/_SUCCESS",
-        "p=1/s=a/.f.crc",
-        f"p=1/s=a/{OWN}77-0.parquet",
-        "_delta/x",
-        ".tmp/y",
-    )
+def test_hidden_and_empty_files_are_left_out(tmp_path):
+    lay(tmp_path, "p=1/s=a/f", "p=1/s=a/_SUCCESS", "p=1/s=a/.f.crc", "_delta/x", ".tmp/y")
     lay(tmp_path, "p=1/_temporary/0/f", "p=1/s=a/pq-ffffffffffffffff-77-0.parquet")
     (tmp_path / "p=1/s=a/empty").touch()
-    (found,) = find(tmp_path, own_prefix=OWN)
-    assert [file.path for file in found.files] == ["f", "pq-ffffffffffffffff-77-0.parquet"]
-    assert found.managed == 1
     (found,) = find(tmp_path)
-    assert len(found.files) == 3
+    assert [file.path for file in found.files] == ["f", "pq-ffffffffffffffff-77-0.parquet"]
 
 
 def test_escaped_names_and_zones_are_read(tmp_path):
@@ -173,8 +161,8 @@ def known(values, location, *files):
     return Known(values, location, tuple(DataFile(path, size, 1, modified) for path, size, modified in files))
 
 
-def found(values, path, *files, managed=0):
-    return FoundPartition(values, path, tuple(FoundFile(*file) for file in files), managed)
+def found(values, path, *files):
+    return FoundPartition(values, path, tuple(FoundFile(*file) for file in files))
 
 
 def test_nothing_changed():
@@ -203,15 +191,6 @@ def test_added_changed_and_gone_are_told_apart():
     assert change.partition == now[0]
     assert [file.path for file in change.added] == ["new", "rewritten", "grown"]
     assert sorted(change.gone) == ["gone", "grown", "rewritten"]
-
-
-def test_files_of_the_tables_own_commits_are_not_compared():
-    now = [found((1,), "p=1", managed=3), found((2,), "p=2", managed=1), found((4,), "p=4")]
-    recorded = [known((1,), "/t/p=1", (f"{OWN}7-0.parquet", 9, 9))]
-    changes = compare(now, recorded, "/t", own_prefix=OWN)
-    assert changes.added == (now[2],)
-    assert not changes.changed
-    assert not changes.gone
 
 
 def test_partitions_that_lie_elsewhere_are_left_alone():

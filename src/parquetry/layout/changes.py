@@ -77,20 +77,15 @@ def compare(
     found: Iterable[FoundPartition],
     known: Iterable[KnownPartition],
     location: str,
-    *,
-    own_prefix: str | None = None,
 ) -> Changes:
     """Compare what `discover` found with what is recorded, by path, size and time of modification.
 
-    Files of the table's own commits are not compared, and a directory that holds nothing else is not a new
-    partition: it is left from one that was dropped. Partitions recorded elsewhere than below `location` were
-    not looked for, and count as unchanged.
+    Partitions recorded elsewhere than below `location` were not looked for, and count as unchanged.
 
     Args:
         found: what lies below the location.
         known: the partitions recorded.
         location: the table's location, in the spelling of the partitions' locations.
-        own_prefix: as given to `discover`.
     """
     base = location.rstrip("/")
     recorded = {identity(partition.values): partition for partition in known}
@@ -100,10 +95,9 @@ def compare(
         seen.add(key)
         old = recorded.get(key)
         if old is None:
-            if partition.files or not partition.managed:
-                added.append(partition)
+            added.append(partition)
         elif old.location.rstrip("/") == _join(base, partition.relative_path):
-            change = _change(partition, old, own_prefix)
+            change = _change(partition, old)
             if change.added or change.gone:
                 changed.append(change)
     gone = [
@@ -116,10 +110,8 @@ def compare(
     return Changes(tuple(added), tuple(changed), tuple(gone))
 
 
-def _change(found: FoundPartition, known: KnownPartition, own_prefix: str | None) -> ChangedPartition:
+def _change(found: FoundPartition, known: KnownPartition) -> ChangedPartition:
     old = _inside(known)
-    if own_prefix is not None:
-        old = {path: file for path, file in old.items() if not path.rpartition("/")[2].startswith(own_prefix)}
     same = {file.path for file in found.files if file.path in old and _unchanged(file, old[file.path])}
     return ChangedPartition(
         found,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pyarrow.fs as pafs
 
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
+from parquetry.layout.file_names import is_hidden
 from parquetry.layout.paths import parse_partition_path
 from parquetry.types import ColumnType, Value
 
@@ -34,14 +35,12 @@ class FoundPartition:
         values: internal values of the partition columns.
         relative_path: the directory below the location as it is spelt, `''` for the location itself; when
             it is not the spelling of `paths.partition_path` (`p=007`), it has to be recorded.
-        files: the files in it, by name, without those of the table's own commits.
-        managed: number of files left out because the table's own commits wrote them.
+        files: the files in it, by their paths.
     """
 
     values: tuple[Value, ...]
     relative_path: str
     files: tuple[FoundFile, ...]
-    managed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,6 @@ class Unfit:
 class _Listing(NamedTuple):
     directories: list[str]
     files: tuple[FoundFile, ...]
-    managed: int
 
 
 def discover(
@@ -65,7 +63,6 @@ def discover(
     types: Sequence[ColumnType],
     zone: str = "UTC",
     *,
-    own_prefix: str | None = None,
     unfit: list[Unfit] | None = None,
     threads: int = 8,
     progress: Callable[[int, int], None] | None = None,
@@ -78,7 +75,6 @@ def discover(
         names: the partition columns, in the order of the directories; letter case does not matter.
         types: their types.
         zone: the time zone of timestamps in paths.
-        own_prefix: start of the names of the files that the table's own commits write; these are left out.
         unfit: takes what belongs to no partition, which otherwise is an error. Directories below the last
             level are no error in either case: Spark does not read them.
         threads: how many directories are listed at a time.
@@ -92,7 +88,7 @@ def discover(
     root = location.rstrip("/") or "/"
 
     def listing(relative: str) -> _Listing:
-        return _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root, own_prefix)
+        return _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
 
     def misfit(path: str, reason: str) -> None:
         if unfit is None:
@@ -131,7 +127,7 @@ def discover(
                 ]
             if progress is not None:
                 progress(done, len(partitions))
-            yield FoundPartition(values, path, found.files, found.managed)
+            yield FoundPartition(values, path, found.files)
     finally:
         # Whoever stops early, or fails, need not wait for the other directories.
         pool.shutdown(cancel_futures=True)
@@ -157,26 +153,24 @@ def _fits(
         return None
 
 
-def _list(filesystem: pafs.FileSystem, path: str, own_prefix: str | None) -> _Listing:
+def _list(filesystem: pafs.FileSystem, path: str) -> _Listing:
     try:
         infos = filesystem.get_file_info(pafs.FileSelector(path))
     except FileNotFoundError as error:
         raise FileMissingError(f"There is no directory '{path}'. Check the table's location.") from error
     except OSError as error:
         raise WarehouseError(f"Cannot list the directory '{path}': {error}. Check its rights.") from error
-    directories, files, managed = [], [], 0
+    directories, files = [], []
     for info in infos:
         name = info.base_name
-        if name.startswith(("_", ".")):
+        if is_hidden(name):
             continue
         if info.type == pafs.FileType.Directory:
             directories.append(name)
-        elif own_prefix is not None and name.startswith(own_prefix):
-            managed += 1
         elif info.size:
             modified = info.mtime_ns
             files.append(FoundFile(name, info.size, None if modified is None else modified // 1_000_000))
-    return _Listing(sorted(directories), tuple(sorted(files)), managed)
+    return _Listing(sorted(directories), tuple(sorted(files)))
 
 
 def _join(path: str, name: str) -> str:

@@ -25,6 +25,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
+from parquetry.layout.file_names import is_own
 from parquetry.layout.paths import join_location
 from parquetry.maintenance.claims import Claim, claims, overlap
 from parquetry.maintenance.files import (
@@ -75,7 +76,6 @@ class Territory:
         self._managed = not metadata.external
         self._files = files
         self._held = held
-        self._prefix = own_prefix(table)
         self.real = RealPlaces()
         place = files.place(metadata.location)
         self.root = self.real.folder(place)
@@ -83,7 +83,7 @@ class Territory:
 
     def is_own(self, place: Place) -> bool:
         """Return whether a file's name says that it was written for this table; also of its checksum."""
-        return place.path.rpartition("/")[2].removeprefix(".").startswith(self._prefix)
+        return is_own(place.path.rpartition("/")[2].removeprefix("."), self._table)
 
     @functools.cached_property
     def _others(self) -> list[Claim]:
@@ -172,11 +172,6 @@ class Territory:
         return any(folder == place for place in self._within)
 
 
-def own_prefix(table: bytes) -> str:
-    """Return what the names of the files begin with that are written for a table."""
-    return f"pq-{table.hex()}-"
-
-
 def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = False) -> Iterator[str]:
     """Yield the locations of the files that any row of a table lists, of older versions, too.
 
@@ -189,7 +184,6 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
         foreign: leave out those whose names say that they were written for the table.
     """
     layouts = _layouts(store, table, head)
-    own = own_prefix(table)
     prefix = partition_prefix(table)
     for row_key, value in store.scan(*prefix_range(prefix)):
         if value == TOMBSTONE or head.is_aborted(ticket_of(row_key)):
@@ -202,7 +196,7 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
                 "the files of a partition of %s.%s are not known: %s", head.database, head.name, error
             )
             continue
-        names = [name for name in names if not (foreign and name.rpartition("/")[2].startswith(own))]
+        names = [name for name in names if not (foreign and is_own(name, table))]
         if not names:
             continue
         key = row_key[len(prefix) : -TICKET_BYTES]

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pyarrow.fs as pafs
 
 from parquetry.errors import FileMissingError, WarehouseError
+from parquetry.layout import file_names
 from parquetry.layout.location import open_location
 
 _URI = re.compile("([A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?(.*)", re.DOTALL)
@@ -255,16 +256,13 @@ def checked_file(place: Place) -> Place | None:
     >>> checked_file(Place("", "/t/.a.parquet.crc"))
     Place(root='', path='/t/a.parquet')
     """
-    above, _, name = place.path.rpartition("/")
-    if not (name.startswith(".") and name.endswith(".crc") and len(name) > len("..crc")):
-        return None
-    return Place(place.root, f"{above}/{name[1:-4]}")
+    path = file_names.checked_by(place.path)
+    return None if path is None else Place(place.root, path)
 
 
 def checksum_of(place: Place) -> Place:
     """Return where Hadoop's local file system keeps the checksum of a file."""
-    above, _, name = place.path.rpartition("/")
-    return Place(place.root, f"{above}/.{name}.crc")
+    return Place(place.root, file_names.checksum_of(place.path))
 
 
 def _folders(path: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:

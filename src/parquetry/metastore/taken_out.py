@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
+from parquetry.layout.file_names import is_own
 from parquetry.layout.paths import join_location
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_listed
 from parquetry.metastore.keyspace import ticket_of
@@ -122,10 +123,9 @@ def _foreign(
     files: Iterable[ListedFile | DataFile],
 ) -> Iterator[tuple[str, ListedFile | DataFile]]:
     """Yield those of a partition's files that are not the table's own and lie below its location."""
-    own = f"pq-{base.id.hex()}-"
     folder: str | None = None
     for file in files:
-        if file.path.rpartition("/")[2].startswith(own):
+        if is_own(file.path, base.id):
             continue
         if folder is None:
             folder = (location or base.default_location(base.values_of(key))).rstrip("/")

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
 from parquetry.layout.discover import discover
+from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
 from parquetry.layout.paths import join_location, stored_value
 from parquetry.maintenance.deleting import purge
@@ -68,10 +69,8 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
         filesystem, path = open_location(location)
         files: list[Any] = []
         if _is_folder(filesystem, path):
-            own = f"pq-{snapshot.id.hex()}-"
-            found = [
-                f.path for part in discover(filesystem, path, (), (), own_prefix=own) for f in part.files
-            ]
+            (part,) = discover(filesystem, path, (), ())
+            found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
             files = data_files(SparkSession.active(), snapshot.metadata.format, location, found)
         taken += (join_location(location, file.path) for file in files)
         transaction.add(values, location if given else None, files)

@@ -21,6 +21,7 @@ from rich.progress import Progress
 from parquetry.errors import FilterError
 from parquetry.layout.changes import ChangedPartition, Changes, compare
 from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
+from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
 from parquetry.layout.paths import join_location
 from parquetry.maintenance.files import require_files
@@ -174,10 +175,9 @@ def _live(
     A renamed partition stays in its folder, so that one that gets its old name comes to lie there, too. Files
     that nobody knows belong to the partition that the folder is named for.
     """
-    own = f"pq-{snapshot.id.hex()}-"
     listed = {identity(part.values): {file.path.rpartition("/")[2] for file in part.files} for part in here}
     every = set().union(*listed.values())
-    new = tuple(file for file in found.files if not file.path.startswith(own) and file.path not in every)
+    new = tuple(file for file in found.files if not is_own(file.path, snapshot.id) and file.path not in every)
     owner = here[0].values if here and identity(found.values) not in listed else found.values
     passing.meet(found, every)
     new = passing.sift(found, owner, new) if wanted(owner) else ()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from pyspark.sql.types import StructType
 from parquetry.config import check_properties, table_property
 from parquetry.errors import CommitUnknownError, PropertyError, ValueTypeError
 from parquetry.keys import successor
+from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
 from parquetry.layout.paths import join_location, parse_partition_path, stored_value
 from parquetry.metastore.model import DataFile
@@ -201,10 +201,16 @@ def write_files(
         options["compression"] = compression
     totals = snapshot.totals
     row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
-    prefix = f"pq-{snapshot.id.hex()}-{uuid.uuid4().hex}"
     try:
         written = door.write(
-            rows._jdf, metadata.format, metadata.location, names, prefix, target, row_bytes, options
+            rows._jdf,
+            metadata.format,
+            metadata.location,
+            names,
+            new_prefix(snapshot.id),
+            target,
+            row_bytes,
+            options,
         )
     except (Py4JJavaError, CapturedException) as error:
         refusal = _raised(error)

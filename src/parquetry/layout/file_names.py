@@ -1,0 +1,106 @@
+"""Names of files: what a table's own files are called, whose a file is, and which bucket it holds.
+
+Only names are read here, never a file. Every function takes a name or a path, whose last part counts.
+
+| written by | name | bucket |
+|---|---|---|
+| Parquetry | `pq-<table id>-<write>-<task>-<attempt>-<number>.snappy.parquet` | |
+| Hive, and Trino of today | `000003_0`, `000003_0_copy_1`, `000003_0.gz`, `000003_0_20240131_…` | 3 |
+| Hive, a second attempt | `000003_1`: other rows than those of `000003_0`, and both count | 3 |
+| Spark | `part-00000-<uuid>_00003.c000.snappy.parquet` | 3 |
+| Spark, for Hive | `00003_0_part-00000-<uuid>_00003.c000` | 3 |
+| Trino of old | `20240131_120000_00001_abcde_bucket-00003` | 3 |
+
+Parquetry's bucketed files will say it as Spark's do, between the number and the suffix.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+# Hive pads to six digits and Spark to five. Of what is longer, such as the time at the beginning of Trino's older
+# names, nobody knows that it is a bucket, and a wrong bucket loses rows where none costs a file read in vain.
+_HIVE = re.compile(r"(\d{5,6})_\d{1,6}(?:[._].*)?", re.ASCII | re.DOTALL)
+_SPARK = re.compile(r"(?:part|pq)-[^._]*_(\d{5,})(?:\..*)?", re.ASCII | re.DOTALL)
+_TRINO = re.compile(r"\d{8}_\d{6}_\d{5}_[a-z0-9]{5}_bucket-(\d+)(?:[-_.].*)?", re.ASCII | re.DOTALL)
+
+
+def own_prefix(table: bytes) -> str:
+    """Return what the names of the files begin with that are written for a table.
+
+    >>> own_prefix(bytes.fromhex("00112233445566aa"))
+    'pq-00112233445566aa-'
+    """
+    return f"pq-{table.hex()}-"
+
+
+def new_prefix(table: bytes) -> str:
+    """Return what the names of one write's files begin with: no other write has ever used it, or will.
+
+    Whoever writes the files adds task, attempt and a number for each (`DirectCommitProtocol` in the bridge).
+
+    Args:
+        table: its id.
+    """
+    return f"{own_prefix(table)}{uuid.uuid4().hex}"
+
+
+def is_own(path: str, table: bytes) -> bool:
+    """Return whether a file's name says that it was written for a table.
+
+    >>> is_own("p=1/pq-00112233445566aa-7-0.parquet", bytes.fromhex("00112233445566aa"))
+    True
+    """
+    return _name(path).startswith(own_prefix(table))
+
+
+def bucket_of(path: str) -> int | None:
+    """Return the bucket that a file of a bucketed partition holds; None: its name does not say.
+
+    That the partition is bucketed, and into more buckets than the one returned, is the caller's knowledge: a file
+    `240131_1.csv` of another partition has a name of Hive's form by accident.
+
+    >>> bucket_of("ds=1/000003_0_copy_1"), bucket_of("part-00000-f3ae_00012.c000.snappy.parquet")
+    (3, 12)
+    >>> bucket_of("part-00000-f3ae-c000.snappy.parquet") is None
+    True
+    """
+    name = _name(path)
+    found = _HIVE.fullmatch(name) or _SPARK.fullmatch(name) or _TRINO.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def is_hidden(path: str) -> bool:
+    """Return whether a file or directory is none of the table's data, as Hive and Spark have it.
+
+    >>> is_hidden("p=1/_SUCCESS"), is_hidden("p=1/.f.crc"), is_hidden("_t/p=1")
+    (True, True, False)
+    """
+    return _name(path).startswith(("_", "."))
+
+
+def checksum_of(path: str) -> str:
+    """Return the file in which Hadoop's local file system keeps the checksum of another.
+
+    >>> checksum_of("/t/a.parquet")
+    '/t/.a.parquet.crc'
+    """
+    name = _name(path)
+    return f"{path.removesuffix(name)}.{name}.crc"
+
+
+def checked_by(path: str) -> str | None:
+    """Return the file whose checksum a file of Hadoop's local file system holds; None: it is no such file.
+
+    >>> checked_by("/t/.a.parquet.crc"), checked_by("/t/a.crc")
+    ('/t/a.parquet', None)
+    """
+    name = _name(path)
+    if not (name.startswith(".") and name.endswith(".crc") and len(name) > len("..crc")):
+        return None
+    return f"{path.removesuffix(name)}{name[1:-4]}"
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
