@@ -7,11 +7,11 @@ answer is decided in `parquetry.prune`; tables are made and written through Spar
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 
 from parquetry import metastore as ms
 from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
+from parquetry.identifiers import parse_name
 from parquetry.layout.paths import join_location
 from parquetry.metastore.identifiers import DEFAULT_DATABASE
 from parquetry.predicate.bind import bind
@@ -33,8 +33,6 @@ from parquetry.views import (
     table_view,
 )
 from parquetry.warehouse import find_warehouse
-
-_NAME_PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^.`]+?))\s*(\.|$)")
 
 
 class Catalog:
@@ -183,7 +181,10 @@ class Catalog:
         return plan_view(snapshot, plan, partitions, examined.keys)
 
     def _snapshot(self, name: str) -> ms.TableSnapshot:
-        parts = _name_parts(name)
+        try:
+            parts = parse_name(name)
+        except ValueError:
+            parts = []
         if len(parts) == 1:
             parts = [DEFAULT_DATABASE, *parts]
         if len(parts) != 2:
@@ -192,17 +193,6 @@ class Catalog:
             return self._metastore.table(*parts)
         except UnsupportedError as error:  # no table can have such a name
             raise TableNotFoundError(f"{name!r} does not name a table: {error.message}") from None
-
-
-def _name_parts(name: str) -> list[str]:
-    """Return the parts of a name at its dots, without backticks; none if it cannot be read."""
-    parts, place = [], 0
-    while match := _NAME_PART.match(name, place):
-        parts.append(match[2] or match[1].replace("``", "`"))
-        place = match.end()
-        if match[3] != ".":
-            return parts if place == len(name) else []
-    return []
 
 
 def _condition(where: str | Predicate, columns: Sequence[ms.Column]) -> Predicate:

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from parquetry.errors import ConfigurationError, PropertyError
+from parquetry.identifiers import (
+    ordered_columns_text,
+    parse_column_lists,
+    parse_columns,
+    parse_ordered_columns,
+)
 
 _SIZE = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -46,38 +52,6 @@ def _one_of(*choices: str) -> Callable[[str], str]:
         return text.lower()
 
     return parse
-
-
-_COLUMN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s`,]+))(?:\s+(asc|desc))?\s*(,|$)", re.IGNORECASE)
-
-
-def _ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:
-    """Return names, and whether DESC stands after them; a name that is no plain word is in backticks."""
-    columns, position = [], 0
-    separator = ","
-    while separator:
-        match = _COLUMN.match(text, position)
-        if match is None:
-            raise ValueError(
-                "not a list of column names separated by commas, in backticks if they are no plain words"
-            )
-        quoted, plain, direction, separator = match.groups()
-        columns.append((quoted.replace("``", "`") if quoted else plain, (direction or "").lower() == "desc"))
-        position = match.end()
-    return tuple(columns)
-
-
-def _column_lists(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return lists of names; semicolons stand between them."""
-    parts = re.findall(r"(?:`(?:[^`]|``)*`|[^;`])+", text)
-    return tuple(_columns(part) for part in parts if part.strip())
-
-
-def _columns(text: str) -> tuple[str, ...]:
-    columns = _ordered_columns(text)
-    if any(descending for _, descending in columns):
-        raise ValueError("not a list of column names separated by commas; DESC is not offered here")
-    return tuple(name for name, _ in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +106,7 @@ TABLE_PROPERTIES = (
     Setting(
         "sort-by",
         None,
-        _columns,
+        parse_columns,
         "Columns by which rows are sorted inside each file, so that statistics separate the files better.",
     ),
     Setting(
@@ -144,14 +118,14 @@ TABLE_PROPERTIES = (
     Setting(
         "partition-order",
         None,
-        _ordered_columns,
+        parse_ordered_columns,
         "Partition columns whose keys sort downwards in the metastore, so that the newest come first.",
         fixed=True,
     ),
     Setting(
         PARTITION_INDEXES,
         None,
-        _column_lists,
+        parse_column_lists,
         "Partition columns to index for filters that skip the first: one or more lists, such as `region; hour, region`. "
         "Later on, `CALL system.create_partition_index` and `drop_partition_index` change them.",
         fixed=True,
@@ -214,28 +188,14 @@ def rename_column(properties: Mapping[str, str], old: str, new: str) -> dict[str
     """
     renamed = dict(properties)
     for name, setting in _PROPERTIES.items():
-        if name not in properties or setting.parse not in (_columns, _ordered_columns):
+        if name not in properties or setting.parse not in (parse_columns, parse_ordered_columns):
             continue
-        columns = _ordered_columns(properties[name])
+        columns = parse_ordered_columns(properties[name])
         if any(column.lower() == old.lower() for column, _ in columns):
-            listed = [(new if column.lower() == old.lower() else column, down) for column, down in columns]
-            renamed[name] = ", ".join(
-                f"{_quoted(column)} desc" if down else _quoted(column) for column, down in listed
+            renamed[name] = ordered_columns_text(
+                (new if column.lower() == old.lower() else column, down) for column, down in columns
             )
     return renamed
-
-
-def column_lists(lists: Iterable[Iterable[str]]) -> str:
-    """Return lists of names as a property holds them.
-
-    >>> column_lists([["region"], ["a b", "hour"]])
-    'region; `a b`, hour'
-    """
-    return "; ".join(", ".join(map(_quoted, names)) for names in lists)
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"\w+", name) else f"`{name.replace('`', '``')}`"
 
 
 def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parquetry import metastore as ms
+from parquetry.identifiers import quoted
 from parquetry.layout.bounds import bounds_reader
 from parquetry.metastore.indexes import index_columns
 from parquetry.predicate.match import Bounds
@@ -294,11 +295,7 @@ def file_views(
 
 def full_name(database: str, table: str) -> str:
     """Return a table's name as `database.table`, in backticks where a part holds a dot."""
-    return ".".join(_quoted(part) for part in (database, table))
-
-
-def _quoted(part: str) -> str:
-    return "`" + part.replace("`", "``") + "`" if "." in part or "`" in part else part
+    return ".".join(quoted(part) if "." in part or "`" in part else part for part in (database, table))
 
 
 def _type_text(json: Any) -> str:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from parquetry.identifiers import quoted
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_literal
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "<=>")
@@ -336,5 +337,4 @@ def name_text(name: str) -> str:
     """
     if _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED:
         return name
-    escaped = name.replace("`", "``")
-    return f"`{escaped}`"
+    return quoted(name)

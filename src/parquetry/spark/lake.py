@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from parquetry.config import PARTITION_INDEXES, check_catalog_options, column_lists
+from parquetry.config import PARTITION_INDEXES, check_catalog_options
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.identifiers import column_lists_text, joined_name, parse_name
 from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.model import TableMetadata
@@ -22,8 +22,6 @@ from parquetry.store.opening import open_store
 from parquetry.store.sqlite import SQLiteStore
 
 _KEPT = 256
-_PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^.`]*[^.`\s][^.`]*))\s*(?:(\.)|$)")
-_PLAIN = re.compile(r"\w*[^\W\d]\w*")  # what needs no backticks
 
 
 class Staged(NamedTuple):
@@ -123,7 +121,7 @@ class Lake:
         Raises:
             TableNotFoundError: there is none.
         """
-        return self.metastore.table(*name_parts(name))
+        return self.metastore.table(*_parts(name))
 
     def qualified(self, name: str, catalog: str | None, namespace: Sequence[str]) -> str:
         """Return the name of a table given to a procedure of this catalog as `database.table`.
@@ -136,7 +134,7 @@ class Lake:
         Raises:
             UnsupportedError: it names no table, or one of another catalog.
         """
-        parts = name_parts(name)
+        parts = _parts(name)
         if len(parts) == 1:
             if catalog != self.name or len(namespace) != 1:
                 current = joined_name([catalog, *namespace]) if catalog else "not known"
@@ -184,43 +182,25 @@ class Lake:
         }
 
 
-def name_parts(name: str) -> list[str]:
-    """Return the parts of a table's name as SQL writes it.
+def _parts(name: str) -> list[str]:
+    """Return the parts of a table's name.
 
     Raises:
         UnsupportedError: it is no such name.
-
-    >>> name_parts("db.`a.b`"), name_parts("`it``s`")
-    (['db', 'a.b'], ['it`s'])
     """
-    parts, at = [], 0
-    while True:
-        found = _PART.match(name, at)
-        if found is None:
-            raise UnsupportedError(
-                f"{name!r} cannot be read as the name of a table: say 'database.table', with backticks around a part "
-                "that holds a dot or a backtick, which is doubled."
-            )
-        quoted, plain, dot = found.groups()
-        parts.append(plain.strip() if quoted is None else quoted.replace("``", "`"))
-        if not dot:
-            return parts
-        at = found.end()
-
-
-def joined_name(parts: Sequence[str]) -> str:
-    """Return a name of these parts as SQL writes it.
-
-    >>> joined_name(["lake", "db", "a.b"])
-    'lake.db.`a.b`'
-    """
-    return ".".join(p if _PLAIN.fullmatch(p) else f"`{p.replace('`', '``')}`" for p in parts)
+    try:
+        return parse_name(name)
+    except ValueError:
+        raise UnsupportedError(
+            f"{name!r} cannot be read as the name of a table: say 'database.table', with backticks around a part "
+            "that holds a dot or a backtick, which is doubled."
+        ) from None
 
 
 def _indexes(metadata: TableMetadata) -> dict[str, str]:
     """Return the indexes as the property by which they can be made with the table."""
     lists = [index_columns(metadata, index) for index in metadata.indexes if index.ready]
-    return {PARTITION_INDEXES: column_lists(lists)} if lists else {}
+    return {PARTITION_INDEXES: column_lists_text(lists)} if lists else {}
 
 
 def _file_of(metastore: Metastore) -> tuple[int, int] | None:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from parquetry.errors import OutsideConditionError, UnsupportedError
+from parquetry.identifiers import quoted
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate, columns, opaque_parts
@@ -61,12 +62,12 @@ def checked_rows(snapshot: TableSnapshot, where: Sequence[Predicate], rows: Data
     named = [name for name in rows.columns if name in (columns(now) or snapshot.metadata.partition_by)]
     values = []
     for name in named:
-        value = sf.left(rows[_quoted(name)].cast("string"), sf.lit(_LONGEST_VALUE))
+        value = sf.left(rows[quoted(name)].cast("string"), sf.lit(_LONGEST_VALUE))
         values.append(sf.concat(sf.lit(f"{name} = "), sf.coalesce(value, sf.lit("NULL"))))
     refusal = sf.concat(
         sf.lit(_refusal(snapshot, where)), sf.concat_ws(", ", *values), sf.lit(_remedy(where))
     )
-    first, *others = (rows[_quoted(name)] for name in rows.columns)
+    first, *others = (rows[quoted(name)] for name in rows.columns)
     kind = rows.schema[0].dataType
     fits = sf.when(sf.expr(str(now)).cast("boolean"), first).otherwise(sf.raise_error(refusal).cast(kind))
     return rows.select(fits.alias(rows.columns[0]), *others).toDF(*physical)
@@ -119,7 +120,3 @@ def _remedy(where: Sequence[Predicate]) -> str:
 
 def _remedy_of(condition: str) -> str:
     return f". Leave out such rows with WHERE {condition}, or name a wider condition. Nothing was written."
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"

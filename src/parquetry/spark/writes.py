@@ -24,6 +24,7 @@ from pyspark.sql.types import StructType
 
 from parquetry.config import check_properties, table_property
 from parquetry.errors import CommitUnknownError, PropertyError, ValueTypeError
+from parquetry.identifiers import quoted
 from parquetry.keys import successor
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
@@ -191,7 +192,7 @@ def write_files(
         size = _SHUFFLED_TO_WRITTEN * target
         rows = DataFrame(door.cluster(rows._jdf, names, ranges, size, settings), spark)
     if names or sort_by:
-        rows = rows.sortWithinPartitions(*(_quoted(name) for name in [*names, *sort_by]))
+        rows = rows.sortWithinPartitions(*(quoted(name) for name in [*names, *sort_by]))
     options = {
         key: value for key, value in properties.items() if key.startswith(("parquet.", "orc.", "maxRecords"))
     }
@@ -296,7 +297,7 @@ def _columns(snapshot: TableSnapshot, given: list[str]) -> list[Column]:
     in_path = {column.physical for column in metadata.partition_columns}
     columns = []
     for name, field in zip(given, physical.fields, strict=True):
-        column = sf.col(_quoted(name)).cast(field.dataType)
+        column = sf.col(quoted(name)).cast(field.dataType)
         kind = field.dataType.typeName()
         if field.name in in_path and kind in ("string", "varchar", "char", "binary"):
             refusal = (
@@ -312,10 +313,6 @@ def _columns(snapshot: TableSnapshot, given: list[str]) -> list[Column]:
                 )  # a directory's name cannot hold it; Hive and Spark do the same
         columns.append(column.alias(field.name))
     return columns
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _arranged(frame: DataFrame) -> bool:

@@ -1,0 +1,131 @@
+"""Names as SQL writes them: parts in backticks, names with dots, lists of columns.
+
+A backtick within backticks is doubled. What a name may be, and what is called so, is for others to say; a text
+that cannot be read is a ValueError, which the caller turns into an error that knows what was to be named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_PLAIN = re.compile(r"\w*[^\W\d]\w*")  # digits alone are a number
+_QUOTED = r"`((?:[^`]|``)+)`"
+_PART = re.compile(rf"\s*(?:{_QUOTED}|([^.`]*[^.`\s][^.`]*))\s*(?:(\.)|$)")
+_COLUMN = re.compile(rf"\s*(?:{_QUOTED}|([^\s`,]+))(?:\s+(asc|desc))?\s*(,|$)", re.IGNORECASE)
+_LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^;`])+")
+
+
+def quoted(part: str) -> str:
+    """Return a name in backticks.
+
+    >>> quoted("it`s")
+    '`it``s`'
+    """
+    return f"`{part.replace('`', '``')}`"
+
+
+def part_text(part: str) -> str:
+    """Return a name as SQL reads it, in backticks if it is no plain word.
+
+    >>> part_text("größe"), part_text("a b"), part_text("2024")
+    ('größe', '`a b`', '`2024`')
+    """
+    return part if _PLAIN.fullmatch(part) else quoted(part)
+
+
+def joined_name(parts: Iterable[str]) -> str:
+    """Return a name of several parts.
+
+    >>> joined_name(["lake", "db", "a.b"])
+    'lake.db.`a.b`'
+    """
+    return ".".join(map(part_text, parts))
+
+
+def parse_name(text: str) -> list[str]:
+    """Return the parts of a name with dots between them; blanks around a part do not count.
+
+    Raises:
+        ValueError: a part is missing, or a backtick.
+
+    >>> parse_name("db . `a.b`"), parse_name("`it``s`")
+    (['db', 'a.b'], ['it`s'])
+    """
+    parts, at = [], 0
+    while (found := _PART.match(text, at)) is not None:
+        inside, plain, dot = found.groups()
+        parts.append(_unquoted(inside, plain))
+        if not dot:
+            return parts
+        at = found.end()
+    raise ValueError("not a name with dots between its parts, in backticks if they hold dots themselves")
+
+
+def parse_ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:
+    """Return names with commas between them, and whether DESC stands after each.
+
+    Raises:
+        ValueError: it is no such list.
+
+    >>> parse_ordered_columns("day DESC, `a, b`")
+    (('day', True), ('a, b', False))
+    """
+    columns, position = [], 0
+    separator = ","
+    while separator:
+        found = _COLUMN.match(text, position)
+        if found is None:
+            raise ValueError(
+                "not a list of column names separated by commas, in backticks if they are no plain words"
+            )
+        inside, plain, direction, separator = found.groups()
+        columns.append((_unquoted(inside, plain), (direction or "").lower() == "desc"))
+        position = found.end()
+    return tuple(columns)
+
+
+def parse_columns(text: str) -> tuple[str, ...]:
+    """Return names with commas between them.
+
+    Raises:
+        ValueError: it is no such list, or has a DESC in it.
+    """
+    columns = parse_ordered_columns(text)
+    if any(descending for _, descending in columns):
+        raise ValueError("not a list of column names separated by commas; DESC is not offered here")
+    return tuple(name for name, _ in columns)
+
+
+def parse_column_lists(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return lists of names with semicolons between them.
+
+    Raises:
+        ValueError: one is no list of names.
+
+    >>> parse_column_lists("region; `a;b`, hour")
+    (('region',), ('a;b', 'hour'))
+    """
+    return tuple(parse_columns(part) for part in _LIST.findall(text) if part.strip())
+
+
+def ordered_columns_text(columns: Iterable[tuple[str, bool]]) -> str:
+    """Return names with commas between them, and DESC after those that have it.
+
+    >>> ordered_columns_text([("day", True), ("a b", False)])
+    'day desc, `a b`'
+    """
+    return ", ".join(f"{part_text(name)} desc" if down else part_text(name) for name, down in columns)
+
+
+def column_lists_text(lists: Iterable[Iterable[str]]) -> str:
+    """Return lists of names with semicolons between them.
+
+    >>> column_lists_text([["region"], ["a b", "hour"]])
+    'region; `a b`, hour'
+    """
+    return "; ".join(", ".join(map(part_text, names)) for names in lists)
+
+
+def _unquoted(inside: str | None, plain: str) -> str:
+    return plain.strip() if inside is None else inside.replace("``", "`")
