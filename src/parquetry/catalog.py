@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from parquetry import metastore as ms
 from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import parse_name
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.metastore.identifiers import DEFAULT_DATABASE
 from parquetry.predicate.bind import bind
 from parquetry.predicate.nodes import Predicate

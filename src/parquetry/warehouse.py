@@ -6,13 +6,12 @@ Only names it; whether a metastore is there shows when it is opened.
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from parquetry.errors import ConfigurationError, WarehouseError
-from parquetry.store.opening import local_path
+from parquetry.layout.places import take_apart, warehouse_location
 
 VARIABLE = "PARQUETRY_WAREHOUSE"
 STORE_VARIABLE = "PARQUETRY_STORE"
@@ -20,7 +19,6 @@ FILE_NAME = "parquetry.toml"
 """Looked for in the working directory and then in each folder above it."""
 
 _KEYS = ("warehouse", "store")
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +50,9 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
     if warehouse is not None:
         if not (location := os.fspath(warehouse)):
             raise WarehouseError("the warehouse is an empty text: give a folder or a URI")
-        return Warehouse(_absolute(location), store, "as given")
+        return Warehouse(warehouse_location(location), store, "as given")
     if named := os.environ.get(VARIABLE):
-        return Warehouse(_absolute(named), store or os.environ.get(STORE_VARIABLE) or None, VARIABLE)
+        return Warehouse(warehouse_location(named), store or os.environ.get(STORE_VARIABLE) or None, VARIABLE)
     file = configuration_file()
     if file is None:
         raise WarehouseError(
@@ -65,9 +63,9 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
     if not values.get("warehouse"):
         raise WarehouseError(f'{file} names no warehouse: add the line warehouse = "…", or give --warehouse')
     location = os.path.expanduser(values["warehouse"])
-    if not _URI.match(location):
+    if not take_apart(location).scheme:
         location = os.path.join(file.parent, location)
-    return Warehouse(_absolute(location), store or values.get("store"), str(file))
+    return Warehouse(warehouse_location(location), store or values.get("store"), str(file))
 
 
 def configuration_file() -> Path | None:
@@ -77,10 +75,6 @@ def configuration_file() -> Path | None:
     candidates = [folder / FILE_NAME for folder in (here, *here.parents)]
     candidates.append(Path(base) / "parquetry" / "config.toml")
     return next((path for path in candidates if path.is_file()), None)
-
-
-def _absolute(location: str) -> str:
-    return local_path(location) or location.rstrip("/")
 
 
 def _read(file: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import CommitConflictError, IndexNotFoundError, TableExistsError, TableNotFoundError
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.maintenance.fsck import fsck
 from parquetry.maintenance.history import history
 from parquetry.maintenance.vacuum import vacuum

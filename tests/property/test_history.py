@@ -23,7 +23,7 @@ from parquetry.errors import (
     TableNotFoundError,
 )
 from parquetry.keys import encode_prefix, successor
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.maintenance.fsck import fsck
 from parquetry.maintenance.indexes import create_index, drop_index
 from parquetry.maintenance.rollback import rollback

@@ -11,6 +11,8 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
+from parquetry.layout.places import take_apart
+
 Rows = Callable[..., list[tuple[Any, ...]]]
 FORMATS = pytest.mark.parametrize("file_format", ["parquet", "orc"])
 
@@ -337,6 +339,17 @@ def test_a_relative_location_is_below_the_database(
     spark.sql(f"INSERT INTO {db}.t VALUES (1)")
     assert location(rows, f"{db}.t") == tmp_path / "sub" / "t"
     assert len(files(tmp_path / "sub" / "t")) == 1
+
+
+def test_a_location_is_taken_apart_as_hadoop_does(spark: SparkSession, db: str, tmp_path: Path) -> None:
+    """Of a URI nothing is decoded: `file:/…/a%20b` is a folder with a `%` in its name."""
+    for text in ("file:/t/a%20b", "/t/x=1%2F2", "file:///t/a?b#c d", "s3a://bucket/t%", "hdfs://host:1/a:b"):
+        path = spark._jvm.org.apache.hadoop.fs.Path(text)
+        assert take_apart(text).path == path.toUri().getPath(), text
+        assert take_apart(text).authority.removeprefix("//") == (path.toUri().getAuthority() or ""), text
+    spark.sql(f"CREATE TABLE {db}.t (id int) USING parquet LOCATION 'file:{tmp_path}/a%20b'")
+    spark.sql(f"INSERT INTO {db}.t VALUES (1)")
+    assert len(files(tmp_path / "a%20b")) == 1
 
 
 def test_external_needs_a_location(spark: SparkSession, rows: Rows, db: str) -> None:

@@ -14,7 +14,7 @@ from test_metastore_history import NOW, Lake
 from parquetry.errors import LocationTakenError
 from parquetry.maintenance.claims import claims, require_free, require_outside
 from parquetry.maintenance.deleting import DoomedTable, purge
-from parquetry.maintenance.files import Files, Place, RealPlaces, checked_file, is_below, place_of
+from parquetry.maintenance.files import Files, RealPlaces
 from parquetry.maintenance.vacuum import Removed, vacuum
 from parquetry.metastore import DataFile, TableSnapshot
 from parquetry.metastore.keyspace import metadata_key
@@ -505,15 +505,6 @@ def test_a_table_that_was_dropped_holds_nothing(tmp_path: Path) -> None:
     assert (claim.label, claim.managed, claim.location) == ("a table in the making", True, f"{tmp_path}/new")
     staged.discard()
     assert list(claims(lake.store, RealPlaces())) == []
-
-
-def test_places() -> None:
-    """The root is above all; a checksum's name is a dot, a name and `.crc`."""
-    assert is_below(place_of("/a"), place_of("/"))
-    assert is_below(place_of("s3a://b/a"), place_of("s3://b/"))
-    assert not is_below(place_of("/"), place_of("/"))
-    assert not is_below(place_of("/a2"), place_of("/a"))
-    assert [checked_file(Place("", path)) for path in ("/a.crc", "/.crc", "/..crc", "/.a")] == [None] * 4
 
 
 def test_folders_of_other_file_systems() -> None:

@@ -10,7 +10,6 @@ from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
 from parquetry.layout.changes import compare
 from parquetry.layout.discover import FoundFile, FoundPartition, Unfit, discover
 from parquetry.layout.location import open_location
-from parquetry.layout.paths import join_location
 from parquetry.metastore.model import DataFile
 from parquetry.types import parse_type
 
@@ -133,21 +132,10 @@ def test_a_location_that_cannot_be_listed_is_told(tmp_path):
 
 
 def test_locations_are_opened_without_decoding():
-    assert open_location("/lake/x=1%2F2")[1] == "/lake/x=1%2F2"
-    assert open_location("file:///lake/x=1%2F2")[1] == "/lake/x=1%2F2"
-    assert open_location("file:/lake/a b")[1] == "/lake/a b"
     filesystem, path = open_location("mock:///lake/x=%20")
     assert (filesystem.type_name, path.strip("/")) == ("mock", "lake/x=%20")
     with pytest.raises(WarehouseError, match="nosuch"):
         open_location("nosuch://host/x")
-
-
-def test_paths_are_joined_unless_absolute():
-    assert join_location("/lake/t", "p=1/f") == "/lake/t/p=1/f"
-    assert join_location("/lake/t/", "/other/f") == "/other/f"
-    assert join_location("s3://b/t", "s3://c/f") == "s3://c/f"
-    assert join_location("/lake/t", "a:b") == "/lake/t/a:b"
-    assert join_location("/lake/t", "") == "/lake/t"
 
 
 @dataclass

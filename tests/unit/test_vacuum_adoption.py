@@ -9,7 +9,7 @@ import pytest
 from test_metastore_history import NOW, Lake
 
 from parquetry.errors import CommitConflictError, FileMissingError
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.maintenance import vacuum as vacuum_module
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.vacuum import Files, vacuum

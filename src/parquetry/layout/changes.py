@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from parquetry.layout.discover import FoundFile, FoundPartition, identity
-from parquetry.layout.paths import is_absolute
+from parquetry.layout.places import is_absolute, join_location
 from parquetry.types import Value
 
 
@@ -96,7 +96,7 @@ def compare(
         old = recorded.get(key)
         if old is None:
             added.append(partition)
-        elif old.location.rstrip("/") == _join(base, partition.relative_path):
+        elif old.location.rstrip("/") == join_location(base, partition.relative_path):
             change = _change(partition, old)
             if change.added or change.gone:
                 changed.append(change)
@@ -133,7 +133,3 @@ def _inside(known: KnownPartition) -> dict[str, KnownFile]:
 def _unchanged(found: FoundFile, known: KnownFile) -> bool:
     times = (found.modified, known.modified)
     return found.bytes == known.bytes and (None in times or found.modified == known.modified)
-
-
-def _join(base: str, path: str) -> str:
-    return f"{base}/{path}" if path else base

@@ -16,6 +16,7 @@ import pyarrow.fs as pafs
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
 from parquetry.layout.file_names import is_hidden
 from parquetry.layout.paths import parse_partition_path
+from parquetry.layout.places import join_relative
 from parquetry.types import ColumnType, Value
 
 
@@ -102,9 +103,9 @@ def discover(
             below: list[str] = []
             for path, found in zip(paths, pool.map(listing, paths), strict=True):
                 for file in found.files:
-                    name = _join(path, file.path)
+                    name = join_relative(path, file.path)
                     misfit(name, f"the file '{name}' lies outside the partitions. Move it into one, or away.")
-                below += [_join(path, name) for name in found.directories]
+                below += [join_relative(path, name) for name in found.directories]
             last = depth == len(names) - 1
             paths = [path for path in below if last or _fits(path, names, types, zone, misfit)]
         seen: dict[tuple[Value, ...], str] = {}
@@ -122,7 +123,10 @@ def discover(
         for done, ((path, values), found) in enumerate(zip(partitions, listings, strict=True), 1):
             if unfit is not None:
                 unfit += [
-                    Unfit(_join(path, name), "directories below a partition are not read. Move the files up.")
+                    Unfit(
+                        join_relative(path, name),
+                        "directories below a partition are not read. Move the files up.",
+                    )
                     for name in found.directories
                 ]
             if progress is not None:
@@ -171,7 +175,3 @@ def _list(filesystem: pafs.FileSystem, path: str) -> _Listing:
             modified = info.mtime_ns
             files.append(FoundFile(name, info.size, None if modified is None else modified // 1_000_000))
     return _Listing(sorted(directories), tuple(sorted(files)))
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}/{name}" if path else name

@@ -19,6 +19,8 @@ from __future__ import annotations
 import re
 import uuid
 
+from parquetry.layout.places import base_name
+
 # Hive pads to six digits and Spark to five. Of what is longer, such as the time at the beginning of Trino's older
 # names, nobody knows that it is a bucket, and a wrong bucket loses rows where none costs a file read in vain.
 _HIVE = re.compile(r"(\d{5,6})_\d{1,6}(?:[._].*)?", re.ASCII | re.DOTALL)
@@ -52,7 +54,7 @@ def is_own(path: str, table: bytes) -> bool:
     >>> is_own("p=1/pq-00112233445566aa-7-0.parquet", bytes.fromhex("00112233445566aa"))
     True
     """
-    return _name(path).startswith(own_prefix(table))
+    return base_name(path).startswith(own_prefix(table))
 
 
 def bucket_of(path: str) -> int | None:
@@ -66,7 +68,7 @@ def bucket_of(path: str) -> int | None:
     >>> bucket_of("part-00000-f3ae-c000.snappy.parquet") is None
     True
     """
-    name = _name(path)
+    name = base_name(path)
     found = _HIVE.fullmatch(name) or _SPARK.fullmatch(name) or _TRINO.fullmatch(name)
     return int(found[1]) if found else None
 
@@ -77,7 +79,7 @@ def is_hidden(path: str) -> bool:
     >>> is_hidden("p=1/_SUCCESS"), is_hidden("p=1/.f.crc"), is_hidden("_t/p=1")
     (True, True, False)
     """
-    return _name(path).startswith(("_", "."))
+    return base_name(path).startswith(("_", "."))
 
 
 def checksum_of(path: str) -> str:
@@ -86,7 +88,7 @@ def checksum_of(path: str) -> str:
     >>> checksum_of("/t/a.parquet")
     '/t/.a.parquet.crc'
     """
-    name = _name(path)
+    name = base_name(path)
     return f"{path.removesuffix(name)}.{name}.crc"
 
 
@@ -96,11 +98,7 @@ def checked_by(path: str) -> str | None:
     >>> checked_by("/t/.a.parquet.crc"), checked_by("/t/a.crc")
     ('/t/a.parquet', None)
     """
-    name = _name(path)
+    name = base_name(path)
     if not (name.startswith(".") and name.endswith(".crc") and len(name) > len("..crc")):
         return None
     return f"{path.removesuffix(name)}{name[1:-4]}"
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]

@@ -1,20 +1,18 @@
 """Where a table lies: a location's text as a PyArrow file system and a path on it.
 
-Locations are Hadoop's, not RFC 3986's: `file:/a/x=1%2F2` names a directory with a `%` in it, so nothing is
-decoded here. What lies there is for `discover` and `statistics` to find out.
+How the text is read is said in `places`; what lies there is for `discover` and `statistics` to find out.
 """
 
 from __future__ import annotations
 
 import os
-import re
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from parquetry.errors import WarehouseError
+from parquetry.layout.places import take_apart
 
-_URI = re.compile("([A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?(.*)", re.DOTALL)
 # Hadoop's names of S3's connectors; Arrow knows but one.
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 
@@ -32,21 +30,20 @@ def open_location(location: str) -> tuple[pafs.FileSystem, str]:
     >>> open_location("file:/lake/t/x=1%2F2")[1]
     '/lake/t/x=1%2F2'
     """
-    uri = _URI.fullmatch(location)
-    if uri is None:
-        return pafs.LocalFileSystem(), location
-    scheme, authority, path = uri.groups()
-    scheme = scheme.lower()
-    if scheme == "file":
-        return pafs.LocalFileSystem(), path
+    parts = take_apart(location)
+    if parts.is_local:
+        return pafs.LocalFileSystem(), parts.path
+    scheme = parts.scheme.lower()
     try:
-        filesystem, root = pafs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}:{authority or '//'}/x")
+        filesystem, root = pafs.FileSystem.from_uri(
+            f"{_SCHEMES.get(scheme, scheme)}:{parts.authority or '//'}/x"
+        )
     except (pa.ArrowException, OSError, ValueError) as error:
         raise WarehouseError(
             f"The location '{location}' cannot be opened: {error}. Check the scheme, the address and the "
             f"credentials; Arrow reads file, s3, hdfs, gs and abfs."
         ) from error
-    return filesystem, f"{root.removesuffix('x')}{path.lstrip('/')}"
+    return filesystem, f"{root.removesuffix('x')}{parts.path.lstrip('/')}"
 
 
 def require_writable(location: str, table: str) -> None:

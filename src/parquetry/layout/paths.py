@@ -15,7 +15,6 @@ from parquetry.types import ColumnType, Value, text_from_value, value_from_text
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The directory's value for NULL, and for the empty string, which no directory name can hold."""
 
-_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:/")
 _HEX_PAIR = re.compile("%([0-9a-fA-F]{2})")
 # Spark's ExternalCatalogUtils.charToEscape, and NUL, which Spark leaves alone and no file system takes.
 _ESCAPES = {ord(char): f"%{ord(char):02X}" for char in [*map(chr, range(0x20)), *"\"#%'*/:=?\\\x7f{[]^"]}
@@ -134,23 +133,3 @@ def _parse_part(path: str, part: str, name: str, kind: ColumnType, wanted: str, 
             f"The path '{path}' has the value '{text}' for the partition column '{name}', which does not fit "
             f"{kind}. Rename the directory, declare the column as string, or leave it out. ({error.message})"
         ) from error
-
-
-def is_absolute(path: str) -> bool:
-    """Return whether a path says itself where it lies: it starts with ``/``, or is a URI.
-
-    >>> is_absolute("s3://lake/t"), is_absolute("p=1/a.parquet")
-    (True, False)
-    """
-    return path.startswith("/") or (":/" in path and _SCHEME.match(path) is not None)
-
-
-def join_location(location: str, path: str) -> str:
-    """Return `path` below `location`, or `path` itself when it is absolute or a URI.
-
-    >>> join_location("s3://lake/t/", "p=1/a.parquet")
-    's3://lake/t/p=1/a.parquet'
-    """
-    if is_absolute(path):
-        return path
-    return f"{location.rstrip('/')}/{path}" if path else location

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import LocationTakenError, MetastoreDamagedError
-from parquetry.maintenance.files import Place, RealPlaces, is_below, place_of
+from parquetry.layout.places import Place, is_below, place_of
+from parquetry.maintenance.files import RealPlaces
 from parquetry.metastore.head import Head, decode_head
 from parquetry.metastore.keyspace import HEADS, metadata_key, prefix_range
 from parquetry.metastore.model import decoder

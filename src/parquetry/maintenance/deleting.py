@@ -26,17 +26,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.layout.file_names import is_own
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import Place, base_name, folder_of, is_below, join_location
 from parquetry.maintenance.claims import Claim, claims, overlap
-from parquetry.maintenance.files import (
-    Files,
-    Place,
-    RealPlaces,
-    checked_file,
-    checksum_of,
-    folder_of,
-    is_below,
-)
+from parquetry.maintenance.files import Files, RealPlaces, checked_file, checksum_of
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
@@ -83,7 +75,7 @@ class Territory:
 
     def is_own(self, place: Place) -> bool:
         """Return whether a file's name says that it was written for this table; also of its checksum."""
-        return is_own(place.path.rpartition("/")[2].removeprefix("."), self._table)
+        return is_own(base_name(place.path).removeprefix("."), self._table)
 
     @functools.cached_property
     def _others(self) -> list[Claim]:
@@ -108,7 +100,7 @@ class Territory:
         if not found:
             return set()
         found = {place: real for place, real in found.items() if self.is_own(place) or self._is_ours(real)}
-        listed = self._listed_by_others({real.path.rpartition("/")[2] for real in found.values()})
+        listed = self._listed_by_others({base_name(real.path) for real in found.values()})
         return {place for place, real in found.items() if real not in listed}
 
     def _is_ours(self, real: Place) -> bool:
@@ -119,7 +111,7 @@ class Territory:
         listed = set()
         for claim in self._others:
             for location in recorded_files(self._store, claim.table, claim.head):
-                if location.rpartition("/")[2] in names:
+                if base_name(location) in names:
                     listed.add(self.real.file(self._files.place(location)))
         return listed
 
@@ -300,12 +292,12 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
     doomed = own.deletable({files.place(location) for location in locations})
     foreign = {place for place in doomed if not own.is_own(place)}
     if foreign:
-        names = {place.path.rpartition("/")[2] for place in foreign}
+        names = {base_name(place.path) for place in foreign}
         kept = {
             own.real.file(files.place(join_location(partition.location, file.path)))
             for partition in table.partitions()
             for file in partition.files
-            if file.path.rpartition("/")[2] in names
+            if base_name(file.path) in names
         }
         doomed -= {place for place in foreign if own.real.file(place) in kept}
     return own.delete(doomed)

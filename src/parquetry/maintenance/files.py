@@ -1,7 +1,6 @@
-"""Files by their absolute locations, on any file system: whether they are there, and deleting them.
+"""Files by their places, on any file system: whether they are there, and deleting them.
 
-Two texts may name one file (`/a/b`, `file:/a/b`, `file:///a//b`); a `Place` is the same for both. Links are
-another matter: `RealPlaces` follows them. Which files may be deleted is for `deleting` to say.
+`RealPlaces` follows links. Which files may be deleted is for `deleting` to say.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import contextlib
 import functools
 import os
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -20,19 +18,11 @@ import pyarrow.fs as pafs
 from parquetry.errors import FileMissingError, WarehouseError
 from parquetry.layout import file_names
 from parquetry.layout.location import open_location
+from parquetry.layout.places import Place, base_name, folder_of, place_of
 
-_URI = re.compile("([A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?(.*)", re.DOTALL)
-_S3 = ("s3a", "s3n")
 _BATCH = 1000
 _FOLDERS = 1 << 16
 _DEEP = 100
-
-
-class Place(NamedTuple):
-    """A file or directory: its file system's scheme and authority (empty: local), and its path there."""
-
-    root: str
-    path: str
 
 
 class Info(NamedTuple):
@@ -60,23 +50,6 @@ def require_files(label: str, locations: Iterable[str]) -> None:
         )
 
 
-def place_of(location: str) -> Place:
-    """Return where a location is; nothing is opened for it.
-
-    >>> place_of("file:///lake//t/p=1%2F2/") == place_of("/lake/t/p=1%2F2")
-    True
-    >>> place_of("s3a://bucket/t/") == place_of("s3://bucket/t")
-    True
-    """
-    uri = _URI.fullmatch(location)
-    scheme = "" if uri is None else uri[1].lower()
-    path = location if uri is None else uri[3]
-    path = (re.sub("/{2,}", "/", path) if "//" in path else path).rstrip("/") or "/"
-    if uri is None or scheme == "file":
-        return Place("", path)
-    return Place(f"{'s3' if scheme in _S3 else scheme}:{uri[2] or ''}", path)
-
-
 class RealPlaces:
     """Places with links and `..` resolved; each folder is looked at once."""
 
@@ -92,7 +65,7 @@ class RealPlaces:
     def file(self, place: Place) -> Place:
         """Return where a file really is. If it is a link, the link is what can be deleted, and is meant."""
         folder = self.folder(folder_of(place))
-        return Place(place.root, f"{folder.path.rstrip('/')}/{place.path.rpartition('/')[2]}")
+        return Place(place.root, f"{folder.path.rstrip('/')}/{base_name(place.path)}")
 
     def _resolve(self, path: str) -> str:
         above, _, name = path.rpartition("/")
@@ -236,18 +209,6 @@ class Files:
                     used.update(_parents(path))
                 elif path not in used:
                     system.delete_dir(path)
-
-
-def folder_of(place: Place) -> Place:
-    """Return the directory that holds a file or directory."""
-    return Place(place.root, place.path.rpartition("/")[0] or "/")
-
-
-def is_below(place: Place, folder: Place) -> bool:
-    """Return whether a place is inside a directory, at any depth."""
-    return (
-        place.root == folder.root and place != folder and place.path.startswith(f"{folder.path.rstrip('/')}/")
-    )
 
 
 def checked_file(place: Place) -> Place | None:

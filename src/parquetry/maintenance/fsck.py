@@ -13,7 +13,7 @@ from dataclasses import replace
 import msgspec
 
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from parquetry.errors import FileMissingError
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.maintenance.files import Files
 from parquetry.metastore.model import TakenOut
 from parquetry.metastore.partition import Partition

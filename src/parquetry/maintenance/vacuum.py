@@ -21,9 +21,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import Place, folder_of, join_location
 from parquetry.maintenance.deleting import Territory
-from parquetry.maintenance.files import Files, Info, Place, checked_file, checksum_of, folder_of
+from parquetry.maintenance.files import Files, Info, checked_file, checksum_of
 from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.metastore import recovery
 from parquetry.metastore.cleaner import cleaner

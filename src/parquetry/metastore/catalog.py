@@ -19,10 +19,11 @@ from parquetry.errors import (
     UnsupportedError,
     VersionNotFoundError,
 )
+from parquetry.layout.places import warehouse_location
 from parquetry.metastore.databases import Databases
 from parquetry.metastore.format import check_format
 from parquetry.metastore.head import Head, edit_head
-from parquetry.metastore.identifiers import DEFAULT_DATABASE, normalise_name, normalise_warehouse
+from parquetry.metastore.identifiers import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.model import Database, TableMetadata
 from parquetry.metastore.names import Named, Names
 from parquetry.metastore.recovery import delete_table
@@ -57,7 +58,7 @@ class Metastore:
     def __init__(self, store: Store, warehouse: str, *, create: bool = True) -> None:
         check_format(store, create=create)
         self.store = store
-        self.warehouse = normalise_warehouse(warehouse)
+        self.warehouse = warehouse_location(warehouse)
         self._databases = Databases(store)
         self._names = Names(store, self._databases)
 
@@ -287,6 +288,7 @@ def open_metastore(warehouse: str, store: str | None = None, *, create: bool = F
         ConfigurationError: the store is not understood, or has to be named because the warehouse is remote.
         MetastoreVersionError: a later version wrote the metastore, or it is none.
     """
+    warehouse = warehouse_location(warehouse)
     opened = open_store(store, warehouse, create=create)
     try:
         return Metastore(opened, warehouse, create=create or store == "memory")

@@ -1,9 +1,8 @@
-"""Names of databases, tables and indexes, and where a warehouse lies."""
+"""Names of databases, tables and indexes."""
 
 from __future__ import annotations
 
 from parquetry.errors import UnsupportedError
-from parquetry.store.opening import local_path
 
 DEFAULT_DATABASE = "default"
 LONGEST_NAME = 255
@@ -36,12 +35,3 @@ def normalise_name(kind: str, name: str) -> str:
             f"{name!r} cannot be the name of {'an' if kind[0] in 'aeiou' else 'a'} {kind}: {reason}; use letters, digits and underscores"
         )
     return lower
-
-
-def normalise_warehouse(location: str) -> str:
-    """Return a warehouse as an absolute local path, or as a URI without a trailing slash.
-
-    >>> normalise_warehouse("file:///data/lake/"), normalise_warehouse("s3a://bucket/lake/")
-    ('/data/lake', 's3a://bucket/lake')
-    """
-    return local_path(location) or location.rstrip("/")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from parquetry.layout.paths import is_absolute
+from parquetry.layout.places import is_absolute
 from parquetry.metastore.entries import TOMBSTONE, EntryWriter, decode_entry, encode_entry
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
 from parquetry.metastore.snapshot import TableSnapshot

@@ -18,7 +18,7 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location, path_below
 from parquetry.metastore import owner
 from parquetry.metastore.head import Head, State, edit_head, read_head, swap
 from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, metadata_key
@@ -27,7 +27,7 @@ from parquetry.metastore.names import Named, Names, new_token
 from parquetry.metastore.owner import Owner, now_ms
 from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.snapshot import TableSnapshot, load
-from parquetry.metastore.taken_out import live_files, path_below, taken_out
+from parquetry.metastore.taken_out import live_files, taken_out
 from parquetry.metastore.transaction import Transaction
 from parquetry.store.base import Store
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout.file_names import is_own
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location, path_below
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_listed
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut, decoder, encode
@@ -64,16 +64,6 @@ def live_files(snapshot: TableSnapshot) -> Iterator[tuple[str, ListedFile]]:
     for partition in snapshot.partitions():
         for file in read_listed(snapshot.store, snapshot.id, partition.entry):
             yield join_location(partition.location, file.path), file
-
-
-def path_below(location: str, path: str) -> str | None:
-    """Return an absolute path as it is below a location; None: it is not.
-
-    >>> path_below("/lake/t", "/lake/t/p=1/a"), path_below("/lake/t", "/lake/u/a")
-    ('p=1/a', None)
-    """
-    base = f"{location.rstrip('/')}/"
-    return path.removeprefix(base) if path.startswith(base) else None
 
 
 def records_of(

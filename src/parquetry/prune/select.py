@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.metastore import access
 from parquetry.metastore.model import DataFile, TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.errors import FileCorruptError, FileMissingError
 from parquetry.layout.location import open_location
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.layout.statistics import from_bridge, read_footers
 from parquetry.metastore.model import DataFile
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from parquetry.config import PARTITION_INDEXES, check_catalog_options
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name
+from parquetry.layout.places import warehouse_location
 from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.model import TableMetadata
@@ -59,7 +60,7 @@ class Lake:
             MetastoreVersionError: it was written by a later version.
         """
         check_catalog_options(name, options)
-        warehouse = options["warehouse"]
+        warehouse = warehouse_location(options["warehouse"])
         return cls(name, Metastore(open_store(options.get("store"), warehouse, create=True), warehouse))
 
     @property

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import posixpath
-import re
 import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,6 +15,7 @@ import pyarrow.fs as pafs
 
 from parquetry.errors import LocationTakenError, TableNotFoundError, WarehouseError
 from parquetry.layout.location import open_location
+from parquetry.layout.places import absolute_location
 from parquetry.maintenance.claims import Claim, claims, require_free, require_outside
 from parquetry.maintenance.deleting import DoomedTable, Territory
 from parquetry.maintenance.files import Files, RealPlaces
@@ -24,44 +23,6 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.spark.lake import Lake
-
-_URI = re.compile("([A-Za-z][A-Za-z0-9+.-]+:)(//[^/]*)?(.*)", re.DOTALL)
-
-
-def absolute(location: str, base: str | None = None) -> str:
-    """Return a location as Hadoop writes it; a path without a scheme is the driver's own.
-
-    `..` is resolved as Hadoop does, by the text alone; above the root there is nothing but the root.
-
-    Args:
-        location: as the user wrote it.
-        base: where relative paths begin; None: the working directory.
-
-    Raises:
-        WarehouseError: no folder can have this name.
-
-    >>> absolute("file:///lake/a/../t/"), absolute("s3://bucket/a/./t")
-    ('file:/lake/t', 's3://bucket/a/t')
-    >>> absolute("../../../t", "/lake")
-    'file:/t'
-    """
-    if "\0" in location:
-        raise WarehouseError(
-            f"the location {location!r} holds the character NUL, which no path can: say another LOCATION."
-        )
-    uri = _URI.fullmatch(location)
-    if uri is None:
-        if base is not None and not location.startswith("/"):
-            return absolute(f"{absolute(base)}/{location}")
-        return absolute(f"file:{os.path.join(os.getcwd(), location)}")
-    scheme, authority, path = uri[1], uri[2] or "", uri[3]
-    if scheme.lower() == "file:":  # its host, if there is one, is taken for a folder
-        scheme, authority, path = "file:", "", f"{authority}{path}"
-        path = path or "/"
-    if not path.startswith("/"):
-        return f"{scheme}{authority}{path}"
-    path = "/" + posixpath.normpath(path).lstrip("/")
-    return f"{scheme}{authority}{'' if authority and path == '/' else path}"
 
 
 def managed_location(lake: Lake, database: str, name: str) -> str:
@@ -74,7 +35,7 @@ def managed_location(lake: Lake, database: str, name: str) -> str:
         LocationTakenError: all of the database's directory is another table's.
         WarehouseError: the folder cannot be made.
     """
-    plain = absolute(lake.metastore.table_location(database, name))
+    plain = absolute_location(lake.metastore.table_location(database, name))
     held = list(_held(lake))
     databases = _directories(lake)
     taken: LocationTakenError | None = None
@@ -122,7 +83,7 @@ def external_location(lake: Lake, database: str, name: str, given: str) -> str:
     Raises:
         LocationTakenError: the place is a managed table's, or a database's.
     """
-    location = absolute(given, lake.metastore.database_location(database))
+    location = absolute_location(given, lake.metastore.database_location(database))
     named = database.lower(), name.lower()
     held = (claim for claim in _held(lake) if (claim.head.database, claim.head.name) != named)
     require_free(held, location, f"table {database}.{name}", databases=_directories(lake))
@@ -141,7 +102,7 @@ def partition_location(lake: Lake, table: TableSnapshot, given: str, name: str) 
     Raises:
         LocationTakenError: the place is another, managed table's.
     """
-    location = absolute(given, table.metadata.location)
+    location = absolute_location(given, table.metadata.location)
     held = (claim for claim in _held(lake) if claim.table != table.id)
     require_free(held, location, f"partition {name} of table {table.label}")
     return location
@@ -153,7 +114,7 @@ def database_location(lake: Lake, name: str, given: str | None) -> str:
     Raises:
         LocationTakenError: the place is a table's.
     """
-    location = absolute(given or f"{name.lower()}.db", lake.metastore.warehouse)
+    location = absolute_location(given or f"{name.lower()}.db", lake.metastore.warehouse)
     require_outside(_held(lake), location, name)
     return location
 
@@ -164,7 +125,7 @@ def _held(lake: Lake) -> Iterable[Claim]:
 
 def _directories(lake: Lake) -> dict[str, str]:
     metastore = lake.metastore
-    return {name: absolute(metastore.database_location(name)) for name in metastore.databases()}
+    return {name: absolute_location(metastore.database_location(name)) for name in metastore.databases()}
 
 
 def give_back(lake: Lake, metadata: TableMetadata) -> None:

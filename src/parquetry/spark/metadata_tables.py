@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.spark import protocol as p
 from parquetry.spark.lake import Lake

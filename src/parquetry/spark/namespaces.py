@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from parquetry.layout.places import absolute_location
 from parquetry.spark import protocol as p
 from parquetry.spark.definition import new_database
 from parquetry.spark.lake import Lake
-from parquetry.spark.locations import absolute, database_location, doomed_files
+from parquetry.spark.locations import database_location, doomed_files
 
 
 def _namespaces(lake: Lake, _q: p.ListNamespaces) -> list[str]:
@@ -17,7 +18,7 @@ def _namespaces(lake: Lake, _q: p.ListNamespaces) -> list[str]:
 
 def _load_namespace(lake: Lake, q: p.LoadNamespace) -> dict[str, str]:
     record = lake.metastore.database(lake.database(q.namespace))
-    return {"location": absolute(lake.metastore.database_location(record.name)), **record.properties}
+    return {"location": absolute_location(lake.metastore.database_location(record.name)), **record.properties}
 
 
 def _create_namespace(lake: Lake, q: p.CreateNamespace) -> None:

@@ -13,7 +13,8 @@ from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueType
 from parquetry.layout.discover import discover
 from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
-from parquetry.layout.paths import join_location, stored_value
+from parquetry.layout.paths import stored_value
+from parquetry.layout.places import join_location
 from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.access import plan_partitions

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.layout.discover import FoundFile, FoundPartition, identity
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location, join_relative
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.history import history
 from parquetry.metastore.snapshot import TableSnapshot
@@ -41,7 +41,7 @@ class PassingOver:
             live: names of files.
         """
         for name in live if self._records else ():
-            if known := self._unseen.pop(_path(found, name), None):
+            if known := self._unseen.pop(join_relative(found.relative_path, name), None):
                 self._live.append(known.path)
 
     def sift(
@@ -58,7 +58,7 @@ class PassingOver:
             return tuple(files)
         left = []
         for file in files:
-            known = self._unseen.pop(_path(found, file.path), None)
+            known = self._unseen.pop(join_relative(found.relative_path, file.path), None)
             if known is None or self._readopt or not _is_same(known, file.bytes, file.modified):
                 left.append(file)  # the commit that lists it forgets the record
             else:
@@ -101,11 +101,6 @@ class PassingOver:
             f"{what} taken out {when}. CALL system.sync(table => '{self._snapshot.label}', readopt => true) "
             "takes in again what was taken out."
         )
-
-
-def _path(folder: FoundPartition, name: str) -> str:
-    """Return a file's path below the table's location."""
-    return f"{folder.relative_path}/{name}" if folder.relative_path else name
 
 
 def _is_same(file: TakenOutFile, size: int, modified: int | None) -> bool:

@@ -23,7 +23,7 @@ from parquetry.layout.changes import ChangedPartition, Changes, compare
 from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
 from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
-from parquetry.layout.paths import join_location
+from parquetry.layout.places import join_location
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values

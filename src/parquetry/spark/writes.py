@@ -28,7 +28,8 @@ from parquetry.identifiers import quoted
 from parquetry.keys import successor
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
-from parquetry.layout.paths import join_location, parse_partition_path, stored_value
+from parquetry.layout.paths import parse_partition_path, stored_value
+from parquetry.layout.places import base_name, join_location
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.nodes import Compare, IsNull, Predicate
@@ -329,7 +330,7 @@ def collect(snapshot: TableSnapshot, spark: SparkSession, files: list[dict[str, 
     names = [column.physical for column in metadata.partition_columns]
     types = metadata.partition_types
     root = metadata.location
-    relative = [f"{file['directory']}/{_base(file['path'])}".lstrip("/") for file in files]
+    relative = [f"{file['directory']}/{base_name(file['path'])}".lstrip("/") for file in files]
     read = data_files(spark, metadata.format, root, relative)
     delete_files([join_location(root, file.path) for file in read if not file.rows], root)
     by_key: dict[bytes, list[DataFile]] = defaultdict(list)
@@ -358,10 +359,6 @@ def collect(snapshot: TableSnapshot, spark: SparkSession, files: list[dict[str, 
 def _placed(file: DataFile, root: str, base: str) -> DataFile:
     """Return a file with the path that its partition records: relative to its location, if below it."""
     return msgspec.structs.replace(file, path=join_location(root, file.path).removeprefix(base))
-
-
-def _base(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def delete_files(paths: Sequence[str], location: str) -> None:
