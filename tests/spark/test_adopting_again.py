@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from parquetry import metastore as ms
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
 Found = list[tuple[Any, ...]]
 
@@ -250,6 +252,25 @@ def test_a_rename_takes_nothing_out(spark: SparkSession, rows: Rows, adopt: Call
     spark.sql(f"ALTER TABLE {table} RENAME TO {table.removeprefix('lake.')}2")
     assert told(sync(rows, f"{table}2")) == [("ignored", "ds=a", 1)]
     assert ids(rows, f"{table}2") == [2]
+
+
+def test_files_are_told_apart_by_their_paths(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, warehouse: Path
+) -> None:
+    """A file that lies elsewhere is live, and one of its name in the partition's folder was taken out: it stays out."""
+    table = adopt()
+    (taken,) = (place / "ds=a").glob("part-*")
+    elsewhere = place.parent / "elsewhere" / taken.name
+    elsewhere.parent.mkdir()
+    shutil.copy(taken, elsewhere)
+    spark.sql(f"DELETE FROM {table} WHERE ds = 'a'")
+    with ms.open_metastore(str(warehouse / "lake")) as metastore:
+        transaction = metastore.table(*table.split(".")[1:]).begin("append")
+        transaction.append(("a",), [ms.DataFile(f"file:{elsewhere}", elsewhere.stat().st_size, 1)])
+        transaction.commit()
+    for _ in range(2):
+        assert told(sync(rows, table)) == [("ignored", "ds=a", 1)]
+        assert ids(rows, table) == [1, 2]
 
 
 def test_what_a_sync_takes_out_itself_may_come_back(

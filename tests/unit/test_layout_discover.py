@@ -7,7 +7,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
-from parquetry.layout.changes import compare
+from parquetry.layout.changes import compare, files_below
 from parquetry.layout.discover import FoundFile, FoundPartition, Unfit, discover
 from parquetry.layout.location import open_location
 from parquetry.metastore.model import DataFile
@@ -189,3 +189,22 @@ def test_partitions_that_lie_elsewhere_are_left_alone():
 def test_an_unpartitioned_table_is_compared_too():
     (change,) = compare([found((), "", ("a", 1, 1))], [known((), "/t", ("b", 1, 1))], "/t").changed
     assert ([file.path for file in change.added], change.gone) == (["a"], ("b",))
+
+
+def test_files_of_one_name_are_told_apart_by_their_directories():
+    """Below a partition, `x=10/000000_0` and `x=20/000000_0` are two files, and `000000_0` a third."""
+    now = [found((1,), "p=1", ("000000_0", 1, 1), ("x=10/000000_0", 4, 5), ("x=20/000000_0", 4, 6))]
+    recorded = [
+        known((1,), "/t/p=1", ("x=10/000000_0", 4, 5), ("/t/p=1/x=20/000000_0", 4, 5), ("/u/000000_0", 1, 1))
+    ]
+    (change,) = compare(now, recorded, "/t").changed
+    assert [file.path for file in change.added] == ["000000_0", "x=20/000000_0"]
+    assert change.gone == ("x=20/000000_0",)
+    assert files_below(recorded[0]).keys() == {"x=10/000000_0", "x=20/000000_0"}
+
+
+def test_a_file_recorded_by_its_absolute_path_is_gone_by_that_below_its_partition():
+    """However a file is recorded, what is said of it is the path by which it would be found."""
+    recorded = [known((1,), "/t/p=1", ("/t/p=1/f", 4, 5), ("g", 4, 5), ("/u/h", 4, 5))]
+    (change,) = compare([found((1,), "p=1", ("g", 4, 5))], recorded, "/t").changed
+    assert (change.added, change.gone) == ((), ("f",))

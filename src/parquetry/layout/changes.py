@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from parquetry.layout.discover import FoundFile, FoundPartition, identity
-from parquetry.layout.places import is_absolute, join_location
+from parquetry.layout.places import is_absolute, join_location, path_below
 from parquetry.types import Value
 
 
@@ -53,7 +53,8 @@ class ChangedPartition:
     Attributes:
         partition: as it is now.
         added: files not recorded, or recorded with another size or time.
-        gone: paths recorded that are no more, or hold other data now; a rewritten file is in both.
+        gone: paths below the partition that are recorded and are no more, or hold other data now; a rewritten file
+            is in both.
     """
 
     partition: FoundPartition
@@ -78,7 +79,7 @@ def compare(
     known: Iterable[KnownPartition],
     location: str,
 ) -> Changes:
-    """Compare what `discover` found with what is recorded, by path, size and time of modification.
+    """Compare what `discover` found with what is recorded, by path below the partition, size and time of modification.
 
     Partitions recorded elsewhere than below `location` were not looked for, and count as unchanged.
 
@@ -105,29 +106,38 @@ def compare(
         for key, partition in recorded.items()
         if key not in seen
         and f"{partition.location}/".startswith(f"{base}/")
-        and len(_inside(partition)) == len(partition.files)
+        and len(files_below(partition)) == len(partition.files)
     ]
     return Changes(tuple(added), tuple(changed), tuple(gone))
 
 
 def _change(found: FoundPartition, known: KnownPartition) -> ChangedPartition:
-    old = _inside(known)
+    old = files_below(known)
     same = {file.path for file in found.files if file.path in old and _unchanged(file, old[file.path])}
     return ChangedPartition(
         found,
         tuple(file for file in found.files if file.path not in same),
-        tuple(file.path for path, file in old.items() if path not in same),
+        tuple(path for path in old if path not in same),
     )
 
 
-def _inside(known: KnownPartition) -> dict[str, KnownFile]:
+def files_below(partition: KnownPartition) -> dict[str, KnownFile]:
     """Return the files that lie where their partition does, by their paths below it.
 
-    Those that lie elsewhere, as files written into a partition with a location of its own do, were not looked for.
+    That path is what tells one file from another: `x=10/000000_0` and `x=20/000000_0` have one name. Files that lie
+    elsewhere, as those written into a partition with a location of its own do, are left out, whatever their names.
     """
-    base = f"{known.location.rstrip('/')}/"
-    below = {file.path.removeprefix(base): file for file in known.files}
+    below = {path_within(partition.location, file.path): file for file in partition.files}
     return {path: file for path, file in below.items() if not is_absolute(path)}
+
+
+def path_within(location: str, path: str) -> str:
+    """Return a recorded path as it is below its partition's location, if it is below it.
+
+    >>> path_within("/t/p=1", "/t/p=1/f"), path_within("/t/p=1", "f"), path_within("/t/p=1", "/u/f")
+    ('f', 'f', '/u/f')
+    """
+    return path_below(location, path) or path
 
 
 def _unchanged(found: FoundFile, known: KnownFile) -> bool:

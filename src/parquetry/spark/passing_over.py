@@ -38,10 +38,10 @@ class PassingOver:
 
         Args:
             found: the folder.
-            live: names of files.
+            live: paths of files below it.
         """
-        for name in live if self._records else ():
-            if known := self._unseen.pop(join_relative(found.relative_path, name), None):
+        for path in live if self._records else ():
+            if known := self._unseen.pop(join_relative(found.relative_path, path), None):
                 self._live.append(known.path)
 
     def sift(

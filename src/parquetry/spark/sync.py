@@ -19,11 +19,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from parquetry.errors import FilterError
-from parquetry.layout.changes import ChangedPartition, Changes, compare
+from parquetry.layout.changes import ChangedPartition, Changes, compare, files_below, path_within
 from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
 from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
-from parquetry.layout.places import join_location
+from parquetry.layout.places import join_location, path_below
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values
@@ -122,7 +122,7 @@ def _progress() -> Iterator[Progress]:
 
 
 def _default_path(snapshot: TableSnapshot, values: Sequence[Value]) -> str:
-    return snapshot.default_location(values).removeprefix(snapshot.metadata.location).lstrip("/")
+    return path_below(snapshot.metadata.location, snapshot.default_location(values)) or ""
 
 
 def _changes(
@@ -175,8 +175,8 @@ def _live(
     A renamed partition stays in its folder, so that one that gets its old name comes to lie there, too. Files
     that nobody knows belong to the partition that the folder is named for.
     """
-    listed = {identity(part.values): {file.path.rpartition("/")[2] for file in part.files} for part in here}
-    every = set().union(*listed.values())
+    listed = {identity(part.values): files_below(part).keys() for part in here}
+    every: set[str] = set().union(*listed.values())
     new = tuple(file for file in found.files if not is_own(file.path, snapshot.id) and file.path not in every)
     owner = here[0].values if here and identity(found.values) not in listed else found.values
     passing.meet(found, every)
@@ -201,13 +201,13 @@ def _elsewhere(
     """Return the partitions whose folders are below the table's, and not named for their values."""
     present = []
     for place, partitions in lying.items():
-        relative = place.removeprefix(f"{location}/")
-        if relative == place or filesystem.get_file_info(f"{path}/{relative}").type == pafs.FileType.NotFound:
+        relative = path_below(location, place)
+        if relative is None or filesystem.get_file_info(f"{path}/{relative}").type == pafs.FileType.NotFound:
             continue
         for folder in discover(filesystem, f"{path}/{relative}", (), ()):
             files = {file.path: file for file in folder.files}
             for part in partitions:
-                mine = tuple(file for name in part.files if (file := files.get(name.path.rpartition("/")[2])))
+                mine = (files[path] for path in files_below(part).keys() & files.keys())
                 present.append(FoundPartition(part.values, relative, tuple(sorted(mine))))
         unfit[:] = [item for item in unfit if not f"{relative}/".startswith(f"{item.path}/")]
     return present
@@ -232,10 +232,8 @@ def _change(snapshot: TableSnapshot, transaction: Any, change: ChangedPartition)
     """Have the transaction replace a partition's files: those unchanged, and those read anew."""
     known = snapshot.partition(change.partition.values)
     assert known is not None  # `compare` found it among the known ones
-    base = f"{known.location}/"
-    fresh = {file.path for file in change.added}
-    dropped = fresh | set(change.gone)
-    kept = [file for file in known.files if file.path.removeprefix(base) not in dropped]
+    dropped = {*change.gone, *(file.path for file in change.added)}
+    kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
     read = _read(snapshot, change.partition, [file.path for file in change.added])
     transaction.replace(change.partition.values, [*kept, *read], known.entry.location)
     return _row(
