@@ -11,23 +11,8 @@ from typing import Protocol
 
 from parquetry.layout.discover import FoundFile, FoundPartition, identity
 from parquetry.layout.places import is_absolute, join_location, path_below
+from parquetry.layout.records import DataFile
 from parquetry.types import Value
-
-
-class KnownFile(Protocol):
-    """A file as recorded: see `parquetry.layout.records.DataFile`."""
-
-    @property
-    def path(self) -> str:
-        """Return the path, relative to the partition or absolute."""
-
-    @property
-    def bytes(self) -> int:
-        """Return the size."""
-
-    @property
-    def modified(self) -> int | None:
-        """Return the time of modification in milliseconds, if known."""
 
 
 class KnownPartition(Protocol):
@@ -42,7 +27,7 @@ class KnownPartition(Protocol):
         """Return where the partition lies."""
 
     @property
-    def files(self) -> Sequence[KnownFile]:
+    def files(self) -> Sequence[DataFile]:
         """Return the files."""
 
 
@@ -121,7 +106,7 @@ def _change(found: FoundPartition, known: KnownPartition) -> ChangedPartition:
     )
 
 
-def files_below(partition: KnownPartition) -> dict[str, KnownFile]:
+def files_below(partition: KnownPartition) -> dict[str, DataFile]:
     """Return the files that lie where their partition does, by their paths below it.
 
     That path is what tells one file from another: `x=10/000000_0` and `x=20/000000_0` have one name. Files that lie
@@ -140,6 +125,6 @@ def path_within(location: str, path: str) -> str:
     return path_below(location, path) or path
 
 
-def _unchanged(found: FoundFile, known: KnownFile) -> bool:
+def _unchanged(found: FoundFile, known: DataFile) -> bool:
     times = (found.modified, known.modified)
     return found.bytes == known.bytes and (None in times or found.modified == known.modified)
