@@ -146,6 +146,23 @@ def type_from_json(json: Any) -> ColumnType:
     return ColumnType(jsonlib.dumps(json, separators=(",", ":")))
 
 
+def type_text(json: Any) -> str:
+    """Return a type of Spark's schema JSON as DDL writes it.
+
+    >>> type_text({"type": "array", "elementType": "long", "containsNull": True})
+    'array<bigint>'
+    """
+    match json:
+        case {"type": "struct", "fields": fields}:
+            members = (f"{each['name']}:{type_text(each['type'])}" for each in fields)
+            return f"struct<{','.join(members)}>"
+        case {"type": "array", "elementType": element}:
+            return f"array<{type_text(element)}>"
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return f"map<{type_text(key)},{type_text(value)}>"
+    return str(type_from_json(json))
+
+
 def value_from_text(type: ColumnType, text: str, zone: str = "UTC") -> Value:
     """Read a value from the text of a path or of a quoted literal.
 

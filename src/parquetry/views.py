@@ -17,7 +17,7 @@ from parquetry.layout.bounds import bounds_reader
 from parquetry.metastore.indexes import index_columns
 from parquetry.predicate.match import Bounds
 from parquetry.scan.plan import EVERYTHING, Estimate, KeyScan, ScanPlan
-from parquetry.types import Value, to_python, type_from_json
+from parquetry.types import Value, to_python, type_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def table_view(snapshot: ms.TableSnapshot) -> Table:
         location=metadata.location,
         external=metadata.external,
         columns=tuple(
-            Column(column.name, _type_text(column.type), column.nullable, column.comment)
+            Column(column.name, type_text(column.type), column.nullable, column.comment)
             for column in metadata.columns
         ),
         partition_by=metadata.partition_by,
@@ -296,19 +296,6 @@ def file_views(
 def full_name(database: str, table: str) -> str:
     """Return a table's name as `database.table`, in backticks where a part holds a dot."""
     return ".".join(quoted(part) if "." in part or "`" in part else part for part in (database, table))
-
-
-def _type_text(json: Any) -> str:
-    """Return a type of Spark's schema JSON in SQL."""
-    match json:
-        case {"type": "struct", "fields": fields}:
-            members = (f"{each['name']}:{_type_text(each['type'])}" for each in fields)
-            return f"struct<{','.join(members)}>"
-        case {"type": "array", "elementType": element}:
-            return f"array<{_type_text(element)}>"
-        case {"type": "map", "keyType": key, "valueType": value}:
-            return f"map<{_type_text(key)},{_type_text(value)}>"
-    return str(type_from_json(json))
 
 
 def _named(snapshot: ms.TableSnapshot, values: Sequence[Value]) -> dict[str, Any]:

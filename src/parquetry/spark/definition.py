@@ -24,8 +24,8 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.spark import protocol as p
 from parquetry.spark.lake import Lake
 from parquetry.spark.locations import external_location, managed_location
-from parquetry.spark.schema import declared, type_text
-from parquetry.types import type_from_json
+from parquetry.spark.schema import declared
+from parquetry.types import type_from_json, type_text
 
 RESERVED = (
     "provider",

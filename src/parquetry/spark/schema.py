@@ -14,7 +14,7 @@ from typing import Any
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
 from parquetry.layout.records import PHYSICAL_NAME, Column
 from parquetry.metastore.model import TableMetadata
-from parquetry.types import type_from_json
+from parquetry.types import type_from_json, type_text
 
 Field = dict[str, Any]
 """A field of Spark's JSON of a struct: name, type, nullable, metadata."""
@@ -112,24 +112,6 @@ def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
     for part in ("elementType", "keyType", "valueType"):
         if part in type_:
             _check_type(type_[part], file_format, (*path, part.removesuffix("Type")))
-
-
-def type_text(type_: Any) -> str:
-    """Return a type of Spark's JSON as DDL writes it.
-
-    >>> type_text({"type": "array", "elementType": "long", "containsNull": True})
-    'array<bigint>'
-    """
-    if isinstance(type_, str):
-        return str(type_from_json(type_))
-    if type_["type"] == "struct":
-        inside = ",".join(f"{f['name']}:{type_text(f['type'])}" for f in type_["fields"])
-        return f"struct<{inside}>"
-    if type_["type"] == "array":
-        return f"array<{type_text(type_['elementType'])}>"
-    if type_["type"] == "map":
-        return f"map<{type_text(type_['keyType'])},{type_text(type_['valueType'])}>"
-    return str(type_["type"])
 
 
 def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ...]:
