@@ -15,8 +15,7 @@ from parquetry.maintenance.indexes import create_index, drop_index, rebuild_inde
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.spark.lake import Lake
-
-Rows = list[list[str | None]]
+from parquetry.spark.versions import Rows
 
 INDEXES = (("name", "string"), ("columns", "string"), ("version", "long"))
 """The indexes that the table has afterwards, and its version."""
