@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -22,7 +21,7 @@ from parquetry.errors import LocationTakenError, MetastoreDamagedError
 from parquetry.layout.places import Place, is_below, place_of
 from parquetry.maintenance.files import RealPlaces
 from parquetry.metastore.head import Head, decode_head
-from parquetry.metastore.keyspace import HEADS, metadata_key, prefix_range
+from parquetry.metastore.keyspace import HEADS, batches, metadata_key, prefix_range
 from parquetry.metastore.model import decoder
 from parquetry.store.base import Store
 
@@ -66,7 +65,7 @@ def claims(store: Store, real: RealPlaces) -> Iterator[Claim]:
     A table whose rows cannot be read is left out, and told to the log: nobody can say where it lies.
     """
     heads = ((key[len(HEADS) :], value) for key, value in store.scan(*prefix_range(HEADS)))
-    while batch := list(islice(heads, _BATCH)):
+    for batch in batches(heads, _BATCH):
         known = [(table, head) for table, value in batch if (head := _head(table, value)) is not None]
         keys = [metadata_key(table, head.commit.metadata) for table, head in known]
         for (table, head), value in zip(known, store.get_many(keys), strict=True):

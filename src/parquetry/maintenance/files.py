@@ -10,7 +10,6 @@ import functools
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import NamedTuple
 
 import pyarrow.fs as pafs
@@ -19,6 +18,7 @@ from parquetry.errors import FileMissingError, WarehouseError
 from parquetry.layout import file_names
 from parquetry.layout.location import open_location
 from parquetry.layout.places import Place, base_name, folder_of, place_of
+from parquetry.metastore.keyspace import batches
 
 _BATCH = 1000
 _FOLDERS = 1 << 16
@@ -111,8 +111,7 @@ class Files:
         Raises:
             WarehouseError: a file system does not answer.
         """
-        remaining = iter(places)
-        while batch := list(islice(remaining, _BATCH)):
+        for batch in batches(places, _BATCH):
             by_root: dict[str, list[Place]] = {}
             for place in batch:
                 by_root.setdefault(place.root, []).append(place)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from itertools import islice
 
 import msgspec
 
 from parquetry.errors import CommitConflictError, IndexNotFoundError
 from parquetry.metastore.indexes import entry_rows, find_index, index_columns, new_index
-from parquetry.metastore.keyspace import complement, fields_of
+from parquetry.metastore.keyspace import batches, complement, fields_of
 from parquetry.metastore.model import PartitionIndex, TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 
@@ -155,7 +154,7 @@ def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress | None
     fields = fields_of(len(table.partition_types))
     rows = ((partition.key, complement(partition.ticket), b"") for partition in table.partitions())
     done = 0
-    while batch := list(islice(rows, _BATCH)):
+    for batch in batches(rows, _BATCH):
         table.store.put_many(entry_rows(table.id, [index], batch), fields)
         done += len(batch)
         if progress is not None:

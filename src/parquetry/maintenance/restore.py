@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from parquetry.metastore.keyspace import (
     DATABASES,
     NAMES,
     RESTORING,
+    batches,
     chunk_key,
     commit_key,
     complement,
@@ -201,8 +201,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
 
     try:
         with (source / table.file).open("rb") as file:
-            remaining = rows(iter(file))
-            while batch := list(islice(remaining, _BATCH)):
+            for batch in batches(rows(iter(file)), _BATCH):
                 store.put_many(batch, fields_of(count[0]))
         hidden = tuple((int(start), int(end)) for start, end in first["hidden"])
         token = hashlib.sha256(id + b"restored").digest()[:8]

@@ -7,15 +7,16 @@ row does no harm.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
 
 from parquetry.metastore.head import Head
 from parquetry.metastore.indexes import entry_key, partition_key, stored_ids
 from parquetry.metastore.keyspace import (
     METADATA,
     TICKET_BYTES,
+    batches,
     complement,
     index_prefix,
+    keys_of,
     partition_prefix,
     prefix_range,
     ticket_of,
@@ -25,7 +26,6 @@ from parquetry.metastore.retention import Need, StoredRow, stored_rows, unneeded
 from parquetry.store.base import Store
 
 _BATCH = 1000
-_T = TypeVar("_T")
 
 
 def unneeded_entries(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[bytes]:
@@ -40,9 +40,8 @@ def unneeded_entries(store: Store, table: bytes, head: Head, oldest: Commit) -> 
     yield from entries_of_dropped(store, table, head, oldest)
     entries = entries_of_rows(store, table, head, oldest)
     rows = stored_rows(store, table, head, oldest)
-    for some in _batches(
-        key for row in rows if row.need not in (Need.LIVE, Need.WORKING) for key in entries(row)
-    ):
+    unneeded = (key for row in rows if row.need not in (Need.LIVE, Need.WORKING) for key in entries(row))
+    for some in batches(unneeded, _BATCH):
         yield from _present(store, some)
 
 
@@ -96,7 +95,7 @@ def missing_entries(
     wanted = (
         (key, ticket, prefix + entry_key(index.order, key) + complement(ticket)) for key, ticket in rows
     )
-    for some in _batches(wanted):
+    for some in batches(wanted, _BATCH):
         there = _present(store, [entry for _, _, entry in some])
         yield from ((key, ticket) for key, ticket, entry in some if entry not in there)
 
@@ -111,7 +110,7 @@ def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionInd
         index: to look into.
     """
     prefix, partitions = index_prefix(table, index.id), partition_prefix(table)
-    for some in _batches(key for key, _ in store.scan(*prefix_range(prefix))):
+    for some in batches(keys_of(store, prefix), _BATCH):
         ended = [
             key for key in some if ticket_of(key) < head.next_ticket and ticket_of(key) not in head.pending
         ]
@@ -130,14 +129,3 @@ def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionInd
 def _present(store: Store, keys: list[bytes]) -> set[bytes]:
     """Return those keys of which there is a row."""
     return {key for key, value in zip(keys, store.get_many(keys), strict=True) if value is not None}
-
-
-def _batches(keys: Iterable[_T]) -> Iterator[list[_T]]:
-    batch: list[_T] = []
-    for key in keys:
-        batch.append(key)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

@@ -24,9 +24,13 @@ the ticket that wrote them: the newest version of a partition comes first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
 
 from parquetry.keys import split_fields, successor
 from parquetry.store.base import Fields, Range, Store
+
+_T = TypeVar("_T")
 
 FORMAT = b"\x00"
 RESTORING = b"\x00restoring"
@@ -171,11 +175,16 @@ def delete_prefix(store: Store, prefix: bytes) -> None:
 
 def delete_in_batches(store: Store, keys: Iterable[bytes]) -> None:
     """Remove rows, some thousand at a time."""
-    batch: list[bytes] = []
-    for key in keys:
-        batch.append(key)
-        if len(batch) == DELETE_BATCH:
-            store.delete_many(batch)
-            batch = []
-    if batch:
+    for batch in batches(keys, DELETE_BATCH):
         store.delete_many(batch)
+
+
+def batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """Yield items in lists of so many, the last of which may be shorter; each is read when it is asked for.
+
+    >>> list(batches("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    remaining = iter(items)
+    while batch := list(islice(remaining, size)):
+        yield batch

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -25,6 +24,7 @@ from parquetry.metastore.keyspace import (
     DELETE_BATCH,
     METADATA,
     TICKET_BYTES,
+    batches,
     commit_key,
     delete_in_batches,
     number,
@@ -176,7 +176,7 @@ def delete_stored_rows(
     """
     for need in (Need.OLDER, Need.SUPERSEDED, Need.TOMBSTONE):
         rows = (row for row in stored_rows(store, table, head, oldest, prefix) if row.need is need)
-        while batch := list(islice(rows, DELETE_BATCH)):
+        for batch in batches(rows, DELETE_BATCH):
             # Rows of one batch go in any order, and only a row that is there tells of its entries.
             delete_in_batches(store, (key for row in batch for key in entries(row)))
             store.delete_many([row.row_key for row in batch])
