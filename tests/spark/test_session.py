@@ -66,6 +66,15 @@ def test_settings_add_to_what_the_builder_holds() -> None:
     assert options["spark.sql.catalog.pond.warehouse"] == "/w/pond"
 
 
+@pytest.mark.parametrize("warehouse", ["file:/w/a%20b", "file:///w", "hdfs:/w", "s3a://bucket/w", "/w/a%20b"])
+def test_a_warehouse_may_be_a_uri(warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A URI with one slash is one as well; a path begins in the working directory, whatever signs it holds."""
+    monkeypatch.chdir(tmp_path)
+    key = "spark.sql.catalog.lake.warehouse"
+    assert session.settings("lake", warehouse)[key] == warehouse
+    assert session.settings("lake", "b/%20")[key] == f"{tmp_path}/b/%20"
+
+
 def test_settings_add_to_spark_defaults(tmp_path: Path) -> None:
     """What spark-defaults.conf says of jars and extensions is kept, though a builder's setting would hide it."""
     (tmp_path / "spark-defaults.conf").write_text(

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
 from parquetry.errors import BridgeError, ConfigurationError
+from parquetry.layout.places import take_apart
 from parquetry.spark import bridge
 from parquetry.spark.planner import Planner
 
@@ -50,7 +51,7 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
         "spark.jars": str(bridge.jar()),
         "spark.sql.extensions": EXTENSIONS_CLASS,
         prefix: CATALOG_CLASS,
-        f"{prefix}.warehouse": location if "://" in location else str(Path(location).absolute()),
+        f"{prefix}.warehouse": location if take_apart(location).scheme else str(Path(location).absolute()),
         **{f"{prefix}.{name.replace('_', '-')}": value for name, value in options.items()},
     }
 
