@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
+from parquetry.metastore import Metastore, TableSnapshot
+from parquetry.spark.sync import synchronise
+from parquetry.store.opening import open_store
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 Found = list[tuple[Any, ...]]
+Snapshot = Callable[[str], TableSnapshot]
 
 OPERATIONS = {
     "overwrite a partition": "INSERT OVERWRITE {t} PARTITION (ds = 'a') VALUES (100)",
@@ -51,13 +57,20 @@ def sync(rows: Rows, table: str, *more: str) -> Found:
     return rows(f"CALL lake.system.sync({arguments})")
 
 
-def told(found: Found) -> list[tuple[Any, ...]]:
+def told(found: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """Return action, partition and number of files of each row."""
-    return [row[:3] for row in found]
+    return [tuple(row[:3]) for row in found]
 
 
 def ids(rows: Rows, table: str) -> list[int]:
     return sorted(row[0] for row in rows(f"SELECT id FROM {table}"))
+
+
+@pytest.fixture
+def snapshot(warehouse: Path) -> Iterator[Snapshot]:
+    """A table as it is now, for somebody who has begun to look."""
+    with closing(open_store(None, str(warehouse / "lake"))) as store:
+        yield lambda table: Metastore(store, str(warehouse / "lake")).table(*table.split(".")[1:])
 
 
 @pytest.fixture
@@ -333,3 +346,85 @@ def test_a_managed_table_passes_over_what_vacuum_has_not_deleted_yet(
     assert not list(folder.glob("part-*.parquet"))
     assert sync(rows, table) == []
     assert ids(rows, table) == [3]
+
+
+def test_two_who_adopt_one_file_at_once_list_it_once(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, snapshot: Snapshot
+) -> None:
+    """Two syncs that looked at one version, of new, changed and unchanged partitions: both succeed, no row is doubled."""
+    table = adopt()
+    seen = snapshot(table)
+    for name, number in (("b", 3), ("c", 4), ("d", 5)):
+        write(spark, place / f"ds={name}", number)
+    found = [("added", "ds=c", "1"), ("added", "ds=d", "1"), ("changed", "ds=b", "2")]
+    assert told(synchronise(seen)) == found
+    assert synchronise(seen) == []
+    assert rows(f"SELECT ds, id FROM {table} ORDER BY id") == [
+        ("a", 1),
+        ("b", 2),
+        ("b", 3),
+        ("c", 4),
+        ("d", 5),
+    ]
+    assert rows(f"SELECT count(*) FROM {table}") == [(5,)]
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        ("ALTER TABLE {t} ADD PARTITION (ds = 'c')",),
+        ("MSCK REPAIR TABLE {t}", "ALTER TABLE {t} PARTITION (ds = 'c') RENAME TO PARTITION (ds = 'z')"),
+        ("MSCK REPAIR TABLE {t}", "INSERT INTO {t} VALUES (9, 'c')"),
+    ],
+)
+def test_a_sync_lists_no_file_that_was_taken_in_since_it_looked(
+    spark: SparkSession,
+    rows: Rows,
+    adopt: Callable[..., str],
+    place: Path,
+    snapshot: Snapshot,
+    meanwhile: tuple[str, ...],
+) -> None:
+    """Whichever statement took a file in meanwhile, also if its partition was renamed since."""
+    table = adopt()
+    seen = snapshot(table)
+    write(spark, place / "ds=c", 3)
+    for statement in meanwhile:
+        spark.sql(statement.format(t=table))
+    before = ids(rows, table)
+    assert before.count(3) == 1
+    synchronise(seen)
+    assert ids(rows, table) == before
+    assert rows(f"SELECT count(*) FROM {table}") == [(len(before),)]
+
+
+def test_a_sync_brings_nothing_back_that_was_taken_out_since_it_looked(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, snapshot: Snapshot
+) -> None:
+    """A file adopted and deleted by others meanwhile is passed over, and an INSERT into its partition is kept."""
+    table = adopt()
+    seen = snapshot(table)
+    write(spark, place / "ds=c", 3)
+    sync(rows, table)
+    spark.sql(f"DELETE FROM {table} WHERE ds = 'c'")
+    assert told(synchronise(seen)) == [("ignored", "ds=c", "1")]
+    seen = snapshot(table)
+    spark.sql(f"INSERT INTO {table} VALUES (9, 'c')")
+    assert told(synchronise(seen)) == [("ignored", "ds=c", "1")]
+    assert ids(rows, table) == [1, 2, 9]
+
+
+def test_repairs_at_once_all_succeed(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path
+) -> None:
+    """Three MSCKs at once beside an INSERT into a partition that they find: none fails, no row is doubled."""
+    table = adopt()
+    for n, name in enumerate("cdef", 3):
+        write(spark, place / f"ds={name}", n)
+    repair = [lambda: spark.sql(f"MSCK REPAIR TABLE {table}")] * 3
+    with ThreadPoolExecutor(4) as pool:
+        works = [*repair, lambda: spark.sql(f"INSERT INTO {table} VALUES (9, 'c')")]
+        for future in [pool.submit(work) for work in works]:
+            future.result()
+    assert ids(rows, table) == [1, 2, 3, 4, 5, 6, 9]
+    assert rows(f"SELECT count(*) FROM {table}") == [(7,)]

@@ -377,6 +377,30 @@ def test_conflicts_say_what_to_do() -> None:
     )
 
 
+@pytest.mark.parametrize("fate", ["stays", "drop", "rename"])
+@pytest.mark.parametrize("twice", [False, True])
+def test_an_added_partition_must_not_have_come_and_gone_meanwhile(fate: str, twice: bool) -> None:
+    """Who takes files in cannot list those that others took in since, whatever became of them, and whatever was before."""
+    _, base = new_table()
+    if twice:  # there is a tombstone in the base
+        transaction = base.begin("drop")
+        transaction.drop((1, "a"))
+        base = transaction.commit()
+    values = (1, "a") if twice else (7, "n")
+    late = base.begin("sync")
+    late.add(values, None, [file("theirs")])
+    early = base.begin("sync")
+    early.add(values, None, [file("theirs")])
+    now = early.commit()
+    if fate != "stays":
+        transaction = now.begin(fate)
+        transaction.drop(values) if fate == "drop" else transaction.rename(values, (8, "m"))
+        now = transaction.commit()
+    with pytest.raises(CommitConflictError, match="was changed by version"):
+        late.commit()
+    assert content(base.refresh()) == content(now)
+
+
 def test_no_trace_of_attempts_that_lost() -> None:
     """A head does not grow with the tickets that live writers gave up."""
     inner = MemoryStore()

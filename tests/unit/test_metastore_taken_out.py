@@ -177,6 +177,26 @@ def test_who_forgets_does_not_hide_what_is_taken_out_later(first_at: int) -> Non
     assert leftovers(inner, table.id) == []
 
 
+def test_who_adopts_forgets_nothing_that_was_taken_out_since() -> None:
+    """What a listing of files found gone may have come, been taken in, and been taken out again meanwhile."""
+    store = MemoryStore()
+    transaction = adopted(store).begin("drop")
+    transaction.drop(A)
+    table = transaction.commit()
+    late = table.begin("sync")
+    late.adopt(lambda: None)
+    late.record_taken_out({"d=1/s=a/one": None})
+    late.append(B, [their("more")])
+    for act in (lambda t: t.add(A, None, [their("one", modified=5)]), lambda t: t.drop(A)):
+        transaction = table.refresh().begin("fast")
+        act(transaction)
+        transaction.commit()
+    with pytest.raises(CommitConflictError, match="what is known of d=1/s=a/one was changed by version"):
+        late.commit()
+    assert records(table.refresh()) == {"d=1/s=a/one": 5}
+    assert leftovers(store, table.id) == []
+
+
 def test_writers_of_one_partition_conflict_as_ever() -> None:
     """Who loses takes nothing out and leaves nothing."""
     store = MemoryStore()

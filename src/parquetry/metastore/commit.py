@@ -298,7 +298,7 @@ class Committer:
                 view = View(self._store, self._table, head.commit)
                 latest = view.newest(self._changes)
                 taken_out = view.of_taken_out().newest(self._taken_out)
-                self._conflicts.check(head, latest)
+                self._conflicts.check(head, latest, taken_out)
                 version = head.commit.version
             if any(found.ticket > self._ticket for found in (*latest.values(), *taken_out.values())) or any(
                 on != _ticket_of(latest.get(key)) for key, (on, _) in self._built.items()

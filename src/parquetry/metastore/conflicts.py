@@ -3,6 +3,10 @@
 Appends are never in each other's way. Whatever else a transaction does to a partition was decided by looking
 at it, so it must still be as it was in the version the transaction is based on; a scope must select the same
 partitions, all unchanged; metadata must not have been changed by two.
+
+Who adds a partition, to take files in, must not take in what others took in meanwhile, nor what they took in and
+then took out or renamed: an absent partition that came and went is another one. The same holds for what an
+adopting transaction forgets of files taken out.
 """
 
 from __future__ import annotations
@@ -44,12 +48,13 @@ class Conflicts:
         self._before = before
         self._in_scope = in_scope
 
-    def check(self, head: Head, latest: Mapping[bytes, Found]) -> None:
+    def check(self, head: Head, latest: Mapping[bytes, Found], taken_out: Mapping[bytes, Found]) -> None:
         """Compare the newest version with the base.
 
         Args:
             head: of the table now.
             latest: the rows in it of the partitions to be changed.
+            taken_out: the rows in it of the files taken out that the commit is to write anew.
 
         Raises:
             CommitConflictError: something has changed that the transaction relies on.
@@ -62,10 +67,15 @@ class Conflicts:
         if self._metadata is not None and _layout(self._metadata) != _layout(self._base.metadata):
             raise self._conflict("its content", now)
         for key, change in self._changes.items():
-            if change.kind != "append" and _state(self._before.get(key)) != _state(latest.get(key)):
-                found = latest.get(key)
+            found = latest.get(key)
+            if _is_in_the_way(change, self._before.get(key), found):
                 ticket = None if found is None else found.ticket
                 raise self._conflict(f"partition {self._base.describe(key)}", now, ticket)
+        if self._transaction.checks and taken_out:
+            before = self._base.view.of_taken_out().newest(taken_out)
+            for path, found in taken_out.items():
+                if found != before.get(path):
+                    raise self._conflict(f"what is known of {path.decode()}", now, found.ticket)
         for scope, was in zip(self._transaction.scopes, self._in_scope, strict=True):
             here = {partition.key: partition.ticket for partition in now.partitions(scope.plan)}
             for key in sorted(here.keys() | was.keys()):
@@ -89,6 +99,14 @@ def _layout(metadata: TableMetadata) -> tuple[Any, ...]:
     """Return what decides where a partition's files lie and how they are read."""
     columns = tuple((column.physical, column.type) for column in metadata.partition_columns)
     return columns, metadata.descending, metadata.location, metadata.format
+
+
+def _is_in_the_way(change: Change, before: Found | None, latest: Found | None) -> bool:
+    if change.kind == "append":
+        return False
+    if change.kind == "add" and latest is not None:  # a tombstone in the base may have been vacuumed since
+        return before is None or before.ticket != latest.ticket
+    return _state(before) != _state(latest)
 
 
 def _state(found: Found | None) -> int | None:

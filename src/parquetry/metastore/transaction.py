@@ -28,7 +28,8 @@ class Change:
 
     Attributes:
         kind: ``append`` fits on top of whatever others do meanwhile; all other kinds need the partition as it
-            was in `base`. ``add`` and ``move`` need it to be absent, ``drop`` present.
+            was in `base`. ``add`` and ``move`` need it to be absent, ``drop`` present; ``add`` also that nobody
+            has made it and dropped it since.
         files: to add, or to put in place of the present ones.
         location: where `files` lie; None: where the partition lies in `base`, else its default location.
         parameters: to merge in, or to put in place of the present ones; None: leave them.
@@ -222,6 +223,9 @@ class Transaction:
 
     def adopt(self, check: Callable[[], None]) -> None:
         """Say that files are listed which others wrote, and which a vacuum may be about to delete.
+
+        Partitions that are not there are to be made by `add`, so that two who come upon the same files do not
+        both list them.
 
         Args:
             check: raises an error if one of them is not there; called when no vacuum can come in between.

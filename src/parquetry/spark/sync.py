@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress
 
-from parquetry.errors import FilterError
+from parquetry.errors import CommitConflictError, FilterError
 from parquetry.layout.changes import ChangedPartition, Changes, compare, files_below, path_within
 from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
 from parquetry.layout.file_names import is_own
@@ -42,6 +42,8 @@ COLUMNS = (
     ("detail", "string"),
 )
 """What `synchronise` gives: name and type of each column."""
+_ATTEMPTS = 5
+"""How often to look at what others have just changed."""
 
 
 def synchronise(
@@ -54,6 +56,9 @@ def synchronise(
     readopt: bool = False,
 ) -> list[list[str | None]]:
     """Make a table agree with the files below its location, in one commit.
+
+    What others change meanwhile is looked at again: two who adopt one file at once both succeed, and it is listed
+    once.
 
     Args:
         snapshot: the table as it is.
@@ -71,8 +76,22 @@ def synchronise(
         FilterError: the filter cannot be used.
         FileCorruptError: a file that would be taken in cannot be read.
         FileMissingError: the table's location is not there.
-        CommitConflictError: another writer changed one of these partitions meanwhile.
+        CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting files.
     """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _synchronise(snapshot, where, dry_run, add, drop, readopt)
+        except CommitConflictError:
+            now = snapshot.refresh()
+            if now.version == snapshot.version:
+                raise
+            snapshot = now
+    return _synchronise(snapshot, where, dry_run, add, drop, readopt)
+
+
+def _synchronise(
+    snapshot: TableSnapshot, where: str | None, dry_run: bool, add: bool, drop: bool, readopt: bool
+) -> list[list[str | None]]:
     types = dict(zip(snapshot.metadata.partition_by, snapshot.metadata.partition_types, strict=True))
     if where is not None and not types:
         raise FilterError(f"table {snapshot.label} has no partition columns to filter by", where, 0)
@@ -95,7 +114,7 @@ def synchronise(
                 location = (
                     join_location(snapshot.metadata.location, found.relative_path) if own_place else None
                 )
-                transaction.append(found.values, files, location)
+                transaction.add(found.values, location, files)
                 rows.append(_row(snapshot, "added", found.values, files, ""))
             track = progress.track(changes.changed, description="Reading changed partitions")
             rows += [_change(snapshot, transaction, change) for change in track]
