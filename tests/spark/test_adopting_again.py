@@ -428,3 +428,49 @@ def test_repairs_at_once_all_succeed(
             future.result()
     assert ids(rows, table) == [1, 2, 3, 4, 5, 6, 9]
     assert rows(f"SELECT count(*) FROM {table}") == [(7,)]
+
+
+def test_a_folder_without_files_is_an_empty_partition_as_in_spark_itself(
+    spark: SparkSession, rows: Rows, db: str, tmp_path: Path
+) -> None:
+    """Empty from the start, or left empty after DROP PARTITION: SHOW PARTITIONS is that of Spark's own table each time."""
+    schema = db.replace("lake.", "spark_catalog.")
+    spark.sql(f"CREATE DATABASE {schema}")
+    shown = []
+    for number, table in enumerate((f"{db}.t", f"{schema}.t")):
+        place = tmp_path / f"tree{number}"
+        file = write(spark, place / "ds=a", 1)
+        (place / "ds=b").mkdir()
+        spark.sql(
+            f"CREATE TABLE {table} (id INT, ds STRING) USING parquet PARTITIONED BY (ds) LOCATION '{place}'"
+        )
+        seen = []
+        for step in ("", "a", "b"):
+            if step:
+                spark.sql(f"ALTER TABLE {table} DROP PARTITION (ds = '{step}')")
+                file.unlink(missing_ok=True)
+            spark.sql(f"MSCK REPAIR TABLE {table} SYNC PARTITIONS")
+            seen.append(rows(f"SHOW PARTITIONS {table}"))
+        shown.append(seen)
+        assert ids(rows, table) == []
+    spark.sql(f"DROP DATABASE {schema} CASCADE")
+    assert shown == [[[("ds=a",), ("ds=b",)]] * 3] * 2
+
+
+def test_the_folder_named_for_a_partition_that_lies_elsewhere(
+    spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path
+) -> None:
+    """Its files are told of; it keeps no lost partition alive; once that is gone, it is the partition's."""
+    table = adopt()
+    spark.sql(f"ALTER TABLE {table} PARTITION (ds = 'a') RENAME TO PARTITION (ds = 'z')")
+    (place / "ds=z").mkdir()
+    assert sync(rows, table) == []
+    write(spark, place / "ds=z", 3)
+    ((action, *_, detail),) = sync(rows, table)
+    assert (action, detail.partition(":")[0]) == ("ignored", "ds=z")
+    assert f"the partition lies at file:{place}/ds=a." in detail
+    assert ids(rows, table) == [1, 2]
+    shutil.rmtree(place / "ds=a")
+    assert told(sync(rows, table)) == [("gone", "ds=z", 1), ("ignored", None, None)]
+    assert told(sync(rows, table)) == [("added", "ds=z", 1)]
+    assert ids(rows, table) == [2, 3]

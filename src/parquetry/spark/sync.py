@@ -171,10 +171,17 @@ def _changes(
     lying: dict[str, list[Partition]] = defaultdict(list)
     for part in known:
         lying[part.location.rstrip("/")].append(part)
+    places = {identity(part.values): part.location for part in known}
     present = []
     for folder in found:
         here = lying.pop(join_location(metadata.location, folder.relative_path), [])
-        present += _live(snapshot, folder, here, passing, wanted)
+        lives = _live(snapshot, folder, here, passing, wanted)
+        place = None if here else places.get(identity(folder.values))
+        if place is None:
+            present += lives
+        elif any(part.files for part in lives):
+            reason = f"the partition lies at {place}. Move the files there, or drop the partition and run this again."
+            unfit.append(Unfit(folder.relative_path, reason))
     present += _elsewhere(metadata.location, path, filesystem, lying, unfit)
     changes = compare(present, known, metadata.location)
     # a partition that was added empty has no folder, and has lost nothing
