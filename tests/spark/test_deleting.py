@@ -282,3 +282,31 @@ def test_vacuum_leaves_no_checksum(spark: SparkSession, rows: Rows, db: str) -> 
     assert kinds.count("data file") == kinds.count("checksum file") == 2
     (live,) = _listed(rows, table)
     assert tree(location(rows, table)) == {"p=0/", f"p=0/{live}", f"p=0/.{live}.crc"}
+
+
+def test_a_dropped_database_leaves_no_folder(
+    spark: SparkSession, db: str, warehouse: Path, tmp_path: Path
+) -> None:
+    """Its folder goes when it is empty; one that holds anything, or was named by LOCATION, stays, and so do neighbours."""
+    name, lake = f"{db.removeprefix('lake.')}_gone", warehouse / "lake"
+    before = tree(lake)
+    for cascade in ("", "CASCADE"):
+        spark.sql(f"CREATE DATABASE lake.`{name}.x`")
+        spark.sql(f"CREATE TABLE lake.`{name}.x`.t AS SELECT 1 AS a")
+        assert (lake / f"{name}.x.db" / "t").is_dir()
+        if not cascade:
+            spark.sql(f"DROP TABLE lake.`{name}.x`.t")
+        spark.sql(f"DROP DATABASE lake.`{name}.x` {cascade}")
+        assert tree(lake) == before
+    spark.sql(f"CREATE DATABASE lake.{name}")
+    (lake / f"{name}.db" / "theirs").mkdir(parents=True)
+    spark.sql(f"DROP DATABASE lake.{name}")
+    assert tree(lake) - before == {f"{name}.db/", f"{name}.db/theirs/"}
+    (lake / f"{name}.db" / "theirs").rmdir()
+    (lake / f"{name}.db").rmdir()
+    spark.sql(f"CREATE DATABASE lake.{name} LOCATION '{tmp_path}'")
+    spark.sql(f"DROP DATABASE lake.{name}")
+    assert tmp_path.is_dir()
+    spark.sql(f"CREATE DATABASE lake.{name}")  # nothing was written yet
+    spark.sql(f"DROP DATABASE lake.{name}")
+    assert tree(lake) == before

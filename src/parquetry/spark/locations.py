@@ -119,6 +119,12 @@ def database_location(lake: Lake, name: str, given: str | None) -> str:
     return location
 
 
+def delete_empty_folder(location: str) -> None:
+    """Delete the folder of a database that is no more, if nothing is left in it."""
+    files = Files()
+    files.delete_if_empty(files.place(location))
+
+
 def _held(lake: Lake) -> Iterable[Claim]:
     return claims(lake.metastore.store, RealPlaces())
 

@@ -9,7 +9,7 @@ from parquetry.layout.places import absolute_location
 from parquetry.spark import protocol as p
 from parquetry.spark.definition import new_database
 from parquetry.spark.lake import Lake
-from parquetry.spark.locations import database_location, doomed_files
+from parquetry.spark.locations import database_location, delete_empty_folder, doomed_files
 
 
 def _namespaces(lake: Lake, _q: p.ListNamespaces) -> list[str]:
@@ -43,9 +43,13 @@ def _alter_namespace(lake: Lake, q: p.AlterNamespace) -> None:
 
 def _drop_namespace(lake: Lake, q: p.DropNamespace) -> bool:
     database = lake.database(q.namespace)
+    record = lake.metastore.database(database)
+    folder = absolute(lake.metastore.database_location(record.name))
     delete_files = doomed_files(lake, database, lake.metastore.tables(database) if q.cascade else [])
     lake.metastore.drop_database(database, cascade=q.cascade)
     delete_files()
+    if "location" not in record.properties:  # a folder that somebody named is theirs
+        delete_empty_folder(folder)
     return True
 
 
