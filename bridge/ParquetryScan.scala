@@ -15,7 +15,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
@@ -125,18 +125,16 @@ class ParquetryScan(
 
   // What Spark's UI shows
 
-  private def steps: Seq[(String, JValue)] = (plan \ "metrics") match {
-    case JObject(fields) => fields
-    case _ => Nil
-  }
-  override def supportedCustomMetrics(): Array[CustomMetric] =
-    Array(new PartitionsKept, new PartitionsTotal, new FilesKept, new FilesTotal, new BytesKept, new BytesTotal)
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = steps.map { case (metric, n) =>
-    new CustomTaskMetric {
-      override def name(): String = metric
-      override def value(): Long = Json.long(n)
-    }
-  }.toArray
+  // As the first plan lists them: of a number that it was not told of before, Spark makes an error.
+  private val metrics: Seq[PlannedMetric] = (plan \ "metrics").children
+    .map(m => new PlannedMetric(Json.text(m \ "name"), Json.text(m \ "text")))
+  override def supportedCustomMetrics(): Array[CustomMetric] = metrics.toArray
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = (plan \ "metrics").children
+    .filter(m => m \ "value" != JNull && metrics.exists(_.name() == Json.text(m \ "name")))
+    .map(m => new CustomTaskMetric {
+      override def name(): String = Json.text(m \ "name")
+      override def value(): Long = Json.long(m \ "value")
+    }).toArray
 
   // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
   private def key = (table.id(), table.version(), pushed.map(_.predicate).toSet, required, table.ref)
@@ -156,17 +154,6 @@ object ParquetryScan {
   private def sparkPath(path: String): SparkPath =
     if (plain.matcher(path).matches()) SparkPath.fromUrlString(path) else SparkPath.fromPathString(path)
 }
-
-abstract class Counter(metric: String, text: String) extends CustomSumMetric {
-  override def name(): String = metric
-  override def description(): String = text
-}
-class PartitionsKept extends Counter("partitionsKept", "partitions read")
-class PartitionsTotal extends Counter("partitionsTotal", "partitions of the table")
-class FilesKept extends Counter("filesKept", "files read")
-class FilesTotal extends Counter("filesTotal", "files of the partitions read")
-class BytesKept extends Counter("bytesKept", "bytes of the columns read")
-class BytesTotal extends Counter("bytesTotal", "bytes of the files read")
 
 /** Spark's reader factory; a file that is gone or broken is named, with the table and the remedy. */
 class NamingReaderFactory(inner: PartitionReaderFactory, table: String, remedy: String) extends PartitionReaderFactory {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 from demo.queries import Outcome, bare_name
 from demo.summary import read_bytes
-from parquetry.prune.render_text import amount, reason_text, size_text
+from parquetry.prune.file_rule import FileRule
+from parquetry.prune.partition_rule import PartitionRule
+from parquetry.prune.render_text import amount, condition_text, reason_text, size_text
 from parquetry.prune.report import ScanReport, Step
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
@@ -36,7 +39,7 @@ def page(outcomes: Sequence[Outcome], sizes: Mapping[str, int], scale: float) ->
 
 def _totals(outcomes: Sequence[Outcome], sizes: Mapping[str, int]) -> str:
     scans = [scan for outcome in outcomes for scan in outcome.limited]
-    partitions = [step for scan in scans if (step := scan.step("partitions")) is not None]
+    partitions = [step for scan in scans if (step := scan.step(PartitionRule.name)) is not None]
     read, whole = sum(map(read_bytes, scans)), sum(sizes[scan.table] for scan in scans)
     right = sum(not outcome.faults for outcome in outcomes)
     share = f"{100 * read / whole:.1f} %" if whole else "nothing"
@@ -45,7 +48,7 @@ def _totals(outcomes: Sequence[Outcome], sizes: Mapping[str, int]) -> str:
         (share, f"of the large tables' bytes: {size_text(read)} of {size_text(whole)}"),
         (
             f"{sum(step.kept for step in partitions):,}",
-            f"partitions read, of {sum(step.of for step in partitions):,} in all scans",
+            f"{PartitionRule.kept_text}, of {sum(step.of for step in partitions):,} in all scans",
         ),
     )
     cells = "".join(
@@ -81,12 +84,12 @@ def _article(outcome: Outcome, sizes: Mapping[str, int]) -> str:
 def _scan(scan: ScanReport, size: int | None = None) -> str:
     """Return a scan's steps; with the size of its whole table, the bytes are a share of that."""
     steps = "".join(
-        _step(step if size is None or step.name != "bytes" else _of(step, size))
+        _step(step if size is None or not step.of_bytes else _of(step, size))
         for step in scan.steps
-        if step.name != "files" or step.kept < step.of  # one file a partition: nothing new to draw
+        if step.kept < step.of or step.name != FileRule.name  # one file a partition: nothing new to draw
     )
     notes = "".join(
-        f"<li>not by <code>{escape(note.condition)}</code>: {escape(note.reason)}</li>"
+        f"<li>not by <code>{escape(condition_text(note.condition, note.origin))}</code>: {escape(note.reason)}</li>"
         for note in scan.unused()
     )
     listed = f'<ul class="soft">{notes}</ul>' if notes else ""
@@ -94,7 +97,7 @@ def _scan(scan: ScanReport, size: int | None = None) -> str:
 
 
 def _of(step: Step, size: int) -> Step:
-    return Step(step.name, step.kept, size, step.by, step.not_by)
+    return replace(step, of=size)
 
 
 def _step(step: Step) -> str:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from demo.tpcds import PARTITIONED_BY
+from parquetry.prune.file_rule import FileRule
+from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.report import Report, ScanReport
 
 
@@ -19,12 +20,12 @@ class Limit:
 
     Attributes:
         table: whose scan is limited.
-        step: of that scan's report.
+        step: of that scan's report, by its name.
         count: SQL over the raw tables, whose one number is the limit.
     """
 
     table: str
-    step: Literal["partitions", "files"]
+    step: str
     count: str
 
 
@@ -49,7 +50,7 @@ def _days(table: str, rows: str) -> Limit:
     """Limit a scan to the partitions that hold the given rows."""
     key = PARTITIONED_BY[table]
     return Limit(
-        table, "partitions", f"SELECT count(*) FROM (SELECT DISTINCT {key} FROM {table} WHERE {rows})"
+        table, PartitionRule.name, f"SELECT count(*) FROM (SELECT DISTINCT {key} FROM {table} WHERE {rows})"
     )
 
 
@@ -130,7 +131,7 @@ GROUP BY cs_warehouse_sk""",
             # the days whose least and greatest ship date leave room for a match: what statistics can tell
             Limit(
                 "catalog_sales",
-                "files",
+                FileRule.name,
                 "SELECT count(*) FROM (SELECT cs_sold_date_sk FROM catalog_sales GROUP BY cs_sold_date_sk "
                 "HAVING min(cs_ship_date_sk) <= 2451575 AND max(cs_ship_date_sk) >= 2451545)",
             ),
@@ -144,7 +145,7 @@ FROM web_sales
 WHERE ws_sold_date_sk > 2452276""",
         (
             _days("web_sales", "ws_sold_date_sk > 2452276"),
-            Limit("web_sales", "files", "SELECT 0"),
+            Limit("web_sales", FileRule.name, "SELECT 0"),
         ),
     ),
 )

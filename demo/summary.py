@@ -8,6 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from demo.queries import Outcome, bare_name
+from parquetry.prune.bytes_rule import BytesRule
+from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.render_text import reason_text, size_text
 from parquetry.prune.report import ScanReport, Step
 
@@ -26,8 +28,8 @@ def summary(outcomes: Sequence[Outcome], sizes: Mapping[str, int], *, wide: bool
     table = Table(title="What was read of the large tables", title_justify="left", box=None, pad_edge=False)
     table.add_column("query", no_wrap=True, style="bold")
     table.add_column("table", no_wrap=True)
-    table.add_column("partitions", justify="right", no_wrap=True)
-    table.add_column("bytes", no_wrap=True, width=_WIDTH)
+    table.add_column(PartitionRule.name, justify="right", no_wrap=True)
+    table.add_column(BytesRule.name, no_wrap=True, width=_WIDTH)
     table.add_column("", justify="right", no_wrap=True)
     if wide:
         table.add_column("because of", no_wrap=True, overflow="ellipsis")
@@ -51,13 +53,13 @@ def summary(outcomes: Sequence[Outcome], sizes: Mapping[str, int], *, wide: bool
 
 def read_bytes(scan: ScanReport) -> int:
     """Return the bytes of the columns that a scan read."""
-    step = scan.step("bytes")
+    step = scan.step(BytesRule.name)
     return step.kept if step is not None else 0
 
 
 def reason(scan: ScanReport) -> str:
     """Return what a scan went by."""
-    return "; ".join(reason_text(step) for step in scan.steps if step.name != "bytes" and step.by)
+    return "; ".join(reason_text(step) for step in scan.steps if step.by and not step.of_bytes)
 
 
 def bar(part: int, whole: int) -> Text:
@@ -69,5 +71,5 @@ def bar(part: int, whole: int) -> Text:
 
 
 def _partitions(scan: ScanReport) -> str:
-    step: Step | None = scan.step("partitions")
+    step: Step | None = scan.step(PartitionRule.name)
     return f"{step.kept:,} of {step.of:,}" if step is not None else ""

@@ -210,6 +210,7 @@ def test_a_broadcast_dimension_prunes_partitions_while_running(
         partitions = fact["steps"][0]
         assert (partitions["kept"], partitions["of"]) == (3, 11)
         assert any("the day` IN" in by for by in partitions["by"])
+        assert "run-time values `the day` IN" in str(parquetry.report(frame))
         assert not any("dynamicpruning" in note["condition"] for note in partitions["not_by"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
+from parquetry.prune import steps
+from parquetry.prune.report import Step
+from parquetry.prune.rule import Left, Rule, Scan
 
 
 @pytest.fixture(params=["parquet", "orc"])
@@ -201,6 +205,72 @@ def test_the_metrics_of_a_scan_are_the_counts_of_its_report(spark: SparkSession,
     assert (numbers["partitions read"], numbers["partitions of the table"]) == counts["partitions"] == (2, 10)
     assert (numbers["files read"], numbers["files of the partitions read"]) == counts["files"] == (2, 2)
     assert (numbers["bytes of the columns read"], numbers["bytes of the files read"]) == counts["bytes"]
+
+
+class EvenPartitions(Rule):
+    """Keeps the partitions of even values, whatever is asked."""
+
+    name = "evens"
+    kept_text = "even partitions read"
+    of_text = "partitions to be even"
+
+    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+        """Cut the odd ones."""
+        parts = [part for part in left.parts if part.partition.values[-1] in (0, 2, 4, 6, 8)]
+        return replace(left, parts=parts), Step(self.name, len(parts), len(left.parts), ("evenness",))
+
+
+def _with_evens() -> tuple[Rule, ...]:
+    first, *others = steps.STEPS
+    return (first, EvenPartitions(), *others)
+
+
+def test_a_step_added_to_the_list_is_seen_everywhere(
+    spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule and its place in the list: rows, reports, EXPLAIN and the metrics have it, and nothing else is told."""
+    monkeypatch.setattr(steps, "STEPS", _with_evens())
+    query = f"SELECT v FROM {table} WHERE p IN (1, 2) AND hash(v) <> 3"
+    frame = spark.sql(query)
+    metrics = _metrics(spark, frame)
+    assert {row.v % 10 for row in frame.collect()} == {2}
+    assert (metrics["even partitions read"], metrics["partitions to be even"]) == ("1", "2")
+    assert (metrics["files read"], metrics["files of the partitions read"]) == ("1", "1")
+    reason = "Spark does not hand this condition to a data source"
+    for report in (parquetry.explain(query), parquetry.report(frame)):
+        assert scans(report)[0]["steps"][1] == {
+            "name": "evens", "kept": 1, "of": 2, "by": ["evenness"],
+            "not_by": [{"condition": "NOT (hash(v) = 3)", "reason": reason}],
+        }  # fmt: skip
+        assert "partitions 2 of 10 (p IN (1, 2)) · evens 1 of 2 (evenness) · files 1 of 1" in str(report)
+        assert "evenness" in report._repr_html_()
+    assert "evens 1 of 2 (evenness)" in spark.sql(f"EXPLAIN {query}").first()[0]  # type: ignore[index]
+    counted = spark.sql(f"SELECT count(*) FROM {table} WHERE p IN (1, 2)")
+    assert counted.collect() == [(10,)]
+    assert "evens 1 of 2 (evenness) · files 0 of 1 (answered by the metastore)" in str(
+        parquetry.report(counted)
+    )
+
+
+def test_values_of_a_join_are_said_to_be_those(
+    spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report tells them from the query's conditions, and steps that were not there when Spark asked do no harm."""
+    spark.sql(f"CREATE TABLE {table}_dim (d int, name string)")
+    spark.sql(f"INSERT INTO {table}_dim SELECT CAST(id AS INT), concat('n', id % 4) FROM range(40)")
+    frame = spark.sql(
+        f"SELECT sum(v) FROM {table} f JOIN {table}_dim d ON f.p = d.d WHERE name = 'n2' AND p < 9"
+    )
+    assert "run-time" not in str(parquetry.report(frame))
+    monkeypatch.setattr(steps, "STEPS", _with_evens())
+    assert frame.collect() == [(sum(v for v in range(100) if v % 10 in (2, 6)),)]
+    report = parquetry.report(frame)
+    fact = next(scan for scan in scans(report) if scan["table"] == table)
+    partitions, evens, *_ = fact["steps"]
+    assert (partitions["kept"], partitions["of"], evens["kept"]) == (2, 10, 2)
+    assert partitions["by"] == ["p < 9", "p IN (2, 6)"]
+    assert partitions["origins"] == ["query", "join"]
+    assert "partitions 2 of 10 (p < 9, run-time values p IN (2, 6)) · evens 2 of 2" in str(report)
 
 
 def test_a_report_is_text_and_html(spark: SparkSession, db: str) -> None:

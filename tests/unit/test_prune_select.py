@@ -7,9 +7,9 @@ import pytest
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
 from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Not, Opaque, Or, TupleIn
 from parquetry.prune.aggregate import answer_aggregate
-from parquetry.prune.partitions import on_partitions
+from parquetry.prune.partitions import on_partitions, plan_partitions
 from parquetry.prune.report import NotBy
-from parquetry.prune.select import exact_conditions, plan_partitions, select_files
+from parquetry.prune.select import exact_conditions, select_files
 from parquetry.prune.whole import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type

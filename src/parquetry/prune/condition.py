@@ -1,36 +1,59 @@
-"""A condition as pruning takes it: what it asks, and how the report names it."""
+"""A condition as pruning takes it: what it asks, where it comes from, and how the report names it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
-from parquetry.predicate.nodes import Predicate, columns
+from parquetry.predicate.nodes import Predicate, columns, opaque_parts
 
 _LONGEST_TEXT = 300
 
+Origin = Literal["query", "join", "table"]
+"""Where a condition comes from: the query's text, values that a join found at run time, or the table itself."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, eq=False)
 class Condition:
-    """One of the conditions of a query, which are joined by AND.
+    """One of the conditions of a scan, which are joined by AND.
+
+    Two conditions of the same text are two: each is counted on its own.
 
     Attributes:
         predicate: bound and normalised.
         about: the columns it is about. What Spark evaluated (`substr(ds, 1, 7) = '2026-10'`) is about a column even
             where all that is left of it for the partitions in question is TRUE.
         written: how it was written; None: as the predicate's own text has it.
+        origin: where it comes from.
     """
 
     predicate: Predicate
     about: frozenset[str]
     written: str | None = None
+    origin: Origin = "query"
 
     @classmethod
-    def of(cls, predicate: Predicate) -> Condition:
+    def of(cls, predicate: Predicate, origin: Origin = "query") -> Condition:
         """Return the condition that says what a predicate says."""
-        return cls(predicate, frozenset(columns(predicate)))
+        return cls(predicate, frozenset(columns(predicate)), origin=origin)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Return how the report names it: its SQL, cut where it is too long for a line."""
         text = str(self.predicate) if self.written is None else self.written
         return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+    @cached_property
+    def not_understood(self) -> str | None:
+        """Return why some part of it is not understood; None if all of it is."""
+        opaque = opaque_parts(self.predicate)
+        return opaque[0].reason if opaque else None
+
+    def within(self, names: frozenset[str]) -> bool:
+        """Return whether it is about partition columns alone, given the names of those that the table has."""
+        return bool(names) and self.about <= names
+
+    def decided_by(self, names: frozenset[str]) -> bool:
+        """Return whether the values of these partition columns decide it: no row need be looked at."""
+        return self.within(names) and self.not_understood is None

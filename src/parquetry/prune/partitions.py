@@ -1,12 +1,19 @@
-"""What a condition says about partitions alone: the part of it that a scan plan can use.
+"""What a condition says about partitions alone: the part of it that a scan plan can use, and the plan of it.
 
-The plan itself is `parquetry.scan`'s; here a condition over partition and data columns is weakened to one
+How a plan is made is `parquetry.scan`'s; here a condition over partition and data columns is weakened to one
 over partition columns that every wanted row still satisfies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+
+from parquetry.metastore import access
+from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.predicate.match import Match, match_values
 from parquetry.predicate.nodes import And, In, Not, Opaque, Or, Predicate, TupleIn, columns
+from parquetry.scan.generate import plan_scan
+from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
 
 
@@ -38,6 +45,42 @@ def on_partitions(node: Predicate, names: frozenset[str]) -> Predicate | None:
         case Not(Opaque()):
             return None
     return node if columns(node) <= names else None
+
+
+def plan_partitions(
+    snapshot: TableSnapshot, predicates: Iterable[Predicate], *, indexed: bool = True
+) -> ScanPlan | None:
+    """Return the plan of the partitions that can satisfy all conditions; None for every partition.
+
+    Args:
+        snapshot: the version of the table.
+        predicates: bound and normalised conditions, joined by AND.
+        indexed: whether an index may be used; a plan that does is good for this version only.
+    """
+    metadata = snapshot.metadata
+    names = frozenset(metadata.partition_by)
+    parts = [part for predicate in predicates if (part := on_partitions(predicate, names)) is not None]
+    if not names or not parts:
+        return None
+    condition = parts[0] if len(parts) == 1 else And(tuple(parts))
+    if indexed:
+        return access.plan_partitions(snapshot, condition)
+    return plan_scan(condition, snapshot.key_columns, metadata.descending)
+
+
+def candidates(snapshot: TableSnapshot, predicates: Sequence[Predicate]) -> Iterator[Partition]:
+    """Yield the partitions of which the values may satisfy all conditions, in key order.
+
+    Args:
+        snapshot: the version of the table.
+        predicates: bound and normalised conditions, joined by AND.
+    """
+    plan = plan_partitions(snapshot, predicates)
+    names = snapshot.metadata.partition_by
+    for partition in snapshot.partitions(plan):
+        row = dict(zip(names, partition.values, strict=True))
+        if all(match_values(predicate, row) is not Match.CANNOT for predicate in predicates):
+            yield partition
 
 
 def _tuple_part(node: TupleIn, names: frozenset[str]) -> Predicate | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from parquetry.prune.render_text import amount, reason_text
+from parquetry.prune.render_text import amount, condition_text, reason_text
 
 if TYPE_CHECKING:
     from parquetry.prune.report import Report, ScanReport, Step
@@ -28,7 +28,7 @@ def report_html(report: Report) -> str:
 def _scan(scan: ScanReport) -> str:
     rows = "".join(_row(step) for step in scan.steps)
     notes = "".join(
-        f"<li>not by <code>{escape(note.condition)}</code>: {escape(note.reason)}</li>"
+        f"<li>not by <code>{escape(condition_text(note.condition, note.origin))}</code>: {escape(note.reason)}</li>"
         for note in scan.unused()
     )
     listed = f'<ul style="margin:2px 0 0;opacity:0.75">{notes}</ul>' if notes else ""

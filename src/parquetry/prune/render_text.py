@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquetry.prune.condition import Origin
+
 if TYPE_CHECKING:
     from parquetry.prune.report import Report, ScanReport, Step
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_SAID: dict[Origin, str] = {"query": "", "join": "run-time values ", "table": "the table's "}
 
 
 def report_text(report: Report) -> str:
@@ -17,7 +20,7 @@ def report_text(report: Report) -> str:
 
 def amount(step: Step, number: int) -> str:
     """Return a number of a step: bytes with a unit, others with separated thousands."""
-    return size_text(number) if step.name == "bytes" else f"{number:,}"
+    return size_text(number) if step.of_bytes else f"{number:,}"
 
 
 def size_text(number: int) -> str:
@@ -35,22 +38,36 @@ def size_text(number: int) -> str:
     return f"{rounded} {unit}"
 
 
+def condition_text(condition: str, origin: Origin) -> str:
+    """Return a condition with where it comes from, unless that is the query.
+
+    >>> condition_text("p = 1", "query"), condition_text("p IN (1, 2)", "join"), condition_text("p > 3", "table")
+    ('p = 1', 'run-time values p IN (1, 2)', "the table's p > 3")
+    """
+    return f"{_SAID[origin]}{condition}"
+
+
 def reason_text(step: Step) -> str:
-    """Return what a step went by: conditions, or the columns read."""
-    if step.name == "bytes":
+    """Return what a step went by: the query's conditions, then those from elsewhere; or the columns read."""
+    if step.of_bytes:
         return f"{'column' if len(step.by) == 1 else 'columns'} {', '.join(step.by)}" if step.by else ""
-    return " AND ".join(f"({text})" if " OR " in text and len(step.by) > 1 else text for text in step.by)
+    asked: list[str] = []
+    others: list[str] = []
+    for condition, origin in step.causes():
+        (asked if origin == "query" else others).append(condition_text(condition, origin))
+    joined = " AND ".join(f"({text})" if " OR " in text and len(asked) > 1 else text for text in asked)
+    return ", ".join(([joined] if joined else []) + others)
 
 
 def _lines(scan: ScanReport) -> list[str]:
     steps = " · ".join(_step(step) for step in scan.steps)
     return [
         f"{scan.table}: {steps}",
-        *(f"  not by {note.condition}: {note.reason}" for note in scan.unused()),
+        *(f"  not by {condition_text(note.condition, note.origin)}: {note.reason}" for note in scan.unused()),
     ]
 
 
 def _step(step: Step) -> str:
-    name = "" if step.name == "bytes" else f"{step.name} "
+    name = "" if step.of_bytes and step.unit == step.name else f"{step.name} "  # a size says what it is
     reason = reason_text(step)
     return f"{name}{amount(step, step.kept)} of {amount(step, step.of)}{f' ({reason})' if reason else ''}"

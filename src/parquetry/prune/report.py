@@ -5,20 +5,25 @@ A report is data: `select` makes it, `render` draws it, and it travels as the di
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from parquetry.prune.condition import Origin
 from parquetry.prune.render_html import report_html
 from parquetry.prune.render_text import report_text
+
+BYTES = "bytes"
+"""The unit of steps that count bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotBy:
-    """A condition that kept nothing from being read, and why."""
+    """A condition that kept nothing from being read, why, and where the condition comes from."""
 
     condition: str
     reason: str
+    origin: Origin = "query"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +31,13 @@ class Step:
     """One step of choosing less: of what the step before kept, what this one kept.
 
     Attributes:
-        name: `partitions`, `files` or `bytes`.
+        name: of the rule that made it: `partitions`, `files`, `bytes`; `parquetry.prune.steps` has them all.
         kept: how many are left.
         of: how many there were.
-        by: the conditions that served; for `bytes`, the columns read.
+        by: the conditions that served; where bytes are counted, the columns read.
         not_by: the conditions that did not.
+        origins: where the conditions in `by` come from, one for one; empty: all from the query.
+        unit: what is counted; empty: what the name says.
     """
 
     name: str
@@ -38,6 +45,57 @@ class Step:
     of: int
     by: tuple[str, ...] = ()
     not_by: tuple[NotBy, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.unit:
+            object.__setattr__(self, "unit", self.name)
+
+    @property
+    def of_bytes(self) -> bool:
+        """Return whether it counts bytes, of the columns read; any other step goes by conditions."""
+        return self.unit == BYTES
+
+    def causes(self) -> Iterator[tuple[str, Origin]]:
+        """Yield the conditions in `by`, each with where it comes from."""
+        default: Origin = "query"
+        return zip(self.by, self.origins or (default,) * len(self.by), strict=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the step as `Report.to_dict` gives it."""
+        plain: dict[str, Any] = {
+            "name": self.name,
+            "kept": self.kept,
+            "of": self.of,
+            "by": list(self.by),
+            "not_by": [
+                {"condition": note.condition, "reason": note.reason}
+                | ({} if note.origin == "query" else {"origin": note.origin})
+                for note in self.not_by
+            ],
+        }
+        if self.origins:
+            plain["origins"] = list(self.origins)
+        if self.unit != self.name:
+            plain["unit"] = self.unit
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Step:
+        """Return the step that `to_dict` was given of."""
+        return cls(
+            plain["name"],
+            plain["kept"],
+            plain["of"],
+            tuple(plain["by"]),
+            tuple(
+                NotBy(note["condition"], note["reason"], note.get("origin", "query"))
+                for note in plain["not_by"]
+            ),
+            tuple(plain.get("origins", ())),
+            plain.get("unit", ""),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,46 +128,24 @@ class Report:
     scans: tuple[ScanReport, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain lists and dicts, for JSON."""
+        """Return the report as plain lists and dicts, for JSON.
+
+        A step has `origins` if one of the conditions in its `by` is not the query's, and says then for each whose it
+        is: `query`, `join` (values found at run time) or `table`. A note in `not_by` has an `origin` if it is not
+        the query's. A step has a `unit` if its name does not say what it counts.
+        """
         return {
             "scans": [
-                {
-                    "table": scan.table,
-                    "steps": [
-                        {
-                            "name": step.name,
-                            "kept": step.kept,
-                            "of": step.of,
-                            "by": list(step.by),
-                            "not_by": [
-                                {"condition": note.condition, "reason": note.reason} for note in step.not_by
-                            ],
-                        }
-                        for step in scan.steps
-                    ],
-                }
-                for scan in self.scans
+                {"table": scan.table, "steps": [step.to_dict() for step in scan.steps]} for scan in self.scans
             ]
         }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Report:
-        """Return the report that `to_dict` was given of."""
+        """Return the report that `to_dict` was given of, be it of a time when reports had no origins."""
         return cls(
             tuple(
-                ScanReport(
-                    scan["table"],
-                    tuple(
-                        Step(
-                            step["name"],
-                            step["kept"],
-                            step["of"],
-                            tuple(step["by"]),
-                            tuple(NotBy(note["condition"], note["reason"]) for note in step["not_by"]),
-                        )
-                        for step in scan["steps"]
-                    ),
-                )
+                ScanReport(scan["table"], tuple(map(Step.from_dict, scan["steps"])))
                 for scan in plain["scans"]
             )
         )

@@ -12,7 +12,7 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values
 from parquetry.predicate.nodes import And, Predicate, columns, opaque_parts
 from parquetry.prune.files import FileMatcher
-from parquetry.prune.select import plan_partitions
+from parquetry.prune.partitions import plan_partitions
 
 
 def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Predicate]) -> list[Partition] | str:

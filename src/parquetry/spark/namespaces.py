@@ -44,7 +44,7 @@ def _alter_namespace(lake: Lake, q: p.AlterNamespace) -> None:
 def _drop_namespace(lake: Lake, q: p.DropNamespace) -> bool:
     database = lake.database(q.namespace)
     record = lake.metastore.database(database)
-    folder = absolute(lake.metastore.database_location(record.name))
+    folder = absolute_location(lake.metastore.database_location(record.name))
     delete_files = doomed_files(lake, database, lake.metastore.tables(database) if q.cascade else [])
     lake.metastore.drop_database(database, cascade=q.cascade)
     delete_files()

@@ -12,9 +12,8 @@ from parquetry.predicate.match import Match, match_values
 from parquetry.predicate.nodes import TRUE, Compare, IsNull, Not, Predicate, TupleIn, columns
 from parquetry.predicate.normalise import conjoin, disjoin, normalise
 from parquetry.predicate.spark_json import from_json
-from parquetry.prune.condition import Condition
-from parquetry.prune.partitions import on_partitions
-from parquetry.prune.select import plan_partitions
+from parquetry.prune.condition import Condition, Origin
+from parquetry.prune.partitions import on_partitions, plan_partitions
 from parquetry.prune.whole import whole_partitions
 from parquetry.spark.values import from_wire
 from parquetry.types import ColumnType
@@ -29,22 +28,24 @@ def conjuncts(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[
     return [normalise(from_json(tree, types)) for tree in trees]
 
 
-def conditions(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[Condition]:
+def conditions(
+    snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], origin: Origin = "query"
+) -> list[Condition]:
     """Return the predicates of a scan, one for one; those that Spark evaluated over partitions are among them."""
     types = {column.name: column.column_type for column in snapshot.metadata.columns}
     return [
-        _evaluated(tree, types)
+        _evaluated(tree, types, origin)
         if tree.get("fn") == EVALUATED
-        else Condition.of(normalise(from_json(tree, types)))
+        else Condition.of(normalise(from_json(tree, types)), origin)
         for tree in trees
     ]
 
 
-def _evaluated(tree: dict[str, Any], types: dict[str, ColumnType]) -> Condition:
+def _evaluated(tree: dict[str, Any], types: dict[str, ColumnType], origin: Origin) -> Condition:
     """Return a condition that holds for the values with which Spark evaluated it to TRUE."""
     names = tree["columns"]
     holds = TRUE if tree["rows"] is None else _any_row(names, [types[name] for name in names], tree["rows"])
-    return Condition(conjoin((implied_by(tree, types), holds)), frozenset(names), tree["sql"])
+    return Condition(conjoin((implied_by(tree, types), holds)), frozenset(names), tree["sql"], origin)
 
 
 def implied_by(tree: dict[str, Any], types: dict[str, ColumnType]) -> Predicate:

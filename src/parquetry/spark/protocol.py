@@ -262,7 +262,7 @@ class Aggregate(Predicates, tag="aggregate", frozen=True):
 
 
 class PlanScan(Predicates, tag="plan_scan", frozen=True):
-    """Answer: files, partitions, statistics, metrics, description and report."""
+    """Answer: files, partitions, statistics, metrics (a name, its text and perhaps a value), description and report."""
 
     runtime: list[dict[str, Any]]
     columns: list[str]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.prune.report import Report
+from parquetry.prune.report import NotBy, Report
 from parquetry.spark.session import attach
 
 _UNTRANSLATED = "Spark does not hand this condition to a data source"
@@ -54,15 +55,14 @@ def _door(spark: SparkSession) -> Any:
 
 
 def _report(answer: str) -> Report:
+    found = json.loads(answer)
+    report = Report.from_dict({"scans": [each["report"] for each in found]})
     scans = []
-    for found in json.loads(answer):
-        scan = found["report"]
-        notes = [{"condition": _bare(text), "reason": _UNTRANSLATED} for text in found["untranslated"]]
-        for step in scan["steps"]:
-            if step["name"] in ("partitions", "files"):
-                step["not_by"] = [*step["not_by"], *notes]
-        scans.append(scan)
-    return Report.from_dict({"scans": scans})
+    for scan, each in zip(report.scans, found, strict=True):
+        notes = tuple(NotBy(_bare(text), _UNTRANSLATED) for text in each["untranslated"])
+        told = (s if s.of_bytes else replace(s, not_by=s.not_by + notes) for s in scan.steps)
+        scans.append(replace(scan, steps=tuple(told)))
+    return Report(tuple(scans))
 
 
 def _bare(text: str) -> str:

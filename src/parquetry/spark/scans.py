@@ -8,10 +8,13 @@ from typing import Any, Literal, cast
 
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.nodes import IsNull, Not, columns
+from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import Report, ScanReport, Step
-from parquetry.prune.select import Selection, candidates, exact_conditions, select_files
+from parquetry.prune.partitions import candidates
+from parquetry.prune.render_text import condition_text
+from parquetry.prune.report import Report, ScanReport
+from parquetry.prune.select import Selection, exact_conditions, select_files
 from parquetry.spark import protocol as p
 from parquetry.spark.lake import Lake
 from parquetry.spark.predicates import conditions, implied_by, without_implied
@@ -58,7 +61,7 @@ def partition_values(lake: Lake, q: p.PartitionValues) -> list[list[list[str | N
 def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
     snapshot = lake.snapshot(q.table)
-    asked = conditions(snapshot, [*q.predicates, *q.runtime])
+    asked = conditions(snapshot, q.predicates) + conditions(snapshot, q.runtime, "join")
     telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
     selection = select_files(snapshot, telling, q.columns, table=lake.full_name(snapshot))
     # the order in which Spark wants the values: that of the columns it reads
@@ -96,13 +99,12 @@ def _without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport
         and isinstance(one.predicate.child, IsNull)
         and any(one.about <= other.about for j, other in enumerate(asked) if j != i)
     }
-    steps = (replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added)) for s in report.steps)
-    return replace(report, steps=tuple(steps))
+    told = (replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added)) for s in report.steps)
+    return replace(report, steps=tuple(told))
 
 
 def _statistics(selection: Selection) -> dict[str, int | None]:
-    step = selection.report.step("bytes")
-    size = step.kept if step is not None else 0
+    size = selection.bytes
     rows = [chosen.file.rows for chosen in selection.files]
     if None in rows:
         return {"bytes": size, "rows": None}
@@ -111,17 +113,23 @@ def _statistics(selection: Selection) -> dict[str, int | None]:
     return {"bytes": max(size, known * _LEAST_ROW_BYTES), "rows": known}
 
 
-def _metrics(report: ScanReport) -> dict[str, int]:
-    metrics = {}
-    for step in report.steps:
-        metrics[f"{step.name}Kept"] = step.kept
-        metrics[f"{step.name}Total"] = step.of
+def _metrics(report: ScanReport) -> list[dict[str, Any]]:
+    """Return what Spark's UI shows: of every step two numbers, null where the scan has no such step.
+
+    All are listed each time: Spark takes no number for which it was not told the name before the query ran.
+    """
+    metrics: list[dict[str, Any]] = []
+    for rule in steps.STEPS:
+        step = report.step(rule.name)
+        kept, of = (None, None) if step is None else (step.kept, step.of)
+        metrics.append({"name": f"{rule.name}Kept", "text": rule.kept_text, "value": kept})
+        metrics.append({"name": f"{rule.name}Total", "text": rule.of_text, "value": of})
     return metrics
 
 
 def _description(snapshot: TableSnapshot, asked: Sequence[Condition], selection: Selection) -> str:
     """Return what EXPLAIN shows in the scan's line."""
-    pushed = ", ".join(condition.text for condition in asked)
+    pushed = ", ".join(condition_text(condition.text, condition.origin) for condition in asked)
     if len(pushed) > _LONGEST_PUSHED:
         pushed = f"{pushed[: _LONGEST_PUSHED - 1]}…"
     fractions = str(Report((selection.report,))).split("\n")[0]
@@ -131,17 +139,6 @@ def _description(snapshot: TableSnapshot, asked: Sequence[Condition], selection:
 def _report(report: ScanReport) -> dict[str, Any]:
     scans: list[dict[str, Any]] = Report((report,)).to_dict()["scans"]
     return scans[0]
-
-
-def _answered_alone(report: ScanReport) -> ScanReport:
-    """Return the report of a scan that did not take place: its files stayed closed."""
-    files = report.step("files")
-    closed = (
-        ()
-        if files is None
-        else (Step("files", 0, files.of, ("answered by the metastore",)), Step("bytes", 0, 0))
-    )
-    return ScanReport(report.table, (*(step for step in report.steps if step.name == "partitions"), *closed))
 
 
 def aggregate(lake: Lake, q: p.Aggregate) -> dict[str, Any] | None:
@@ -162,7 +159,7 @@ def aggregate(lake: Lake, q: p.Aggregate) -> dict[str, Any] | None:
         type_json = "long" if column is None else column.type
         fields.append({"name": f"{function}_{i}", "type": type_json, "nullable": True, "metadata": {}})
     wire = [[to_wire(type_, value) for type_, value in zip(types, row, strict=True)] for row in rows]
-    report = _answered_alone(selection.report)
+    report = steps.unread(selection.report)
     return {
         "schema": {"type": "struct", "fields": fields},
         "rows": wire,

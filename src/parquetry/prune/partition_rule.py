@@ -1,0 +1,71 @@
+"""Partitions: a scan plan over their keys, and a second look at the values of those it finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from parquetry.metastore.snapshot import Partition
+from parquetry.predicate.match import match_values
+from parquetry.predicate.nodes import TRUE
+from parquetry.prune.condition import Condition
+from parquetry.prune.partitions import on_partitions, plan_partitions
+from parquetry.prune.report import Step
+from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
+from parquetry.prune.tally import Tally
+
+
+class PartitionRule(Rule):
+    """The first rule: it reads the metastore, and no more of it than the plan says.
+
+    A table without partition columns has one partition, of which the report has nothing to say.
+    """
+
+    name = "partitions"
+    kept_text = "partitions read"
+    of_text = "partitions of the table"
+
+    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+        """Read the partitions that can hold an answer, with their files."""
+        tally = Tally()
+        partitions = _partitions(scan, tally)
+        left = replace(left, parts=[PartitionFiles(partition, partition.files) for partition in partitions])
+        if not scan.partition_by:
+            return left, None
+
+        def reason(condition: Condition) -> str:
+            if condition in tally or condition.decided_by(scan.partition_by):
+                return "every partition may hold a match"
+            other = sorted(condition.about - scan.partition_by)
+            if len(other) == 1:
+                return f"column {other[0]} is not a partition column"
+            if other:
+                return f"columns {', '.join(other)} are not partition columns"
+            return condition.not_understood or "not understood"
+
+        of = scan.snapshot.totals.partitions
+        return left, tally.step(self, len(partitions), of, scan.conditions, reason)
+
+
+def _partitions(scan: Scan, tally: Tally) -> list[Partition]:
+    snapshot, names = scan.snapshot, scan.partition_by
+    plan = plan_partitions(snapshot, [condition.predicate for condition in scan.conditions])
+    if plan is None:
+        return list(snapshot.partitions())
+    for condition in scan.conditions:
+        part = on_partitions(condition.predicate, names)
+        if part is not None and part != TRUE:
+            tally.serve(condition)
+    # What the plan decides needs no second look; a condition on data columns too may say more of the values.
+    again = [
+        condition
+        for condition in scan.conditions
+        if condition.about & names and not (plan.exact and condition.decided_by(names))
+    ]
+    if not again:
+        return list(snapshot.partitions(plan))
+    partitions = []
+    for partition in snapshot.partitions(plan):
+        row = dict(zip(snapshot.metadata.partition_by, partition.values, strict=True))
+        if not tally.cut(again, [match_values(condition.predicate, row) for condition in again]):
+            partitions.append(partition)
+    return partitions

@@ -1,0 +1,20 @@
+"""The steps of pruning in their order: selection, the report, its drawings and the metrics all go by this list."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from parquetry.prune.bytes_rule import BytesRule
+from parquetry.prune.file_rule import FileRule
+from parquetry.prune.partition_rule import PartitionRule
+from parquetry.prune.report import ScanReport
+from parquetry.prune.rule import Rule
+
+STEPS: tuple[Rule, ...] = (PartitionRule(), FileRule(), BytesRule())
+"""Each narrows what those before it left; the first reads the metastore."""
+
+
+def unread(report: ScanReport) -> ScanReport:
+    """Return the report of a scan that did not take place, as the metastore answered alone: its files stayed closed."""
+    rules = {rule.name: rule for rule in STEPS}
+    return replace(report, steps=tuple(rules[step.name].unread(step) for step in report.steps))
