@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from parquetry.predicate.nodes import (
     OPERATORS,
     And,
-    Column,
     Compare,
     Constant,
     In,
@@ -24,6 +23,7 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
+    truth_of,
 )
 from parquetry.types import ColumnType, Value, parse_type
 
@@ -199,7 +199,7 @@ def _leaves(name: str, type: ColumnType) -> st.SearchStrategy[Predicate]:
         st.just(IsNull(name)),
     ]
     if type.name == "boolean":
-        found.append(st.just(Column(name)))
+        found.append(st.just(truth_of(name)))
     if type.name != "binary":
         found.append(st.builds(Like, st.just(name), st.sampled_from(PATTERNS), st.just("\\"), st.just(type)))
     return st.one_of(*found)

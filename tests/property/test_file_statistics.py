@@ -14,8 +14,7 @@ from parquetry.layout.statistics import read_parquet_footer
 from parquetry.metastore import Column, Metastore, TableMetadata
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.like import starts_with
-from parquetry.predicate.nodes import And, Compare, In, IsNull, Like, Not, Opaque, Or, TupleIn
-from parquetry.predicate.nodes import Column as Truth
+from parquetry.predicate.nodes import And, Compare, In, IsNull, Like, Not, Opaque, Or, TupleIn, truth_of
 from parquetry.predicate.normalise import normalise
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.select import select_files
@@ -105,7 +104,7 @@ def leaves(draw):
         rows = st.lists(st.tuples(st.none() | VALUES["p"], st.none() | values), min_size=1, max_size=3)
         return TupleIn(("p", name), tuple(draw(rows)), (TYPES["p"], kind)) if name != "p" else IsNull("p")
     if shape == "truth":
-        return Truth("b")
+        return truth_of("b")
     if shape == "opaque":
         return Opaque(f"f({name})", (name,), "function on the column")
     return IsNull(name)

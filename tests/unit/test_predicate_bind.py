@@ -13,7 +13,6 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import (
     DEEPEST,
     And,
-    Column,
     Compare,
     In,
     IsNull,
@@ -23,9 +22,10 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
-    columns,
+    columns_of,
     depth,
     opaque_parts,
+    truth_of,
 )
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.spark_json import from_json
@@ -89,7 +89,7 @@ def number(op: str, name: str, text: str) -> Compare:
         (Compare("<", "d", 86_400_000_001, TIMESTAMP), "d <= DATE '1970-01-02'"),
         (Compare("=", "ts", 1, parse_type("date")), "ts = TIMESTAMP '1970-01-02 00:00:00 UTC'"),
         (In("n", (Decimal("1.5"), Decimal(2)), NUMBER, True), "n IN (2, NULL)"),
-        (Column("OK"), "ok = true"),
+        (truth_of("OK"), "ok = true"),
         (In("n", (Decimal("1.5"),), NUMBER, True), "NULL"),
         (In("N", (1,), TYPES["n"]), "n IN (1)"),
         (
@@ -127,7 +127,7 @@ def test_never_and_always_are_null_for_null() -> None:
         Compare("=", "n", True, parse_type("boolean")),
         Compare("=", "ok", 1, TYPES["n"]),
         Compare("=", "n", "x", STRING),
-        Column("n"),
+        truth_of("n"),
         Like("st", "x"),
         Compare("=", "st", 1, TYPES["n"]),
         Compare("=", "c", 5, TYPES["n"]),
@@ -274,6 +274,6 @@ def test_what_is_too_deep() -> None:
             assert depth(bind(node, TYPES)) == DEEPEST
     found = from_json(tree, TYPES)
     assert opaque_parts(found)
-    assert columns(found) == {"n", "s"}
+    assert columns_of(found) == {"n", "s"}
     with pytest.raises(UnsupportedError, match=f"more than {DEEPEST} deep"):
         bind(node, TYPES)

@@ -14,7 +14,6 @@ from parquetry.predicate.nodes import (
     NULL,
     TRUE,
     And,
-    Column,
     Compare,
     In,
     IsNull,
@@ -26,9 +25,10 @@ from parquetry.predicate.nodes import (
     TupleIn,
     all_of,
     any_of,
-    columns,
+    columns_of,
     equal,
     opaque_parts,
+    truth_of,
 )
 from parquetry.predicate.normalise import conjuncts, normalise
 from parquetry.types import STRING, parse_type
@@ -50,7 +50,6 @@ A, B = equal("a", 1, INT), equal("b", 2, INT)
         (And(()), "TRUE"),
         (Or(()), "FALSE"),
         (NULL, "NULL"),
-        (Column("f"), "f"),
         (Opaque("abs(a) > 1", ("a",), "function on the column"), "abs(a) > 1"),
     ],
 )
@@ -65,7 +64,7 @@ def test_nodes_are_values() -> None:
     assert In("f", (math.nan, 0.0, -0.0, float("nan")), parse_type("double")).values[1:] != ()
     assert len(In("f", (math.nan, 0.0, -0.0, float("nan")), parse_type("double")).values) == 2
     assert len({A, equal("a", 1, INT), B}) == 2
-    assert columns(And((A, Not(Or((B, TupleIn(("c", "d"), (), ()))))))) == {"a", "b", "c", "d"}
+    assert columns_of(And((A, Not(Or((B, TupleIn(("c", "d"), (), ()))))))) == {"a", "b", "c", "d"}
     assert all_of([]) == TRUE
     assert any_of([]) == FALSE
     assert all_of([A]) == A
@@ -171,7 +170,7 @@ def test_floats_are_in_sparks_order() -> None:
         (Compare("=", "a", None, INT), "NULL"),
         (Not(NULL), "NULL"),
         (Not(Not(A)), "a = 1"),
-        (Not(Column("f")), "f != true"),
+        (Not(truth_of("f")), "f != true"),
         (Or((A, equal("a", 3, INT), B, In("a", (2, 3), INT))), "a IN (1, 2, 3) OR b = 2"),
         (Or((In("a", (1,), INT, has_null=True), equal("a", 2, INT))), "a IN (1, 2, NULL)"),
         (And((A, And((B, TRUE)), A)), "a = 1 AND b = 2"),

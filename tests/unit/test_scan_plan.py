@@ -19,10 +19,8 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
+    columns_of,
     equal,
-)
-from parquetry.predicate.nodes import (
-    columns as columns_of,
 )
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan import EVERYTHING, KeyScan, compile_residual, execute, plan_scan

@@ -14,8 +14,7 @@ from parquetry.metastore.reading import entries, reordered
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.view import Examined
 from parquetry.predicate.bind import bind
-from parquetry.predicate.nodes import Predicate
-from parquetry.predicate.nodes import columns as columns_of
+from parquetry.predicate.nodes import Predicate, columns_of
 from parquetry.predicate.normalise import normalise
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import Estimate, IndexOrder, KeyScan, ScanPlan

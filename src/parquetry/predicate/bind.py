@@ -21,7 +21,6 @@ from parquetry.predicate.nodes import (
     FALSE,
     NULL,
     And,
-    Column,
     Compare,
     Constant,
     In,
@@ -35,7 +34,6 @@ from parquetry.predicate.nodes import (
     any_of,
     depth,
     operands,
-    truth_of,
     without_nots,
 )
 from parquetry.types import INTEGER_BITS, ColumnType, Value, to_float32, value_from_text
@@ -87,11 +85,6 @@ def _bound(node: Predicate, columns: Mapping[str, ColumnType], zone: str) -> Pre
             if tuple(found) == tuple(zip(names, types, strict=True)) and all(t.name != "char" for t in types):
                 return node
             return tuple_membership(found, rows, types, zone)
-        case Column(name):
-            name, type = resolve(name, columns)
-            if type.name != "boolean":
-                raise ValueTypeError(f"column {name} of type {type} is no condition: compare it with a value")
-            return truth_of(name)
         case Compare(op, name, value, literal):
             name, type = resolve(name, columns)
             return comparison(op, name, type, value, literal, zone)

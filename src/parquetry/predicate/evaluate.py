@@ -10,7 +10,6 @@ from parquetry.errors import UnsupportedError
 from parquetry.predicate.like import matcher
 from parquetry.predicate.nodes import (
     And,
-    Column,
     Compare,
     Constant,
     In,
@@ -67,8 +66,6 @@ def evaluate(node: Predicate, row: Mapping[str, Value]) -> bool | None:
             if value is None:
                 return None
             return matcher(pattern, escape)(value if isinstance(value, str) else text_from_value(type, value))
-        case Column(name):
-            return _boolean(row[name])
         case Constant(truth):
             return truth
         case Opaque(text, _, reason):
@@ -111,7 +108,3 @@ def _contained(value: Value, values: tuple[Value, ...], has_null: bool) -> bool 
     if any(order_key(item) == key for item in values):
         return True
     return None if has_null else False
-
-
-def _boolean(value: Value) -> bool | None:
-    return None if value is None else bool(value)

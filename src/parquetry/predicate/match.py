@@ -25,7 +25,6 @@ from parquetry.predicate.evaluate import compare, evaluate
 from parquetry.predicate.like import Rest, head
 from parquetry.predicate.nodes import (
     And,
-    Column,
     Compare,
     Constant,
     In,
@@ -36,7 +35,6 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
-    truth_of,
 )
 from parquetry.types import ColumnType, Value, order_key
 
@@ -116,8 +114,6 @@ def match_values(node: Predicate, row: Mapping[str, Value]) -> Match:
                 return _of_implied(implied, known)
             case TupleIn():
                 return _tuple_of_values(leaf, row)
-            case Column(name):
-                return _OUTCOME[evaluate(leaf, row)] if name in row else _ANY
             case And() | Or() | Not():
                 raise AssertionError(f"{leaf} is no leaf")
             case Constant(truth):
@@ -154,8 +150,6 @@ def match_bounds(node: Predicate, bounds: Callable[[str], Bounds | None]) -> Mat
                 return _of_bounds(leaf, found)
             case TupleIn():
                 return _tuple_of_bounds(leaf, bounds)
-            case Column(name):
-                return known(truth_of(name))
         return _ANY
 
     return _MATCH[_outcomes(node, known)]

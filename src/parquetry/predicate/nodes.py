@@ -37,16 +37,6 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A boolean column standing alone."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return name_text(self.name)
-
-
-@dataclass(frozen=True, slots=True)
 class Compare:
     """A column compared with a literal.
 
@@ -230,28 +220,26 @@ class Opaque:
         return self.text
 
 
-Predicate: TypeAlias = Column | Compare | In | TupleIn | IsNull | Like | And | Or | Not | Constant | Opaque
+Predicate: TypeAlias = Compare | In | TupleIn | IsNull | Like | And | Or | Not | Constant | Opaque
 
 TRUE = Constant(True)
 FALSE = Constant(False)
 NULL = Constant(None)
 
 
-def columns(node: Predicate) -> set[str]:
+def columns_of(node: Predicate) -> set[str]:
     """Name the columns a condition is about.
 
-    >>> sorted(columns(And((IsNull('a'), Like('b', 'x%')))))
+    >>> sorted(columns_of(And((IsNull('a'), Like('b', 'x%')))))
     ['a', 'b']
     """
     match node:
         case And(children) | Or(children):
-            return set().union(*(columns(child) for child in children))
+            return set().union(*(columns_of(child) for child in children))
         case Not(child):
-            return columns(child)
+            return columns_of(child)
         case TupleIn(columns=names) | Opaque(columns=names):
             return set(names)
-        case Column(name):
-            return {name}
         case Constant():
             return set()
     return {node.column}

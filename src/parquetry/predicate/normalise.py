@@ -16,7 +16,6 @@ from parquetry.predicate.nodes import (
     NULL,
     TRUE,
     And,
-    Column,
     Compare,
     Constant,
     In,
@@ -28,7 +27,6 @@ from parquetry.predicate.nodes import (
     Predicate,
     TupleIn,
     operands,
-    truth_of,
 )
 from parquetry.types import ColumnType, Value
 
@@ -64,8 +62,6 @@ def _positive(node: Predicate) -> Predicate:
             return _membership(node)
         case TupleIn():
             return _tuple_membership(node)
-        case Column(name):
-            return truth_of(name)
         case Compare() | IsNull() | Like() | Constant() | Opaque():
             return node
     assert_never(node)
@@ -87,8 +83,6 @@ def _negative(node: Predicate) -> Predicate:
             return disjoin((IsNull(column), Compare("!=", column, value, type)))
         case Compare(op, column, value, type):
             return Compare(_CONTRARY[op], column, value, type)
-        case Column(name):
-            return _negative(truth_of(name))
         case In(column, values, type, True) if values:
             return conjoin((_negative(In(column, values, type)), NULL))
         case In() | TupleIn():

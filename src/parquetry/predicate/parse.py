@@ -28,7 +28,6 @@ from parquetry.predicate.nodes import (
     FLIPPED,
     NULL,
     And,
-    Column,
     Constant,
     IsNull,
     Like,
@@ -38,6 +37,7 @@ from parquetry.predicate.nodes import (
     all_of,
     any_of,
     depth,
+    truth_of,
 )
 from parquetry.predicate.tokens import END_OF_TEXT, Token, is_name, tokenise
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
@@ -231,8 +231,12 @@ class _Parser:
 
     def _condition(self, found: Predicate | _Name | _Literal) -> Predicate:
         if isinstance(found, _Name):
-            name = found.name
-            return self._placed(found.start, lambda: bind.bind(Column(name), self._columns))
+            if found.type.name != "boolean":
+                raise self._error(
+                    f"column {found.name} of type {found.type} is no condition: compare it with a value",
+                    found.start,
+                )
+            return truth_of(found.name)
         if isinstance(found, _Literal):
             if found.value is None or isinstance(found.value, bool):
                 return Constant(found.value)

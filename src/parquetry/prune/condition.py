@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from parquetry.predicate.nodes import Predicate, columns, opaque_parts
+from parquetry.predicate.nodes import Predicate, columns_of, opaque_parts
 
 _LONGEST_TEXT = 300
 
@@ -36,7 +36,7 @@ class Condition:
     @classmethod
     def of(cls, predicate: Predicate, origin: Origin = "query") -> Condition:
         """Return the condition that says what a predicate says."""
-        return cls(predicate, frozenset(columns(predicate)), origin=origin)
+        return cls(predicate, frozenset(columns_of(predicate)), origin=origin)
 
     @cached_property
     def text(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from parquetry.metastore import access
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import And, In, Not, Opaque, Or, Predicate, TupleIn, columns
+from parquetry.predicate.nodes import And, In, Not, Opaque, Or, Predicate, TupleIn, columns_of
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
@@ -44,7 +44,7 @@ def on_partitions(node: Predicate, names: frozenset[str]) -> Predicate | None:
             return None if implied is None else on_partitions(implied, names)
         case Not(Opaque()):
             return None
-    return node if columns(node) <= names else None
+    return node if columns_of(node) <= names else None
 
 
 def plan_partitions(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import And, Predicate, columns, opaque_parts
+from parquetry.predicate.nodes import And, Predicate, columns_of, opaque_parts
 from parquetry.prune.files import FileMatcher
 from parquetry.prune.partitions import plan_partitions
 
@@ -32,7 +32,7 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Predicate]) -
     opaque = opaque_parts(condition)
     metadata = snapshot.metadata
     plan = plan_partitions(snapshot, predicates)
-    matcher = FileMatcher(metadata, columns(condition))
+    matcher = FileMatcher(metadata, columns_of(condition))
     whole = []
     for partition in snapshot.partitions(plan):
         row = dict(zip(metadata.partition_by, partition.values, strict=True))

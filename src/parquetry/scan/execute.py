@@ -26,8 +26,8 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
+    columns_of,
 )
-from parquetry.predicate.nodes import columns as columns_of
 from parquetry.predicate.normalise import normalise
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.types import ColumnType, Value

@@ -38,8 +38,8 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
+    columns_of,
 )
-from parquetry.predicate.nodes import columns as columns_of
 from parquetry.predicate.normalise import conjoin, conjuncts, disjoin, normalise
 from parquetry.scan.marker import END, FieldSpace, Span
 from parquetry.scan.overlay import Piece, contiguous, intersection, union

@@ -9,7 +9,7 @@ from parquetry.errors import UnsupportedError
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import TRUE, Compare, IsNull, Not, Predicate, TupleIn, columns
+from parquetry.predicate.nodes import TRUE, Compare, IsNull, Not, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import conjoin, disjoin, normalise
 from parquetry.predicate.spark_json import from_json
 from parquetry.prune.condition import Condition, Origin
@@ -123,7 +123,7 @@ def replace_where(transaction: Transaction, predicates: Sequence[Predicate], sta
     selected = whole(snapshot, predicates, statement)
     names = set(snapshot.metadata.partition_by)
     plan = plan_partitions(snapshot, predicates, indexed=False)
-    if plan is not None and plan.exact and all(columns(predicate) <= names for predicate in predicates):
+    if plan is not None and plan.exact and all(columns_of(predicate) <= names for predicate in predicates):
         transaction.replace_where(plan)  # what others add to the scope meanwhile is a conflict, too
         return
     for partition in selected:

@@ -16,7 +16,7 @@ from parquetry.errors import OutsideConditionError, UnsupportedError
 from parquetry.identifiers import quoted
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.nodes import And, Compare, IsNull, Predicate, columns, opaque_parts
+from parquetry.predicate.nodes import And, Compare, IsNull, Predicate, columns_of, opaque_parts
 from parquetry.types import Value
 
 CHECKED = "parquetry.rows-checked"
@@ -34,7 +34,7 @@ def by_partition(snapshot: TableSnapshot, where: Sequence[Predicate]) -> list[Pr
     found = []
     for predicate in where:
         opaque = opaque_parts(predicate)
-        if columns(predicate) <= partition_by:
+        if columns_of(predicate) <= partition_by:
             if opaque or isinstance(predicate, IsNull) or _is_static(predicate):
                 found.append(predicate)
         elif opaque:
@@ -59,7 +59,7 @@ def checked_rows(snapshot: TableSnapshot, where: Sequence[Predicate], rows: Data
         return rows
     physical = rows.columns
     rows = rows.toDF(*(column.name for column in snapshot.metadata.columns))
-    named = [name for name in rows.columns if name in (columns(now) or snapshot.metadata.partition_by)]
+    named = [name for name in rows.columns if name in (columns_of(now) or snapshot.metadata.partition_by)]
     values = []
     for name in named:
         value = sf.left(rows[quoted(name)].cast("string"), sf.lit(_LONGEST_VALUE))

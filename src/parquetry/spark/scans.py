@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.predicate.nodes import IsNull, Not, columns
+from parquetry.predicate.nodes import IsNull, Not, columns_of
 from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.condition import Condition
@@ -36,7 +36,7 @@ def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[bool]]:
     # what another predicate implies holds wherever that one does, whoever evaluates it
     implied = set(range(len(predicates))) - set(without_implied(predicates))
     exact = exact_conditions(snapshot.metadata, predicates)
-    settled = [i in exact or (i in implied and columns(x) <= names) for i, x in enumerate(predicates)]
+    settled = [i in exact or (i in implied and columns_of(x) <= names) for i, x in enumerate(predicates)]
     again = [not done and bool(x.about) and x.about <= names for done, x in zip(settled, asked, strict=True)]
     return {"exact": settled, "again": again}
 
