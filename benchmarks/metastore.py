@@ -167,7 +167,7 @@ def _scan(result: Result, grid: Grid, table: TableSnapshot) -> None:
     """Measure a filter by a non-leading column as if there were no index."""
 
     def find(predicate: Predicate) -> int:
-        return found_by(table, plan_scan(predicate, table.key_columns, table.metadata.descending))
+        return found_by(table, plan_scan(predicate, table.key_schema))
 
     kind = _KINDS[-1]
     timing = take_turns(f"{kind.label}, without an index", {"": kind.lookups(grid, find)}, 5)

@@ -85,27 +85,6 @@ def fixed_width(type: ColumnType) -> int | None:
     return _FIXED_WIDTH.get(type.name)
 
 
-def encode_key(
-    types: Sequence[ColumnType], values: Sequence[Value], descending: Sequence[bool] = ()
-) -> bytes:
-    """Encode a whole key: the fields and the trailer.
-
-    >>> key = encode_key((ColumnType('int'), ColumnType('string')), (10, 'a'))
-    >>> key.hex(' '), field(key, 1, 2)
-    ('01 80 00 00 0a 01 61 00 00 00 00 05 00 00 00 08', b'\\x01a\\x00')
-    """
-    if len(values) != len(types):
-        raise ValueTypeError(f"{len(values)} values {tuple(values)!r} are no key of {len(types)} columns")
-    return join_fields(_fields(types, values, descending))
-
-
-def encode_prefix(
-    types: Sequence[ColumnType], values: Sequence[Value], descending: Sequence[bool] = ()
-) -> bytes:
-    """Encode the leading fields of a key, with no trailer."""
-    return b"".join(_fields(types, values, descending))
-
-
 def trailer(ends: Sequence[int]) -> bytes:
     """Encode the trailer from the end offsets of the fields."""
     return struct.pack(f">{len(ends)}I", *ends)
@@ -126,23 +105,6 @@ def split_fields(key: bytes, count: int) -> list[bytes]:
     return [key[start:end] for start, end in pairwise((0, *ends))]
 
 
-def field(key: bytes, n: int, count: int) -> bytes:
-    """Cut the n-th of `count` fields, from 0, out of a whole key; the others are not looked at."""
-    entry = len(key) - TRAILER_WIDTH * (count - n)
-    start = int.from_bytes(key[entry - TRAILER_WIDTH : entry], "big") if n else 0
-    return key[start : int.from_bytes(key[entry : entry + TRAILER_WIDTH], "big")]
-
-
-def decode_key(types: Sequence[ColumnType], key: bytes, descending: Sequence[bool] = ()) -> tuple[Value, ...]:
-    """Decode all values of a key, from its beginning; the trailer is not needed."""
-    values = []
-    offset = 0
-    for position, type in enumerate(types):
-        value, offset = decode_value(type, key, offset, bool(descending) and descending[position])
-        values.append(value)
-    return tuple(values)
-
-
 def successor(prefix: bytes) -> bytes | None:
     """Give the smallest bytes greater than every string that begins with `prefix`; None if there are none.
 
@@ -154,14 +116,6 @@ def successor(prefix: bytes) -> bytes | None:
     """
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes((stripped[-1] + 1,)) if stripped else None
-
-
-def _fields(types: Sequence[ColumnType], values: Sequence[Value], descending: Sequence[bool]) -> list[bytes]:
-    if not descending:
-        return [encode_value(type, value) for type, value in zip(types, values, strict=False)]
-    return [
-        encode_value(type, value, down) for type, value, down in zip(types, values, descending, strict=False)
-    ]
 
 
 def _encode_integer(type: ColumnType, value: Any) -> bytes:

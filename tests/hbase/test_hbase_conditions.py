@@ -8,20 +8,21 @@ from collections.abc import Sequence
 
 import pytest
 
-from parquetry.keys import encode_key
+from parquetry.key_schema import KeySchema
 from parquetry.metastore import Column, Metastore, TableSnapshot
 from parquetry.metastore.access import plan_partitions
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.execute import compile_residual
-from parquetry.scan.pushdown import field_condition, key_fields
+from parquetry.scan.pushdown import field_condition
 from parquetry.store.base import Range
 from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, holds
 from parquetry.store.hbase import HBaseStore, scans
 from parquetry.store.hbase.client import Table, thrift
-from parquetry.types import ColumnType, Value, parse_type
+from parquetry.types import Value, parse_type
 from tests.hbase.proxy import Proxy
 from tests.hbase.server.launcher import HBaseServer
+from tests.support.key_testing import fields_of
 from tests.unit.metastore_testing import file, metadata
 
 COUNT = 3000
@@ -216,23 +217,22 @@ FILTERS = [
 @pytest.mark.parametrize("down", [False, True])
 def test_residuals(hbase: HBaseServer, store: HBaseStore, down: bool) -> None:
     """What a filter leaves to be tested, HBase tests on the bytes of every type, NULL and both orders included."""
-    columns = tuple((name, parse_type(type)) for name, type in KEY_COLUMNS)
-    types: list[ColumnType] = [type for _, type in columns]
-    descending = (False, down, down, not down)
+    columns = [(name, parse_type(type)) for name, type in KEY_COLUMNS]
+    schema = KeySchema.of(columns, (False, down, down, not down))
     numbers: list[Value] = [None, -5, -1, 0, 1, 2, 3, 1000]
     texts: list[Value] = [None, "", "a", "ab", "abc", "é", "a\x00b", "bb", "\x01"]
     rows = [
-        encode_key(types, (19_782 + n % 20, number, text, value), descending)
+        schema.encode((19_782 + n % 20, number, text, value))
         for n, (number, text, value) in enumerate(
             (number, text, value) for number in numbers for text in texts for value in (None, -0.5, 0.0, 1.0)
         )
     ]
-    store.put_many(((b"table" + key + b"version", b"1") for key in rows), key_fields(4, 5, 7))
+    store.put_many(((b"table" + key + b"version", b"1") for key in rows), fields_of(4, 5, 7))
     for text in FILTERS:
-        predicate = parse_filter(text, dict(columns))
-        where = field_condition(predicate, columns, descending)
+        predicate = parse_filter(text, schema.types)
+        where = field_condition(predicate, schema)
         assert where is not None
-        test = compile_residual(predicate, columns, descending, prefix=5, suffix=7)
+        test = compile_residual(predicate, schema, prefix=5, suffix=7)
         found = [key for key, _ in store.scan_ranges([(b"table", b"tablf")], where=where)]
         assert [key for key in found if test(key)] == [
             key for key in sorted(b"table" + key + b"version" for key in rows) if test(key)
@@ -268,7 +268,7 @@ def test_what_filters_of_a_table_take(hbase: HBaseServer, proxy: Proxy, table: s
     """Leading columns name the rows, HBase tests the others, and the answer comes in one request or a few."""
     store = HBaseStore("127.0.0.1", proxy.port, table)
     filled = fill_table(store, 10)
-    columns = dict(filled.key_columns)
+    columns = filled.key_schema.types
     everything = [partition.values for partition in filled.partitions()]
     examined = Counter(hbase, table)
     for text, count, looked_at, requests in READS:
@@ -299,7 +299,7 @@ def test_tables_from_before_there_were_fields(store: HBaseStore, monkeypatch: py
     transaction.append((1, 3, "eu"), [file("g")])
     transaction.append((2, 3, "eu"), [file("g")])
     after = transaction.commit()
-    columns = dict(filled.key_columns)
+    columns = filled.key_schema.types
     plan = plan_partitions(after, parse_filter("h = 3 and s = 'eu'", columns))
     files = {partition.values: len(partition.files) for partition in after.partitions(plan)}
     assert files == {(2, 3, "eu"): 1, (1, 3, "eu"): 2}

@@ -22,7 +22,7 @@ from parquetry.errors import (
     PartitionNotFoundError,
     TableNotFoundError,
 )
-from parquetry.keys import encode_prefix, successor
+from parquetry.keys import successor
 from parquetry.layout.places import join_location
 from parquetry.maintenance.fsck import fsck
 from parquetry.maintenance.indexes import create_index, drop_index
@@ -35,6 +35,7 @@ from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite
 from tests.conformance.failing_client import Client
 from tests.property.table_model import KEYS, THEIRS, Key, Model, Pending, Version
+from tests.support.key_testing import leading
 from tests.unit.metastore_testing import Crash
 
 CLIENTS = 3
@@ -189,7 +190,7 @@ class History(RuleBasedStateMachine):
         """Replace what has a day; all days for None."""
         plan = None
         if day is not None:
-            prefix = encode_prefix(pending.transaction.base.partition_types, (day,))
+            prefix = leading(pending.transaction.base.key_schema, (day,))
             plan = ScanPlan((KeyScan("range", prefix, successor(prefix), None),))
         pending.transaction.replace_where(plan)
         pending.scopes.append(day)

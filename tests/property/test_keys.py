@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from generated_tables import TYPES, free_values, tables, types, values
+from generated_tables import free_values, tables, types, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parquetry.keys import decode_key, decode_value, encode_key, encode_prefix, encode_value, field, successor
-from parquetry.types import Value, order_key
+from parquetry.key_schema import KeyField, KeySchema
+from parquetry.keys import decode_value, encode_value, split_fields, successor
+from parquetry.types import Value, order_key, parse_type
 
 
 class Descending:
@@ -40,7 +41,7 @@ def test_bytes_are_in_the_order_of_the_values(data: st.DataObject) -> None:
     descending = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))
     row = st.tuples(*(free_values(type) for type in kinds))
     left, right = data.draw(row), data.draw(row)
-    left_bytes, right_bytes = (encode_key(kinds, values, descending) for values in (left, right))
+    left_bytes, right_bytes = map(KeySchema.of(columns, descending).encode, (left, right))
     left_order, right_order = ordered(left, descending), ordered(right, descending)
     assert (left_bytes < right_bytes) == (left_order < right_order)
     assert (left_bytes == right_bytes) == (left_order == right_order)
@@ -54,14 +55,16 @@ def test_a_key_gives_its_values_back(data: st.DataObject) -> None:
     kinds = [type for _, type in columns]
     descending = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))
     row = data.draw(st.tuples(*(free_values(type) for type in kinds)))
-    key = encode_key(kinds, row, descending)
-    decoded = decode_key(kinds, key, descending)
+    schema = KeySchema.of(columns, descending)
+    key = schema.encode(row)
+    decoded = schema.decode(key)
     assert list(map(order_key, decoded)) == list(map(order_key, row))
     assert [str(value) for value in decoded] == [
         "0.0" if value == 0 and isinstance(value, float) else str(value) for value in row
     ]
     for position, type in enumerate(kinds):
-        cut = field(key, position, len(kinds))
+        cut = split_fields(key, len(kinds))[position]
+        assert cut == schema.fields[position].encode(row[position])
         assert cut == encode_value(type, row[position], descending[position])
         assert decode_value(type, b"??" + cut, 2, descending[position])[1] == 2 + len(cut)
 
@@ -87,11 +90,32 @@ def test_the_successor_follows_everything_with_the_prefix_and_nothing_else(
         assert other.startswith(prefix)
 
 
-def test_a_prefix_is_a_key_without_its_trailer_and_last_fields() -> None:
-    """`encode_prefix` of the leading values begins each key that has them."""
-    row = (1, "a", None)
-    kinds = [TYPES[3], TYPES[8], TYPES[6]]
-    key = encode_key(kinds, row)
-    assert key.startswith(encode_prefix(kinds, row[:2]))
-    assert key.startswith(encode_prefix(kinds, row))
-    assert len(key) == len(encode_prefix(kinds, row)) + 12
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.data())
+def test_fields_in_another_order_are_the_same_fields(data: st.DataObject) -> None:
+    """A key of a schema that is reordered holds the same bytes field by field, each with its own direction."""
+    columns = data.draw(tables())
+    schema = KeySchema.of(
+        columns, data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
+    )
+    order = data.draw(st.permutations(range(len(columns))))
+    row = data.draw(st.tuples(*(free_values(type) for _, type in columns)))
+    other = schema.reordered(order)
+    fields = split_fields(schema.encode(row), len(columns))
+    moved = split_fields(other.encode([row[position] for position in order]), len(columns))
+    assert moved == [fields[position] for position in order]
+    for name, _ in columns:
+        assert moved[other.position(name)] == fields[schema.position(name)]
+        assert other.field(name) == schema.field(name)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.data(), st.booleans())
+def test_a_prefix_begins_the_fields_of_the_texts_that_begin_with_it(data: st.DataObject, down: bool) -> None:
+    """And no others; NULL, whose bytes are those of `null`, begins with none."""
+    type = parse_type("string")
+    field = KeyField("s", type, down)
+    text, prefix = (data.draw(free_values(type).filter(lambda value: value is not None)) for _ in range(2))
+    assert field.encode(text).startswith(field.prefix(prefix)) == text.startswith(prefix)
+    assert field.encode(None) == field.null
+    assert not field.null.startswith(field.prefix(""))

@@ -6,14 +6,15 @@ from generated_tables import POOLS, free_values, literals, predicates, rows, tab
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parquetry.keys import encode_key
+from parquetry.key_schema import KeySchema
 from parquetry.predicate.bind import bind
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import OPERATORS, Compare, In, IsNull, Like, Not, Or, Predicate, TupleIn
 from parquetry.scan import compile_residual, plan_scan
-from parquetry.scan.pushdown import field_condition, key_fields, scans_condition
+from parquetry.scan.pushdown import field_condition, scans_condition
 from parquetry.store.condition import holds
 from parquetry.types import ColumnType, parse_type
+from tests.support.key_testing import fields_of
 
 PREFIX, SUFFIX = b"tablename", b"\xff\xff\xff\xff\xff\xff\xff\xf8"
 RELAXED = settings(
@@ -34,13 +35,13 @@ def flags(data: st.DataObject, count: int) -> list[bool]:
 def test_no_row_is_lost(data: st.DataObject) -> None:
     """Wherever a residual is TRUE, or not understood, the condition on the fields holds."""
     columns = data.draw(tables())
-    descending = flags(data, len(columns))
+    schema = KeySchema.of(columns, flags(data, len(columns)))
     predicate = data.draw(predicates(columns, opaque=True))
-    condition = field_condition(predicate, columns, descending)
-    test = compile_residual(predicate, columns, descending, prefix=len(PREFIX), suffix=len(SUFFIX))
-    fields = key_fields(len(columns), len(PREFIX), len(SUFFIX))
+    condition = field_condition(predicate, schema)
+    test = compile_residual(predicate, schema, prefix=len(PREFIX), suffix=len(SUFFIX))
+    fields = fields_of(len(columns), len(PREFIX), len(SUFFIX))
     for row in data.draw(rows(columns)):
-        key = PREFIX + encode_key([type for _, type in columns], row, descending) + SUFFIX
+        key = PREFIX + schema.encode(row) + SUFFIX
         if condition is not None and test(key):
             assert holds(condition, fields(key))
 
@@ -50,17 +51,17 @@ def test_no_row_is_lost(data: st.DataObject) -> None:
 def test_no_row_of_several_ranges_is_lost(data: st.DataObject) -> None:
     """One condition for all of a plan's ranges holds wherever the residual of a row's range is TRUE."""
     columns = data.draw(tables())
-    descending = flags(data, len(columns))
-    plan = plan_scan(data.draw(predicates(columns)), columns, descending)
-    condition = scans_condition(plan.scans, columns, descending)
+    schema = KeySchema.of(columns, flags(data, len(columns)))
+    plan = plan_scan(data.draw(predicates(columns)), schema)
+    condition = scans_condition(plan.scans, schema)
     if condition is None:
         return
-    fields = key_fields(len(columns))
+    fields = fields_of(len(columns))
     for row in data.draw(rows(columns)):
-        key = encode_key([type for _, type in columns], row, descending)
+        key = schema.encode(row)
         for scan in plan.scans:
             within = scan.start <= key and (scan.stop is None or key < scan.stop)
-            if within and compile_residual(scan.residual, columns, descending)(key):
+            if within and compile_residual(scan.residual, schema)(key):
                 assert holds(condition, fields(key))
 
 
@@ -69,8 +70,7 @@ def test_no_row_of_several_ranges_is_lost(data: st.DataObject) -> None:
 def test_comparisons_are_exact(data: st.DataObject) -> None:
     """A single comparison, IN, tuple IN or IS NULL, or its contrary, holds exactly where it is TRUE."""
     type = data.draw(st.sampled_from([parse_type(text) for text in POOLS]))
-    columns = (("a", type), ("b", type))
-    down = flags(data, 2)
+    schema = KeySchema.of([("a", type), ("b", type)], flags(data, 2))
     some = st.lists(literals(type), min_size=1, max_size=4).map(tuple)
     pairs = st.lists(st.tuples(literals(type), st.none() | literals(type)), min_size=1, max_size=3).map(tuple)
     leaf: Predicate = data.draw(
@@ -82,11 +82,11 @@ def test_comparisons_are_exact(data: st.DataObject) -> None:
         )
     )
     predicate = data.draw(st.sampled_from((leaf, Not(leaf))))
-    condition = field_condition(predicate, columns, down)
-    fields = key_fields(2)
+    condition = field_condition(predicate, schema)
+    fields = fields_of(2)
     drawn = data.draw(st.lists(st.tuples(free_values(type), free_values(type)), max_size=20))
     for row in [*drawn, (None, None)]:
-        key = encode_key((type, type), row, down)
+        key = schema.encode(row)
         wanted = evaluate(predicate, dict(zip("ab", row, strict=True))) is True
         if condition is None:
             assert not wanted  # a condition that is never TRUE needs no test: nothing is asked for
@@ -107,12 +107,12 @@ def test_patterns_lose_nothing(
 ) -> None:
     """LIKE and NOT LIKE, of any pattern, with bytes that need escaping, hold where they are TRUE."""
     like = Like("a", pattern, escape, type)
-    columns = (("a", type),)
+    schema = KeySchema.of([("a", type)], (down,))
     for value in [*texts, pattern[: type.length] if type.length else pattern, None]:
         stored = value.ljust(6)[:6] if value is not None and type.name == "char" else value
-        fields = key_fields(1)(encode_key((type,), (stored,), (down,)))
+        fields = fields_of(1)(schema.encode((stored,)))
         for predicate in (like, Not(like)):
-            condition = field_condition(predicate, columns, (down,))
+            condition = field_condition(predicate, schema)
             if evaluate(predicate, {"a": stored}) is True and condition is not None:
                 assert holds(condition, fields)
 
@@ -121,15 +121,15 @@ def test_patterns_are_told_apart() -> None:
     """LIKE leaves out what does not match, with wildcards in whatever place, in both orders."""
     type = parse_type("string")
     texts = [None, "", "a", "ab", "abc", "bab", "aéb", "a\x01b", "xaxbx", "%"]
-    for down in (False, True):
+    for schema in (KeySchema.of([("a", type)], (down,)) for down in (False, True)):
         for pattern in ("a%", "%b", "%a%b%", "a_b", "a%b", "__", "_", "\\%", "ab", "%", "a_%", "%é%", "_%_b"):
             for predicate in (Like("a", pattern), Not(Like("a", pattern))):
-                condition = field_condition(predicate, (("a", type),), (down,))
+                condition = field_condition(predicate, schema)
                 # The contrary of `_` is not said, as a character may be several bytes; NOT LIKE '%' is never TRUE.
                 vague = condition is None or ("_" in pattern and isinstance(predicate, Not))
                 for text in texts:
                     wanted = evaluate(predicate, {"a": text}) is True
-                    fields = key_fields(1)(encode_key((type,), (text,), (down,)))
+                    fields = fields_of(1)(schema.encode((text,)))
                     kept = condition is None or holds(condition, fields)
                     assert kept is wanted or (kept and vague), (pattern, text, predicate)
                 assert condition is not None or predicate == Not(Like("a", "%"))
@@ -138,21 +138,21 @@ def test_patterns_are_told_apart() -> None:
 def test_long_lists_are_cut_short() -> None:
     """What would take a server too long on each row is left out, and no row with it."""
     type = parse_type("int")
-    columns = (("a", type), ("b", type))
+    schema = KeySchema.of([("a", type), ("b", type)])
     rows = [(a, b) for a in (None, 0, 1, 2, 4_000, 9_999, 10_000) for b in (None, 0, 1, 9_999)]
     many = In("a", tuple(range(0, 10_000, 2)), type)
     tuples = TupleIn(("a", "b"), tuple((n, n) for n in range(0, 10_000, 2)), (type, type))
     ors = Or(tuple(Not(Or((IsNull("b"), Compare("=", "a", n, type)))) for n in range(200)))
     lists: list[Predicate] = [many, Not(many), tuples, Not(tuples), ors]
     for predicate in lists:
-        bound = bind(predicate, dict(columns))
-        condition = field_condition(bound, columns)
+        bound = bind(predicate, schema.types)
+        condition = field_condition(bound, schema)
         assert len(repr(condition)) < 40_000
         for row in rows:
-            fields = key_fields(2)(encode_key((type, type), row))
+            fields = fields_of(2)(schema.encode(row))
             if evaluate(bound, dict(zip("ab", row, strict=True))) is True:
                 assert condition is None or holds(condition, fields)
-    condition = field_condition(many, columns)
+    condition = field_condition(many, schema)
     assert condition is not None
-    assert not holds(condition, key_fields(2)(encode_key((type, type), (10_001, 0))))
-    assert field_condition(ors, columns) is None
+    assert not holds(condition, fields_of(2)(schema.encode((10_001, 0))))
+    assert field_condition(ors, schema) is None

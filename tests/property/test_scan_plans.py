@@ -5,16 +5,18 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 
-from generated_tables import predicates, rows, tables
+from generated_tables import Columns, predicates, rows, tables
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parquetry.keys import decode_key, encode_key, successor
+from parquetry.key_schema import KeySchema
+from parquetry.keys import successor
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import FALSE, TRUE, And, Constant, Not, Opaque, Or, Predicate
 from parquetry.predicate.normalise import normalise
-from parquetry.scan import EVERYTHING, compile_residual, execute, plan_scan
+from parquetry.scan import EVERYTHING, compile_residual, plan_scan
 from parquetry.scan.plan import ScanPlan
+from tests.support.key_testing import read_plan
 
 VERSION = b"\x00\x00\x00\x00\x00\x00\x00\x07"
 RELAXED = settings(
@@ -31,10 +33,15 @@ class Stored:
     def __init__(self, keys: set[bytes]) -> None:
         self.keys = sorted(key + VERSION for key in keys)
 
-    def scan(self, start: bytes, stop: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+    def scan(self, start: bytes, stop: bytes | None) -> Iterator[bytes]:
         first = bisect.bisect_left(self.keys, start)
         last = len(self.keys) if stop is None else bisect.bisect_left(self.keys, stop)
-        return ((key[: -len(VERSION)], b"") for key in self.keys[first:last])
+        return (key[: -len(VERSION)] for key in self.keys[first:last])
+
+
+def directions(columns: Columns) -> st.SearchStrategy[list[bool]]:
+    """Which columns are in descending order."""
+    return st.lists(st.booleans(), min_size=len(columns), max_size=len(columns))
 
 
 def as_possible(node: Predicate, positive: bool = True) -> Predicate:
@@ -69,21 +76,20 @@ def check_shape(plan: ScanPlan) -> None:
 def test_a_plan_finds_exactly_the_rows_that_satisfy_the_condition(data: st.DataObject) -> None:
     """With everything understood: each row where the condition is TRUE, no other, each once, in key order."""
     columns = data.draw(tables())
-    types = [type for _, type in columns]
     names = [name for name, _ in columns]
-    descending = data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
-    keys = {encode_key(types, row, descending) for row in data.draw(rows(columns))}
+    schema = KeySchema.of(columns, data.draw(directions(columns)))
+    keys = set(map(schema.encode, data.draw(rows(columns))))
     predicate = data.draw(predicates(columns))
 
-    plan = plan_scan(predicate, columns, descending)
-    found = [key for key, _ in execute(plan, columns, descending, Stored(keys).scan)]
+    plan = plan_scan(predicate, schema)
+    found = list(read_plan(plan, schema, Stored(keys).scan))
 
     check_shape(plan)
     assert plan.exact
     wanted = [
         key
         for key in sorted(keys)
-        if evaluate(predicate, dict(zip(names, decode_key(types, key, descending), strict=True))) is True
+        if evaluate(predicate, dict(zip(names, schema.decode(key), strict=True))) is True
     ]
     assert found == wanted
 
@@ -93,18 +99,18 @@ def test_a_plan_finds_exactly_the_rows_that_satisfy_the_condition(data: st.DataO
 def test_what_is_not_understood_lets_rows_in(data: st.DataObject) -> None:
     """With `Opaque` parts no row is lost, and `exact` is claimed only where it holds."""
     columns = data.draw(tables(max_columns=2))
-    types = [type for _, type in columns]
     names = [name for name, _ in columns]
-    keys = {encode_key(types, row) for row in data.draw(rows(columns))}
+    schema = KeySchema.of(columns)
+    keys = set(map(schema.encode, data.draw(rows(columns))))
     predicate = data.draw(predicates(columns, opaque=True))
 
-    plan = plan_scan(predicate, columns)
-    found = {key for key, _ in execute(plan, columns, (False,) * len(columns), Stored(keys).scan)}
+    plan = plan_scan(predicate, schema)
+    found = set(read_plan(plan, schema, Stored(keys).scan))
 
     check_shape(plan)
     possible, certain = as_possible(predicate), as_possible(predicate, positive=False)
     for key in keys:
-        row = dict(zip(names, decode_key(types, key), strict=True))
+        row = dict(zip(names, schema.decode(key), strict=True))
         if evaluate(certain, row) is True or (not plan.exact and evaluate(possible, row) is True):
             assert key in found
         if evaluate(possible, row) is not True:
@@ -116,12 +122,11 @@ def test_what_is_not_understood_lets_rows_in(data: st.DataObject) -> None:
 def test_a_residual_on_bytes_says_what_the_evaluator_says(data: st.DataObject) -> None:
     """A compiled residual agrees with the evaluator, with bytes before and after the key."""
     columns = data.draw(tables())
-    types = [type for _, type in columns]
-    descending = data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
+    schema = KeySchema.of(columns, data.draw(directions(columns)))
     predicate = data.draw(predicates(columns))
-    test = compile_residual(predicate, columns, descending, prefix=3, suffix=len(VERSION))
+    test = compile_residual(predicate, schema, prefix=3, suffix=len(VERSION))
     for row in data.draw(rows(columns)):
-        key = b"db." + encode_key(types, row, descending) + VERSION
+        key = b"db." + schema.encode(row) + VERSION
         named = dict(zip([name for name, _ in columns], row, strict=True))
         assert test(key) is (evaluate(predicate, named) is True)
 
@@ -134,6 +139,6 @@ def test_a_constant_needs_no_keys_or_all(data: st.DataObject) -> None:
     predicate = data.draw(predicates(columns))
     match normalise(predicate):
         case Constant(True):
-            assert plan_scan(predicate, columns) == EVERYTHING
+            assert plan_scan(predicate, KeySchema.of(columns)) == EVERYTHING
         case Constant():
-            assert plan_scan(predicate, columns).scans == ()
+            assert plan_scan(predicate, KeySchema.of(columns)).scans == ()

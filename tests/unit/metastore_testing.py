@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from parquetry.errors import StoreError
-from parquetry.keys import encode_prefix, successor
+from parquetry.keys import successor
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import (
@@ -23,6 +23,7 @@ from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
+from tests.support.key_testing import leading
 
 
 class Crash(BaseException):
@@ -197,7 +198,7 @@ def content(table: TableSnapshot) -> Content:
 
 def whole_day(table: TableSnapshot, day: int) -> ScanPlan:
     """Return the plan of `d = day`."""
-    prefix = encode_prefix(table.partition_types, (day,))
+    prefix = leading(table.key_schema, (day,))
     return ScanPlan((KeyScan("range", prefix, successor(prefix), None),))
 
 

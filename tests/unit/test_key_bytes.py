@@ -8,17 +8,8 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import ValueTypeError
-from parquetry.keys import (
-    decode_key,
-    decode_value,
-    encode_key,
-    encode_prefix,
-    encode_value,
-    escape,
-    field,
-    successor,
-    unescape,
-)
+from parquetry.key_schema import KeySchema
+from parquetry.keys import decode_value, encode_value, escape, split_fields, successor, unescape
 from parquetry.types import Value, order_key, parse_type, value_from_text
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "key-bytes.txt"
@@ -52,17 +43,17 @@ def test_a_text_keeps_its_zeros_and_ones() -> None:
 
 def test_a_key_is_its_fields_and_their_ends() -> None:
     """The trailer holds end offsets of four bytes, the last field's last."""
-    key = encode_key((INT, STRING, INT), (10, "a", None), (False, True, False))
+    schema = KeySchema.of([("p", INT), ("q", STRING), ("r", INT)], (False, True, False))
+    key = schema.encode((10, "a", None))
     assert key.hex(" ") == "01 80 00 00 0a fe 9e ff 00 00 00 00 05 00 00 00 08 00 00 00 09"
-    assert [field(key, n, 3).hex() for n in range(3)] == ["018000000a", "fe9eff", "00"]
-    assert decode_key((INT, STRING, INT), key, (False, True, False)) == (10, "a", None)
-    assert encode_prefix((INT, STRING, INT), (10, "a"), (False, True, False)) == key[:8]
+    assert [field.hex() for field in split_fields(key, 3)] == ["018000000a", "fe9eff", "00"]
+    assert schema.decode(key) == (10, "a", None)
 
 
 def test_long_texts_have_room() -> None:
     """An offset is wider than two bytes."""
-    key = encode_key((STRING, INT), ("x" * 100_000, 1))
-    assert field(key, 1, 2) == encode_value(INT, 1)
+    key = KeySchema.of([("p", STRING), ("q", INT)]).encode(("x" * 100_000, 1))
+    assert split_fields(key, 2)[1] == encode_value(INT, 1)
 
 
 def test_the_successor_carries() -> None:
@@ -106,4 +97,4 @@ def test_what_has_no_order_is_no_key() -> None:
     with pytest.raises(ValueTypeError, match="cannot be part of a key"):
         encode_value(parse_type("array<int>"), "x")
     with pytest.raises(ValueTypeError, match="2 columns"):
-        encode_key((INT, INT), (1,))
+        KeySchema.of([("p", INT), ("q", INT)]).encode((1,))

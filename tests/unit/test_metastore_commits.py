@@ -1006,7 +1006,6 @@ def test_plans_select_partitions(text: str) -> None:
     for values in rows:
         transaction.append(values, [file("f")])
     table = transaction.commit()
-    types = dict(zip(("d", "s"), table.partition_types, strict=True))
-    condition = parse_filter(text, types)
-    found = [part.values for part in table.partitions(plan_scan(condition, list(types.items())))]
+    condition = parse_filter(text, table.key_schema.types)
+    found = [part.values for part in table.partitions(plan_scan(condition, table.key_schema))]
     assert found == [values for values in rows if evaluate(condition, dict(zip("ds", values, strict=True)))]

@@ -59,13 +59,13 @@ def add(table: TableSnapshot, partitions: Any) -> TableSnapshot:
 
 
 def plan(table: TableSnapshot, text: str, examined: Examined | None = None) -> ScanPlan:
-    return plan_partitions(table, parse_filter(text, dict(table.key_columns)), examined)
+    return plan_partitions(table, parse_filter(text, table.key_schema.types), examined)
 
 
 def found(table: TableSnapshot, text: str) -> list[Values]:
     """Return the partitions of a filter, which are the same by index and by their own keys."""
-    predicate = parse_filter(text, dict(table.key_columns))
-    by_key = plan_scan(predicate, table.key_columns, table.metadata.descending)
+    predicate = parse_filter(text, table.key_schema.types)
+    by_key = plan_scan(predicate, table.key_schema)
     expected = [partition.values for partition in table.partitions(by_key)]
     assert [partition.values for partition in table.partitions(plan_partitions(table, predicate))] == expected
     return expected

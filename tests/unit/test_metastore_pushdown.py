@@ -94,14 +94,14 @@ def drop(table: TableSnapshot, partitions: Iterable[tuple[Any, ...]]) -> TableSn
 
 
 def found(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
-    plan = plan_partitions(table, parse_filter(text, dict(table.key_columns)))
+    plan = plan_partitions(table, parse_filter(text, table.key_schema.types))
     partitions = [partition.values for partition in table.partitions(plan)]
     assert len(partitions) == len(set(partitions))
     return set(partitions)
 
 
 def wanted(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
-    columns = dict(table.key_columns)
+    columns = table.key_schema.types
     predicate = parse_filter(text, columns)
     everything = [partition.values for partition in table.partitions()]
     return {row for row in everything if evaluate(predicate, dict(zip(columns, row, strict=True))) is True}

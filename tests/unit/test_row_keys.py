@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from parquetry.keys import encode_key
+from parquetry.key_schema import KeySchema
 from parquetry.metastore import Metastore, keyspace
 from parquetry.metastore.format import FORMAT_VERSION, MAGIC
 from parquetry.metastore.indexes import entry_key
@@ -15,7 +15,7 @@ from parquetry.types import parse_type
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "row-keys.txt"
 TABLE, TICKET = bytes.fromhex("0123456789abcdef"), 7
-PARTITION = encode_key((parse_type("int"), parse_type("string")), (10, "a"))
+PARTITION = KeySchema.of([("p", parse_type("int")), ("q", parse_type("string"))]).encode((10, "a"))
 KEYS = {
     "format": keyspace.FORMAT,
     "restoring": keyspace.RESTORING,

@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 
 from parquetry.errors import ColumnNotFoundError
-from parquetry.keys import decode_key, encode_key, encode_prefix, successor
+from parquetry.key_schema import KeySchema
+from parquetry.keys import successor
 from parquetry.predicate.nodes import (
     TRUE,
     And,
@@ -23,27 +24,27 @@ from parquetry.predicate.nodes import (
     equal,
 )
 from parquetry.predicate.parse import parse_filter
-from parquetry.scan import EVERYTHING, KeyScan, compile_residual, execute, plan_scan
+from parquetry.scan import EVERYTHING, KeyScan, compile_residual, plan_scan
 from parquetry.scan.generate import MAX_SCANS, MERGE_POINTS
-from parquetry.types import ColumnType, Value, parse_type
+from parquetry.types import Value, parse_type
+from tests.support.key_testing import leading, read_plan
 
 INT, STRING = parse_type("int"), parse_type("string")
-ONE = [("p1", INT)]
-TWO = [("p1", INT), ("c1", INT)]
-DATES = [("year", INT), ("month", INT), ("state", STRING)]
+ONE = KeySchema.of([("p1", INT)])
+TWO = KeySchema.of([("p1", INT), ("c1", INT)])
+NONE = KeySchema(())
+DATES = KeySchema.of([("year", INT), ("month", INT), ("state", STRING)])
 
 
 class Keys:
     """A table's keys, and the bounds that a test expects."""
 
-    def __init__(self, columns: list[tuple[str, ColumnType]], *descending: bool) -> None:
-        self.columns = columns
-        self.types = [type for _, type in columns]
-        self.descending = descending or (False,) * len(columns)
+    def __init__(self, schema: KeySchema, *descending: bool) -> None:
+        self.schema = KeySchema.of(schema.types.items(), descending)
 
     def at(self, *values: Value) -> bytes:
         """Where the keys with these leading values begin."""
-        return encode_prefix(self.types, values, self.descending)
+        return leading(self.schema, values)
 
     def after(self, *values: Value) -> bytes | None:
         """Where they end."""
@@ -57,12 +58,12 @@ class Keys:
 
     def get(self, *values: Value) -> tuple[str, bytes, bytes | None, str | None]:
         """Make a get as `planned` gives it."""
-        key = encode_key(self.types, values, self.descending)
+        key = self.schema.encode(values)
         return "get", key, successor(key), None
 
     def planned(self, filter: str | Predicate) -> list[tuple[str, bytes, bytes | None, str | None]]:
         """Plan a filter."""
-        node = parse_filter(filter, dict(self.columns)) if isinstance(filter, str) else filter
+        node = parse_filter(filter, self.schema.types) if isinstance(filter, str) else filter
         return [
             (
                 scan.kind,
@@ -70,21 +71,20 @@ class Keys:
                 scan.stop if scan.kind == "get" or scan.stop is None else scan.stop.rstrip(b"\x00"),
                 None if scan.residual is None else str(scan.residual),
             )
-            for scan in plan_scan(node, self.columns, self.descending).scans
+            for scan in plan_scan(node, self.schema).scans
         ]
 
     def found(self, filter: str | Predicate, *rows: tuple[Value, ...]) -> list[tuple[Value, ...]]:
         """Run a filter over rows."""
-        node = parse_filter(filter, dict(self.columns)) if isinstance(filter, str) else filter
-        stored = sorted(encode_key(self.types, row, self.descending) for row in rows)
-        plan = plan_scan(node, self.columns, self.descending)
-        scanned = execute(
+        node = parse_filter(filter, self.schema.types) if isinstance(filter, str) else filter
+        stored = sorted(map(self.schema.encode, rows))
+        plan = plan_scan(node, self.schema)
+        scanned = read_plan(
             plan,
-            self.columns,
-            self.descending,
-            lambda start, stop: ((k, b"") for k in stored if start <= k and (stop is None or k < stop)),
+            self.schema,
+            lambda start, stop: (k for k in stored if start <= k and (stop is None or k < stop)),
         )
-        return [decode_key(self.types, key, self.descending) for key, _ in scanned]
+        return list(map(self.schema.decode, scanned))
 
 
 one, two, dates = Keys(ONE), Keys(TWO), Keys(DATES)
@@ -222,7 +222,7 @@ class TestHivesMistakes:
 
     def test_5_bounds_far_apart_are_compared(self) -> None:
         """Hive took any comparison but 1 and -1 for equal."""
-        keys = Keys([("s", STRING), ("c1", INT)])
+        keys = Keys(KeySchema.of([("s", STRING), ("c1", INT)]))
         assert keys.planned("s > 'a' and s > 'zzz'") == keys.planned("s > 'zzz'")
         assert keys.planned("s < 'a' and s < 'zzz'") == keys.planned("s < 'a'")
 
@@ -233,7 +233,7 @@ class TestHivesMistakes:
 
     def test_7_like_is_sqls(self) -> None:
         """Hive matched a Java expression: 'C%' found nothing but itself."""
-        keys = Keys([("s", STRING)])
+        keys = Keys(KeySchema.of([("s", STRING)]))
         rows = [("C",), ("CA",), ("CXA",), ("BCA",), ("C%",), (None,)]
         assert keys.found("s like 'C%'", *rows) == [("C",), ("C%",), ("CA",), ("CXA",)]
         assert keys.found("s like 'C%A'", *rows) == [("CA",), ("CXA",)]
@@ -276,7 +276,7 @@ class TestHivesMistakes:
         """Hive's first version sorted bytes of 80 and above first."""
         rows = [(-1,), (0,), (127,), (128,), (255,)]
         assert one.found("p1 >= 0", *rows) == rows[1:]
-        keys = Keys([("s", STRING)])
+        keys = Keys(KeySchema.of([("s", STRING)]))
         assert keys.found("s > 'z'", ("a",), ("é",), ("😀",)) == [("é",), ("😀",)]
 
     def test_12_ranges_merge_and_contradictions_scan_nothing(self) -> None:
@@ -296,7 +296,7 @@ class TestHivesMistakes:
 
     def test_13_like_reaches_the_plan(self) -> None:
         """Hive's checker dropped a filter with LIKE whole."""
-        keys = Keys([("s", STRING), ("c1", INT)])
+        keys = Keys(KeySchema.of([("s", STRING), ("c1", INT)]))
         assert keys.planned("s like 'ab%'") == [keys.range(b"\x01ab", b"\x01ac")]
         assert keys.planned("s like 'ab%' and c1 = 5") == [keys.range(b"\x01ab", b"\x01ac", "c1 = 5")]
 
@@ -375,18 +375,18 @@ class TestConditions:
     def test_floats_and_texts_at_the_edges(self) -> None:
         """NaN above all, one zero, the empty text the least."""
         nan, inf = float("nan"), float("inf")
-        keys = Keys([("f", parse_type("double"))])
+        keys = Keys(KeySchema.of([("f", parse_type("double"))]))
         rows = [(None,), (-inf,), (-0.0,), (1.0,), (inf,), (nan,)]
         assert str(keys.found("f > 0", *rows)) == str([(1.0,), (inf,), (nan,)])
         assert str(keys.found("f = 'NaN'", *rows)) == str([(nan,)])
         assert keys.found("f > 'NaN'", *rows) == []
         assert keys.planned("f > 'NaN'") == []
         assert keys.found("f = 0", *rows) == [(0.0,)]
-        texts = Keys([("s", STRING)])
+        texts = Keys(KeySchema.of([("s", STRING)]))
         assert texts.planned("s < ''") == []
         assert texts.found("s >= ''", (None,), ("",), ("\x00",), ("a",)) == [("",), ("\x00",), ("a",)]
         assert texts.found("s > ''", (None,), ("",), ("\x00",), ("a",)) == [("\x00",), ("a",)]
-        flags = Keys([("ok", parse_type("boolean"))])
+        flags = Keys(KeySchema.of([("ok", parse_type("boolean"))]))
         assert flags.planned("ok > true") == []
         assert flags.planned("ok") == [flags.get(True)]
 
@@ -397,7 +397,7 @@ class TestConditions:
         assert keys.found("p1 > 1 and c1 >= 2", *rows) == [(3, 2), (2, 2)]
         assert keys.found("p1 is not null", *rows) == [(p, c) for p in (3, 2, 1) for c in (1, 2)]
         assert keys.planned("p1 in (1, 2) and c1 = 1") == [keys.get(2, 1), keys.get(1, 1)]
-        texts = Keys([("s", STRING)], True)
+        texts = Keys(KeySchema.of([("s", STRING)]), True)
         assert texts.found("s like 'b%'", ("a",), ("b",), ("bz",), ("c",), (None,)) == [("bz",), ("b",)]
 
     def test_pages(self) -> None:
@@ -409,15 +409,15 @@ class TestConditions:
 
     def test_a_table_without_partitions(self) -> None:
         """Has one key, the empty one."""
-        assert plan_scan(TRUE, []) == EVERYTHING
-        assert plan_scan(parse_filter("1 = 2", {}), []).scans == ()
-        assert plan_scan(Opaque("f()", (), "?"), []).whole
+        assert plan_scan(TRUE, NONE) == EVERYTHING
+        assert plan_scan(parse_filter("1 = 2", {}), NONE).scans == ()
+        assert plan_scan(Opaque("f()", (), "?"), NONE).whole
 
     def test_a_plan_can_be_read(self) -> None:
         """By people."""
-        assert str(plan_scan(parse_filter("p1 = 1 and c1 != 2", dict(TWO)), TWO)).endswith("where c1 != 2")
-        assert str(plan_scan(parse_filter("p1 > 2 and p1 < 1", dict(TWO)), TWO)) == "nothing to scan"
-        assert str(plan_scan(parse_filter("p1 = 1", dict(ONE)), ONE)).startswith("get 01")
+        assert str(plan_scan(parse_filter("p1 = 1 and c1 != 2", TWO.types), TWO)).endswith("where c1 != 2")
+        assert str(plan_scan(parse_filter("p1 > 2 and p1 < 1", TWO.types), TWO)) == "nothing to scan"
+        assert str(plan_scan(parse_filter("p1 = 1", ONE.types), ONE)).startswith("get 01")
 
 
 class TestCost:
@@ -490,20 +490,20 @@ class TestCost:
 
     def test_a_simple_plan_is_made_at_once(self) -> None:
         """A conjunction of three: a tenth of a millisecond on an idle core; ten times that is an error."""
-        node = parse_filter("year = 2015 and month = 3 and state = 'CA'", dict(DATES))
+        node = parse_filter("year = 2015 and month = 3 and state = 'CA'", DATES.types)
         assert columns_of(node) == {"year", "month", "state"}
         best = min(self.seconds(lambda: plan_scan(node, DATES)) for _ in range(50))
         assert best < 0.001
 
     def test_a_residual_is_tested_on_bytes(self) -> None:
         """A million keys in about a second; here a fiftieth of them, with five times the time."""
-        test = compile_residual(parse_filter("month < 5 and state in ('a', 'b')", dict(DATES)), DATES)
-        keys = [encode_key([INT, INT, STRING], (n, n % 12, "abc"[n % 3])) for n in range(20_000)]
+        test = compile_residual(parse_filter("month < 5 and state in ('a', 'b')", DATES.types), DATES)
+        keys = [DATES.encode((n, n % 12, "abc"[n % 3])) for n in range(20_000)]
         assert min(self.seconds(lambda: [key for key in keys if test(key)]) for _ in range(3)) < 0.1
 
     def timed(self, text: str, limit: float) -> tuple[KeyScan, ...]:
         """Plan a filter, in the best of some tries, within a limit in seconds."""
-        node = parse_filter(text, dict(DATES))
+        node = parse_filter(text, DATES.types)
         assert min(self.seconds(lambda: plan_scan(node, DATES)) for _ in range(5)) < limit
         return plan_scan(node, DATES).scans
 
@@ -518,7 +518,7 @@ class TestCost:
 def test_a_comparison_with_null_in_a_residual_is_never_true() -> None:
     """Also when it was not normalised before."""
     test = compile_residual(Or((Compare("=", "c1", None, INT), Not(In("c1", (1,), INT, has_null=True)))), TWO)
-    assert not any(test(encode_key([INT, INT], (1, c))) for c in (None, 1, 2))
+    assert not any(test(TWO.encode((1, c))) for c in (None, 1, 2))
 
 
 @pytest.mark.parametrize("descending", [(False, False), (True, False), (True, True)])
@@ -537,11 +537,11 @@ def test_whole_key_is_the_get_that_cutting_finds(
     type: str, value: Value, other: Value, descending: tuple[bool, ...]
 ) -> None:
     """One equality for each column is the get that the same filter has among others, in any order."""
-    columns = [("a", parse_type(type)), ("b", INT)]
-    bound = [Compare("=", "b", 2, INT), Compare("<=>", "a", value, columns[0][1])]
-    cut = plan_scan(And((bound[0], In("a", (value, other), columns[0][1]))), columns, descending)
-    whole = plan_scan(And(tuple(bound)), columns, descending)
+    schema = KeySchema.of([("a", parse_type(type)), ("b", INT)], descending)
+    bound = [Compare("=", "b", 2, INT), Compare("<=>", "a", value, schema.field("a").type)]
+    cut = plan_scan(And((bound[0], In("a", (value, other), schema.field("a").type))), schema)
+    whole = plan_scan(And(tuple(bound)), schema)
     assert [scan.kind for scan in cut.scans] == ["get", "get"]
     assert len(whole.scans) == 1
     assert whole.scans[0] in cut.scans
-    assert plan_scan(And((*bound, Compare("=", "b", 3, INT))), columns, descending).scans == ()
+    assert plan_scan(And((*bound, Compare("=", "b", 3, INT))), schema).scans == ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from itertools import islice
 
-from parquetry.metastore.reading import entries, reordered
+from parquetry.metastore.reading import entries
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.view import Examined
 from parquetry.predicate.bind import bind
@@ -45,18 +45,18 @@ def plan_partitions(
         ColumnNotFoundError: the condition is about a column that is not a partition column.
         ValueTypeError: a literal cannot be compared with its column.
     """
-    columns, descending = snapshot.key_columns, snapshot.metadata.descending
-    by_key = plan_scan(predicate, columns, descending)
+    schema = snapshot.key_schema
+    by_key = plan_scan(predicate, schema)
     if not snapshot.metadata.indexes or (len(by_key.scans) <= FEW_GETS and _gets(by_key)):
         return by_key  # a few whole keys: looking for anything shorter would cost more
-    predicate = normalise(bind(predicate, dict(columns)))
+    predicate = normalise(bind(predicate, schema.types))
     about = columns_of(predicate)
     ways: list[_Way] = []
     for index in snapshot.metadata.indexes:
-        if not index.ready or columns[index.order[0]][0] not in about:
+        if not index.ready or schema.fields[index.order[0]].name not in about:
             continue
         order = IndexOrder(index.name, index.id, index.order)
-        plan = plan_scan(predicate, *reordered(order, columns, descending))
+        plan = plan_scan(predicate, schema.reordered(index.order))
         if plan.scans and not plan.whole:
             scans = tuple(KeyScan("index", scan.start, scan.stop, scan.residual) for scan in plan.scans)
             ways.append(_ByIndex(snapshot, ScanPlan(scans, order)))
@@ -120,8 +120,7 @@ class _ByIndex(_Way):
         super().__init__(plan)
         self._read = Examined()
         self._rows: list[bytes] = []
-        columns, descending = snapshot.key_columns, snapshot.metadata.descending
-        self._entries = entries(snapshot.view, plan, columns, descending, self._read)
+        self._entries = entries(snapshot.view, plan, snapshot.key_schema, self._read)
 
     def count(self, upto: int, examined: Examined | None) -> None:
         before = self._read.keys

@@ -2,71 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator
 
+from parquetry.key_schema import KeySchema
 from parquetry.metastore.indexes import partition_key
 from parquetry.metastore.view import ROW_PREFIX, ROW_SUFFIX, Examined, Row, View
 from parquetry.scan.execute import Test, compile_residual
-from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
+from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.scan.pushdown import scans_condition
-from parquetry.types import ColumnType
-
-KeyColumns: TypeAlias = Sequence[tuple[str, ColumnType]]
-"""Names and types of the fields of a key, in their order."""
 
 _BATCH = 1000
 
 
-def by_keys(
-    view: View, plan: ScanPlan, columns: KeyColumns, descending: Sequence[bool], examined: Examined | None
-) -> Iterator[Row]:
+def by_keys(view: View, plan: ScanPlan, schema: KeySchema, examined: Examined | None) -> Iterator[Row]:
     """Yield the rows of a plan's partitions, in the order of their keys.
 
     Args:
         view: of the version to read.
         plan: for the partitions' own keys.
-        columns: of the keys.
-        descending: which of them are in descending order; empty for none.
+        schema: of the keys.
         examined: counts the rows read.
     """
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
     single = all(scan.kind == "get" for scan in plan.scans)
     residuals = [scan.residual for scan in plan.scans]
     # a store that leaves rows out cannot count them
-    where = scans_condition(plan.scans, columns, descending) if examined is None else None
+    where = scans_condition(plan.scans, schema) if examined is None else None
     common = residuals[0] if residuals else None
     if all(residual is common for residual in residuals):
         test = None
         if common is not None:
-            test = compile_residual(common, columns, descending, prefix=ROW_PREFIX, suffix=ROW_SUFFIX)
+            test = compile_residual(common, schema, prefix=ROW_PREFIX, suffix=ROW_SUFFIX)
         return view.scan(ranges, single=single, examined=examined, where=where, passes=test)
-    passes = _Residuals(plan, columns, descending)
+    passes = _Residuals(plan, schema)
     rows = view.scan(ranges, single=single, examined=examined, where=where)
     return (row for row in rows if passes(row[0]))
 
 
-def by_index(
-    view: View, plan: ScanPlan, columns: KeyColumns, descending: Sequence[bool], examined: Examined | None
-) -> Iterator[Row]:
+def by_index(view: View, plan: ScanPlan, schema: KeySchema, examined: Examined | None) -> Iterator[Row]:
     """Yield the rows of the partitions to which a plan's entries lead, in the order of the partitions' keys.
 
     Args:
         view: of the version to read.
         plan: for an index.
-        columns: of the partitions' keys.
-        descending: which of them are in descending order; empty for none.
+        schema: of the partitions' keys.
         examined: counts the rows read.
     """
     keys = plan.found
     if keys is None:
-        keys = tuple(sorted(filter(None, entries(view, plan, columns, descending, examined))))
+        keys = tuple(sorted(filter(None, entries(view, plan, schema, examined))))
     for start in range(0, len(keys), _BATCH):
         yield from view.rows(keys[start : start + _BATCH], examined)
 
 
 def entries(
-    view: View, plan: ScanPlan, columns: KeyColumns, descending: Sequence[bool], examined: Examined | None
+    view: View, plan: ScanPlan, schema: KeySchema, examined: Examined | None
 ) -> Iterator[bytes | None]:
     """Yield for each entry of a plan's ranges where it leads; None if the residual excludes it.
 
@@ -74,29 +64,20 @@ def entries(
         keys of partitions, each with the tag of the row behind it, in the order of the entries.
     """
     assert plan.index is not None
-    columns, descending = reordered(plan.index, columns, descending)
-    where = scans_condition(plan.scans, columns, descending) if examined is None else None
+    schema = schema.reordered(plan.index.order)
+    where = scans_condition(plan.scans, schema) if examined is None else None
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
     rows = view.of_index(plan.index.id).scan(ranges, examined=examined, where=where)
-    passes = _Residuals(plan, columns, descending)
+    passes = _Residuals(plan, schema)
     for key, tag, _ in rows:
         yield partition_key(plan.index.order, key) + tag if passes(key) else None
-
-
-def reordered(
-    index: IndexOrder, columns: KeyColumns, descending: Sequence[bool]
-) -> tuple[KeyColumns, tuple[bool, ...]]:
-    """Return the columns of an index's entries, and which of them are in descending order."""
-    down = tuple(bool(descending[place]) for place in index.order) if descending else ()
-    return tuple(columns[place] for place in index.order), down
 
 
 class _Residuals:
     """Tests keys, which come in order, against the residual of the range that each is in."""
 
-    def __init__(self, plan: ScanPlan, columns: KeyColumns, descending: Sequence[bool]) -> None:
-        self._columns = columns
-        self._descending = descending
+    def __init__(self, plan: ScanPlan, schema: KeySchema) -> None:
+        self._schema = schema
         self._tests: dict[str, Test] = {}
         self._scans = iter(plan.scans)
         self._enter(next(self._scans))
@@ -112,5 +93,5 @@ class _Residuals:
         if scan.residual is not None:
             text = str(scan.residual)
             if text not in self._tests:
-                self._tests[text] = compile_residual(scan.residual, self._columns, self._descending)
+                self._tests[text] = compile_residual(scan.residual, self._schema)
             self._test = self._tests[text]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, ValueTypeError
-from parquetry.keys import decode_key, encode_key
+from parquetry.key_schema import KeySchema
 from parquetry.layout.paths import partition_path
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import COMMITS, commit_key, complement, metadata_key, number
@@ -96,11 +96,11 @@ class TableSnapshot:
                 f"table {self.label} has {len(self.partition_types)} partition columns ({columns}), "
                 f"but {len(values)} values were given: {tuple(values)!r}"
             )
-        return encode_key(self.partition_types, values, self.metadata.descending)
+        return self.key_schema.encode(values)
 
     def values_of(self, key: bytes) -> tuple[Value, ...]:
         """Return the values of a partition's key."""
-        return decode_key(self.partition_types, key, self.metadata.descending)
+        return self.key_schema.decode(key)
 
     def default_location(self, values: Sequence[Value]) -> str:
         """Return where Hive puts the partition of these values."""
@@ -114,9 +114,10 @@ class TableSnapshot:
         return partition_path(self.metadata.partition_by, self.partition_types, self.values_of(key))
 
     @functools.cached_property
-    def key_columns(self) -> tuple[tuple[str, ColumnType], ...]:
-        """Return the partition columns with their types, in the order of the key."""
-        return tuple(zip(self.metadata.partition_by, self.partition_types, strict=True))
+    def key_schema(self) -> KeySchema:
+        """Return the fields of a partition's key: the partition columns."""
+        columns = zip(self.metadata.partition_by, self.partition_types, strict=True)
+        return KeySchema.of(columns, self.metadata.descending)
 
     @functools.cached_property
     def _physical_names(self) -> tuple[str, ...]:
@@ -152,13 +153,13 @@ class TableSnapshot:
 
     def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
         if plan.index is None:
-            return by_keys(self.view, plan, self.key_columns, self.metadata.descending, examined)
+            return by_keys(self.view, plan, self.key_schema, examined)
         if not any(index.ready and index.id == plan.index.id for index in self.metadata.indexes):
             raise UnsupportedError(
                 f"index {plan.index.name!r} does not lead to all partitions of version {self.version} of table "
                 f"{self.label}; plan for this version"
             )
-        return by_index(self.view, plan, self.key_columns, self.metadata.descending, examined)
+        return by_index(self.view, plan, self.key_schema, examined)
 
     def partition(self, values: Sequence[Value]) -> Partition | None:
         """Return the partition of these values; None if there is none.

@@ -65,7 +65,7 @@ def plan_partitions(
     condition = parts[0] if len(parts) == 1 else And(tuple(parts))
     if indexed:
         return access.plan_partitions(snapshot, condition)
-    return plan_scan(condition, snapshot.key_columns, metadata.descending)
+    return plan_scan(condition, snapshot.key_schema)
 
 
 def candidates(snapshot: TableSnapshot, predicates: Sequence[Predicate]) -> Iterator[Partition]:

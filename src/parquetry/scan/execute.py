@@ -1,4 +1,4 @@
-"""Read a plan's keys from a store, and test residuals on their bytes.
+"""Test residuals on the bytes of keys.
 
 A field's bytes sort as its values do, so a residual compares bytes with bytes; only LIKE looks into a text,
 and only a column that is not text is decoded for it. The n-th field is found by the trailer at the key's end.
@@ -7,11 +7,11 @@ and only a column that is not text is decoded for it. The n-th field is found by
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from parquetry.errors import ColumnNotFoundError
-from parquetry.keys import INVERT, TRAILER_WIDTH, decode_value, encode_value, unescape
+from parquetry.key_schema import KeySchema
+from parquetry.keys import TRAILER_WIDTH, unescape
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.like import matcher
 from parquetry.predicate.nodes import (
@@ -29,8 +29,7 @@ from parquetry.predicate.nodes import (
     columns_of,
 )
 from parquetry.predicate.normalise import normalise
-from parquetry.scan.plan import KeyScan, ScanPlan
-from parquetry.types import ColumnType, Value
+from parquetry.types import Value
 
 Test: TypeAlias = Callable[[bytes], bool]
 """Whether a key may satisfy a condition."""
@@ -38,8 +37,7 @@ Test: TypeAlias = Callable[[bytes], bool]
 
 def compile_residual(
     residual: Predicate | None,
-    columns: Sequence[tuple[str, ColumnType]],
-    descending: Sequence[bool] = (),
+    schema: KeySchema,
     *,
     prefix: int = 0,
     suffix: int = 0,
@@ -48,53 +46,23 @@ def compile_residual(
 
     Args:
         residual: the condition, bound; None is TRUE. A part that is not understood passes every key.
-        columns: the key's columns with their types, in key order.
-        descending: which of them are in descending order; empty for none.
+        schema: of the keys.
         prefix: bytes before the key's first field, as the metastore's table prefix.
         suffix: bytes after the key's trailer, as the metastore's version.
 
     Raises:
         ColumnNotFoundError: the condition is about a column that the key does not have.
 
-    >>> from parquetry.keys import encode_key
-    >>> int_ = ColumnType('int')
-    >>> test = compile_residual(Compare('<', 'q', 5, int_), [('p', int_), ('q', int_)])
-    >>> [test(encode_key((int_, int_), (1, q))) for q in (4, 5, None)]
+    >>> from parquetry.types import parse_type
+    >>> int_ = parse_type('int')
+    >>> schema = KeySchema.of([('p', int_), ('q', int_)])
+    >>> test = compile_residual(Compare('<', 'q', 5, int_), schema)
+    >>> [test(schema.encode((1, q))) for q in (4, 5, None)]
     [True, False, False]
     """
     if residual is None:
         return _always
-    layout = _Layout(columns, descending or (False,) * len(columns), prefix, suffix)
-    return layout.test(normalise(residual))
-
-
-def execute(
-    plan: ScanPlan,
-    columns: Sequence[tuple[str, ColumnType]],
-    descending: Sequence[bool],
-    scan: Callable[[bytes, bytes | None], Iterable[tuple[bytes, bytes]]],
-) -> Iterator[tuple[bytes, bytes]]:
-    """Read the rows that a plan finds, in key order.
-
-    Args:
-        plan: what to read.
-        columns: the key's columns with their types, in key order.
-        descending: which of them are in descending order; empty for none.
-        scan: gives the rows of a range of keys, as `Store.scan` does.
-    """
-    tests: dict[int, Test] = {}
-    for part in plan.scans:
-        test = tests.get(id(part.residual))
-        if test is None:
-            test = tests[id(part.residual)] = compile_residual(part.residual, columns, descending)
-        yield from _tested(part, test, scan)
-
-
-def _tested(
-    part: KeyScan, test: Test, scan: Callable[[bytes, bytes | None], Iterable[tuple[bytes, bytes]]]
-) -> Iterable[tuple[bytes, bytes]]:
-    rows = scan(part.start, part.stop)
-    return rows if test is _always else (row for row in rows if test(row[0]))
+    return _Tests(schema, prefix, suffix).test(normalise(residual))
 
 
 def _always(_key: bytes) -> bool:
@@ -105,20 +73,11 @@ def _never(_key: bytes) -> bool:
     return False
 
 
-class _Layout:
+class _Tests:
     """Where the fields of a key are, and the tests made for them."""
 
-    def __init__(
-        self,
-        columns: Sequence[tuple[str, ColumnType]],
-        descending: Sequence[bool],
-        prefix: int,
-        suffix: int,
-    ) -> None:
-        self._columns = {
-            name: (position, type, descending[position]) for position, (name, type) in enumerate(columns)
-        }
-        self._count = len(columns)
+    def __init__(self, schema: KeySchema, prefix: int, suffix: int) -> None:
+        self._schema = schema
         self._prefix = prefix
         self._suffix = suffix
 
@@ -143,9 +102,9 @@ class _Layout:
                 return self._contained(column, values)
             case Not(In(column, values)):
                 return _negated(self._contained(column, (*values, None)))
-            case Like(column, pattern, escaping) if self._of(column)[1].textual:
+            case Like(column, pattern, escaping) if self._schema.field(column).type.textual:
                 return self._like(column, pattern, escaping, True)
-            case Not(Like(column, pattern, escaping)) if self._of(column)[1].textual:
+            case Not(Like(column, pattern, escaping)) if self._schema.field(column).type.textual:
                 return self._like(column, pattern, escaping, False)
             case TupleIn():
                 return self._tuple(node)
@@ -153,16 +112,10 @@ class _Layout:
                 return self._no_tuple(node, within)
         return self._decoding(node)
 
-    def _of(self, column: str) -> tuple[int, ColumnType, bool]:
-        found = self._columns.get(column)
-        if found is None:
-            raise ColumnNotFoundError(f"column {column!r} is not part of the key {tuple(self._columns)}")
-        return found
-
     def _cut(self, column: str) -> Callable[[bytes], bytes]:
         """Make the function that cuts a column's field out of a key."""
         prefix, back = self._prefix, self._back(column)
-        if self._of(column)[0] == 0:
+        if self._schema.position(column) == 0:
             end_only = struct.Struct(">I").unpack_from
             return lambda key: key[prefix : prefix + end_only(key, -back)[0]]
         ends = struct.Struct(">II").unpack_from
@@ -179,17 +132,13 @@ class _Layout:
         They are the end of the field before, where the column's begins, and its own; of the first column, its
         own only.
         """
-        position = self._of(column)[0]
-        return TRAILER_WIDTH * (self._count - max(position - 1, 0)) + self._suffix
-
-    def _encoded(self, column: str, value: Value) -> bytes:
-        _, type, down = self._of(column)
-        return encode_value(type, value, down)
+        position = self._schema.position(column)
+        return TRAILER_WIDTH * (len(self._schema) - max(position - 1, 0)) + self._suffix
 
     def _equal(self, column: str, value: Value) -> Test:
-        wanted = self._encoded(column, value)
+        wanted = self._schema.field(column).encode(value)
         width, prefix, back = len(wanted), self._prefix, self._back(column)
-        if self._of(column)[0] == 0:
+        if self._schema.position(column) == 0:
             end_only = struct.Struct(">I").unpack_from
             return lambda key: end_only(key, -back)[0] == width and key.startswith(wanted, prefix)
         ends = struct.Struct(">II").unpack_from
@@ -202,14 +151,14 @@ class _Layout:
         return test
 
     def _comparison(self, op: str, column: str, value: Value) -> Test:
-        cut, down = self._cut(column), self._of(column)[2]
-        wanted, null = self._encoded(column, value), self._encoded(column, None)
+        cut, field = self._cut(column), self._schema.field(column)
+        wanted, null = field.encode(value), field.null
         if op in ("=", "<=>"):
             return self._equal(column, value)
         if op == "!=":
             return lambda key: cut(key) not in (wanted, null)
         # NULL is the first field in ascending order and the last in descending: beyond the range's open end.
-        if down:
+        if field.descending:
             return {
                 "<": lambda key: wanted < cut(key) < null,
                 "<=": lambda key: wanted <= cut(key) < null,
@@ -224,18 +173,18 @@ class _Layout:
         }[op]
 
     def _contained(self, column: str, values: Sequence[Value]) -> Test:
-        cut, wanted = self._cut(column), frozenset(self._encoded(column, value) for value in values)
+        cut, wanted = self._cut(column), frozenset(map(self._schema.field(column).encode, values))
         return lambda key: cut(key) in wanted
 
     def _like(self, column: str, pattern: str, escaping: str, expected: bool) -> Test:
-        cut, (_, _, down) = self._cut(column), self._of(column)
-        null, matches = self._encoded(column, None), matcher(pattern, escaping)
+        cut, known = self._cut(column), self._schema.field(column)
+        null, down, matches = known.null, known.descending, matcher(pattern, escaping)
 
         def test(key: bytes) -> bool:
             field = cut(key)
             if field == null:
                 return False
-            text = (field.translate(INVERT) if down else field)[1:-1]
+            text = (known.turned(field) if down else field)[1:-1]
             if b"\x01" in text:
                 text = unescape(text)
             return matches(text.decode("utf-8", "surrogatepass")) is expected
@@ -244,8 +193,9 @@ class _Layout:
 
     def _tuple(self, node: TupleIn) -> Test:
         cuts = [self._cut(column) for column in node.columns]
+        fields = [self._schema.field(column) for column in node.columns]
         wanted = frozenset(
-            tuple(self._encoded(column, value) for column, value in zip(node.columns, row, strict=True))
+            tuple(field.encode(value) for field, value in zip(fields, row, strict=True))
             for row in node.rows
             if not any(value is None for value in row)
         )
@@ -254,7 +204,7 @@ class _Layout:
     def _no_tuple(self, node: Predicate, within: TupleIn) -> Test:
         """Make the test of NOT IN for rows without NULL: only keys with one ask for a closer look."""
         cuts = [self._cut(column) for column in within.columns]
-        nulls = [self._encoded(column, None) for column in within.columns]
+        nulls = [self._schema.field(column).null for column in within.columns]
         found, closer = self._tuple(within), self._decoding(node)
 
         def test(key: bytes) -> bool:
@@ -266,10 +216,10 @@ class _Layout:
 
     def _decoding(self, node: Predicate) -> Test:
         """Make the test that decodes the columns of a leaf: for LIKE on numbers, and for tuple NOT IN."""
-        cuts = [(column, self._cut(column), self._of(column)) for column in sorted(columns_of(node))]
+        cuts = [(self._schema.field(column), self._cut(column)) for column in sorted(columns_of(node))]
 
         def test(key: bytes) -> bool:
-            row = {name: decode_value(type, cut(key), 0, down)[0] for name, cut, (_, type, down) in cuts}
+            row = {field.name: field.decode(cut(key))[0] for field, cut in cuts}
             return evaluate(node, row) is True
 
         return test

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from parquetry.keys import decode_value, encode_key, successor, trailer
+from parquetry.key_schema import KeySchema
+from parquetry.keys import successor, trailer
 from parquetry.predicate.bind import bind
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import (
@@ -44,7 +45,7 @@ from parquetry.predicate.normalise import conjoin, conjuncts, disjoin, normalise
 from parquetry.scan.marker import END, FieldSpace, Span
 from parquetry.scan.overlay import Piece, contiguous, intersection, union
 from parquetry.scan.plan import EVERYTHING, KeyScan, ScanPlan
-from parquetry.types import ColumnType, Value
+from parquetry.types import Value
 
 MAX_SCANS = 10_000
 """Ranges in a plan, past which a column's spans are read as one."""
@@ -59,17 +60,12 @@ _Sub: TypeAlias = tuple[bytes, bytes | None, Predicate, tuple[int, ...] | None]
 """From, to (None: the end of what has gone before), residual, and of a get the widths of its fields."""
 
 
-def plan_scan(
-    predicate: Predicate,
-    columns: Sequence[tuple[str, ColumnType]],
-    descending: Sequence[bool] = (),
-) -> ScanPlan:
+def plan_scan(predicate: Predicate, schema: KeySchema) -> ScanPlan:
     """Plan the reading of all keys that a condition may be TRUE for.
 
     Args:
         predicate: a condition on the key's columns only; parts that are not understood become residuals.
-        columns: the key's columns with their types, in key order.
-        descending: which of them are in descending order; empty for none.
+        schema: of the keys.
 
     Returns:
         the ranges: disjoint, in key order; none if no key can satisfy the condition.
@@ -79,20 +75,22 @@ def plan_scan(
         ValueTypeError: a literal cannot be compared with its column.
 
     >>> from parquetry.predicate.nodes import equal
-    >>> int_ = ColumnType('int')
-    >>> print(plan_scan(Compare('>', 'p', 255, int_), [('p', int_), ('q', int_)]))
+    >>> from parquetry.types import parse_type
+    >>> int_ = parse_type('int')
+    >>> schema = KeySchema.of([('p', int_), ('q', int_)])
+    >>> print(plan_scan(Compare('>', 'p', 255, int_), schema))
     scan [0180000100, )
-    >>> print(plan_scan(And((equal('p', 1, int_), equal('q', 2, int_))), [('p', int_), ('q', int_)]))
+    >>> print(plan_scan(And((equal('p', 1, int_), equal('q', 2, int_))), schema))
     get 01800000010180000002000000050000000a
     """
-    normal = normalise(bind(predicate, dict(columns)))
-    key = _whole_key(normal, columns, descending)
+    normal = normalise(bind(predicate, schema.types))
+    key = _whole_key(normal, schema)
     if key is not None:
         return ScanPlan((KeyScan("get", key, successor(key), None),))
     normal = normalise(_without_small_tuples(normal))
     if normal == TRUE:
         return EVERYTHING
-    planner = _Planner(columns, descending or (False,) * len(columns), MAX_VISITS * max(_parts(normal), 100))
+    planner = _Planner(schema, MAX_VISITS * max(_parts(normal), 100))
     normal = planner.without_contradictions(normal)
     scans: list[KeyScan] = []
     for low, high, residual, widths in planner.cut(normal, 0, MAX_SCANS):
@@ -113,24 +111,22 @@ def plan_scan(
     return ScanPlan(tuple(scans))
 
 
-def _whole_key(
-    node: Predicate, columns: Sequence[tuple[str, ColumnType]], descending: Sequence[bool]
-) -> bytes | None:
+def _whole_key(node: Predicate, schema: KeySchema) -> bytes | None:
     """Return the key that a condition names if it is one equality for each column, and nothing else.
 
     Cutting would find the same; this is for the filter that is asked most often.
     """
     parts = conjuncts(node)
-    if len(parts) != len(columns):
+    if len(parts) != len(schema):
         return None
     values: dict[str, Value] = {}
     for part in parts:
         if not isinstance(part, Compare) or part.op not in ("=", "<=>"):
             return None
         values[part.column] = part.value
-    if len(values) != len(columns):
+    if len(values) != len(schema):
         return None
-    return encode_key([type for _, type in columns], [values[name] for name, _ in columns], descending)
+    return schema.encode([values[field.name] for field in schema.fields])
 
 
 def _parts(node: Predicate) -> int:
@@ -192,17 +188,12 @@ class _Planner:
     """The cutting of one condition; remembers what it has met, as many values leave the same condition.
 
     Args:
-        columns: the key's columns with their types, in key order.
-        descending: which of them are in descending order.
+        schema: of the keys.
         visits: of parts of the condition, past which no more columns are cut.
     """
 
-    def __init__(
-        self, columns: Sequence[tuple[str, ColumnType]], descending: Sequence[bool], visits: int
-    ) -> None:
-        self._spaces = [
-            FieldSpace(name, type, down) for (name, type), down in zip(columns, descending, strict=True)
-        ]
+    def __init__(self, schema: KeySchema, visits: int) -> None:
+        self._spaces = [FieldSpace(field) for field in schema.fields]
         self._steps = 0
         self._visits_left = visits
         # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
@@ -227,7 +218,7 @@ class _Planner:
                 for depth, space in enumerate(self._spaces):
                     if self._exhausted:
                         break
-                    if about[space.column] > 1 and not self._pieces(whole, depth):
+                    if about[space.field.name] > 1 and not self._pieces(whole, depth):
                         return FALSE
                 return whole
         return node
@@ -238,7 +229,7 @@ class _Planner:
             return []
         if depth == len(self._spaces):
             return [(b"", None, node, () if depth else None)]
-        if node == TRUE or self._exhausted or self._spaces[depth].column not in self._columns(node):
+        if node == TRUE or self._exhausted or self._spaces[depth].field.name not in self._columns(node):
             return [(b"", None, node, None)]
         key = (id(node), depth, budget)
         if key not in self._cuts:
@@ -274,8 +265,8 @@ class _Planner:
         space = self._spaces[depth]
         if not space.point(low, high):
             return None
-        if node != TRUE and space.column in self._columns(node):
-            node = _at(node, space.column, decode_value(space.type, low, 0, space.descending)[0])
+        if node != TRUE and space.field.name in self._columns(node):
+            node = _at(node, space.field.name, space.field.decode(low)[0])
         return self.cut(node, depth + 1, max(budget, 1))
 
     def _as_range(self, node: Predicate, depth: int, pieces: Sequence[Piece]) -> _Sub:
@@ -307,7 +298,7 @@ class _Planner:
 
     def _spans_of(self, leaf: Predicate, depth: int) -> list[Span]:
         space = self._spaces[depth]
-        if space.column not in self._columns(leaf) or _not_understood(leaf):
+        if space.field.name not in self._columns(leaf) or _not_understood(leaf):
             return [(space.low, END, leaf)]
         key = (id(leaf), depth)
         if key not in self._spans:

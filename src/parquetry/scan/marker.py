@@ -11,13 +11,14 @@ bytes alone, its span carries the condition, to be tested on each key.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
-from parquetry.keys import INVERT, encode_value, escape, fixed_width, successor
+from parquetry.key_schema import KeyField
+from parquetry.keys import fixed_width, successor
 from parquetry.predicate.like import Rest, head
 from parquetry.predicate.nodes import (
     TRUE,
@@ -39,41 +40,37 @@ Span: TypeAlias = tuple[bytes, bytes, Predicate]
 """From, to (not included), and what is still to be tested there; `TRUE` is nothing."""
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class FieldSpace:
     """The bytes that a column's fields can take, in the order of the keys.
 
     Attributes:
-        column: the column's name.
-        type: the column's type.
-        descending: whether the column's order is turned round.
+        field: the column's.
         values: the values of all fields that spans were made from, by their bytes.
         low: where the column's first field may begin.
         value_low: where the fields that are not NULL begin.
         value_high: where the fields that are not NULL end.
     """
 
-    column: str
-    type: ColumnType
-    descending: bool
-    values: dict[bytes, Value] = field(default_factory=dict)
-    low: bytes = field(init=False)
-    value_low: bytes = field(init=False)
-    value_high: bytes = field(init=False)
-    _width: int | None = field(init=False)
-    _first: bytes | None = field(init=False)
-    _last: bytes | None = field(init=False)
+    field: KeyField
+    values: dict[bytes, Value] = dataclasses.field(default_factory=dict)
+    low: bytes = dataclasses.field(init=False)
+    value_low: bytes = dataclasses.field(init=False)
+    value_high: bytes = dataclasses.field(init=False)
+    _width: int | None = dataclasses.field(init=False)
+    _first: bytes | None = dataclasses.field(init=False)
+    _last: bytes | None = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         self.low, self.value_low, self.value_high = (
-            (b"\xfe", b"\xfe", b"\xff") if self.descending else (b"\x00", b"\x01", END)
+            (b"\xfe", b"\xfe", b"\xff") if self.field.descending else (b"\x00", b"\x01", END)
         )
-        self._width = fixed_width(self.type)
-        self._first, self._last = _extremes(self.type, self.descending)
+        self._width = fixed_width(self.field.type)
+        self._first, self._last = _extremes(self.field)
 
     def field_of(self, value: Value) -> bytes:
         """Encode a value, and remember which it was."""
-        encoded = encode_value(self.type, value, self.descending)
+        encoded = self.field.encode(value)
         self.values[encoded] = value
         return encoded
 
@@ -98,8 +95,8 @@ class FieldSpace:
             case In(_, values):
                 return self._points((self.field_of(value), TRUE) for value in values)
             case IsNull():
-                return [(self.field_of(None), END if self.descending else b"\x01", TRUE)]
-            case Like() if self.type.textual:
+                return [(self.field_of(None), END if self.field.descending else b"\x01", TRUE)]
+            case Like() if self.field.type.textual:
                 return self._like(leaf)
             case TupleIn():
                 return self._tuples(leaf)
@@ -107,7 +104,7 @@ class FieldSpace:
                 return [(self.value_low, self.value_high, TRUE)]
             case Not(In(_, values)):
                 return self._all_but(leaf, sorted(self.field_of(value) for value in values))
-            case Not(Like() as like) if self.type.textual:
+            case Not(Like() as like) if self.field.type.textual:
                 return self._unlike(leaf, like)
             case Not(TupleIn()):
                 return [(self.low, END, leaf)]
@@ -118,7 +115,7 @@ class FieldSpace:
             return [(encoded, self.after(encoded), TRUE)]
         if op == "!=":
             return self._all_but(leaf, [encoded])
-        if (op in ("<", "<=")) != self.descending:
+        if (op in ("<", "<=")) != self.field.descending:
             return self._between(self.value_low, self.after(encoded) if op in ("<=", ">=") else encoded)
         return self._between(encoded if op in ("<=", ">=") else self.after(encoded), self.value_high)
 
@@ -145,17 +142,15 @@ class FieldSpace:
         return result + self._between(position, self.value_high)
 
     def _prefix(self, text: str) -> tuple[bytes, bytes]:
-        marker = b"\x01" + escape(text.encode("utf-8", "surrogatepass"))
-        if self.descending:
-            marker = marker.translate(INVERT)
         if not text:
             return self.value_low, self.value_high
+        marker = self.field.prefix(text)
         return marker, successor(marker) or END
 
     def _like(self, like: Like) -> list[Span]:
         text, rest = head(like.pattern, like.escape)
         if rest is Rest.NOTHING:
-            if self.type.name == "char" and len(text) != self.type.length:
+            if self.field.type.name == "char" and len(text) != self.field.type.length:
                 return []  # LIKE sees the padding
             encoded = self.field_of(text)
             return [(encoded, self.after(encoded), TRUE)]
@@ -165,7 +160,7 @@ class FieldSpace:
     def _unlike(self, leaf: Predicate, like: Like) -> list[Span]:
         text, rest = head(like.pattern, like.escape)
         if rest is Rest.NOTHING:
-            if self.type.name == "char" and len(text) != self.type.length:
+            if self.field.type.name == "char" and len(text) != self.field.type.length:
                 return [(self.value_low, self.value_high, TRUE)]
             return self._all_but(leaf, [self.field_of(text)])
         low, high = self._prefix(text)
@@ -173,7 +168,7 @@ class FieldSpace:
 
     def _tuples(self, leaf: TupleIn) -> list[Span]:
         """Give a point for each of the column's values, with what the rows ask of the other columns."""
-        at = leaf.columns.index(self.column)
+        at = leaf.columns.index(self.field.name)
         others = [position for position in range(len(leaf.columns)) if position != at]
         by_field: dict[bytes, list[tuple[Value, ...]]] = {}
         for row in leaf.rows:
@@ -197,8 +192,9 @@ def _others(
 
 
 @lru_cache(maxsize=256)
-def _extremes(type: ColumnType, descending: bool) -> tuple[bytes | None, bytes | None]:
+def _extremes(field: KeyField) -> tuple[bytes | None, bytes | None]:
     """Encode the first and the last value of a type in key order; None where there is none."""
+    type = field.type
     least: Value
     greatest: Value = None
     bits = HELD_BITS.get(type.name)
@@ -217,6 +213,6 @@ def _extremes(type: ColumnType, descending: bool) -> tuple[bytes | None, bytes |
         least = ""
     else:
         return None, None
-    first = encode_value(type, least, descending)
-    last = None if greatest is None else encode_value(type, greatest, descending)
-    return (last, first) if descending else (first, last)
+    first = field.encode(least)
+    last = None if greatest is None else field.encode(greatest)
+    return (last, first) if field.descending else (first, last)

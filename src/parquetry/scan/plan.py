@@ -1,6 +1,6 @@
 """The plan of a scan: which ranges of keys to read, and what to test on each key.
 
-How a plan comes about is in `generate`, how its rows are fetched in `execute`. Keys here begin after the
+How a plan comes about is in `generate`, how residuals are tested in `execute`. Keys here begin after the
 table's own prefix and end before whatever the metastore appends to them.
 """
 

@@ -9,10 +9,9 @@ so is left out, and so is what would take a server too long on each row. Who rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from parquetry.errors import ColumnNotFoundError
-from parquetry.keys import encode_value, split_fields
+from parquetry.key_schema import KeySchema
 from parquetry.predicate.nodes import (
     And,
     Compare,
@@ -40,7 +39,7 @@ from parquetry.store.condition import (
     all_of,
     any_of,
 )
-from parquetry.types import ColumnType, Value
+from parquetry.types import Value
 
 MAX_VALUES = 400
 """Values of one IN, past which the least and the greatest are named instead."""
@@ -55,17 +54,12 @@ _FIELD_TURNED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="
 _FIELD_SAME: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
-def field_condition(
-    residual: Predicate,
-    columns: Sequence[tuple[str, ColumnType]],
-    descending: Sequence[bool] = (),
-) -> Condition | None:
+def field_condition(residual: Predicate, schema: KeySchema) -> Condition | None:
     """Say of a residual what a store can test.
 
     Args:
         residual: the condition, bound.
-        columns: the key's columns with their types, in key order; the n-th is the n-th field.
-        descending: which of them are in descending order; empty for none.
+        schema: of the keys.
 
     Returns:
         a condition that holds wherever the residual is TRUE; None if there is none worth testing.
@@ -73,25 +67,22 @@ def field_condition(
     Raises:
         ColumnNotFoundError: the residual is about a column that the key does not have.
 
-    >>> int_ = ColumnType('int')
-    >>> print(field_condition(Compare('>=', 'q', 5, int_), [('p', int_), ('q', int_)]))
+    >>> from parquetry.types import parse_type
+    >>> int_ = parse_type('int')
+    >>> schema = KeySchema.of([('p', int_), ('q', int_)])
+    >>> print(field_condition(Compare('>=', 'q', 5, int_), schema))
     FieldCompare(position=1, op='>=', value=b'\\x01\\x80\\x00\\x00\\x05')
     """
-    found = _affordable(_Translation(columns, descending).of(normalise(residual)))
+    found = _affordable(_Translation(schema).of(normalise(residual)))
     return None if found in (TRUE, FALSE) else found
 
 
-def scans_condition(
-    scans: Sequence[KeyScan],
-    columns: Sequence[tuple[str, ColumnType]],
-    descending: Sequence[bool] = (),
-) -> Condition | None:
+def scans_condition(scans: Sequence[KeyScan], schema: KeySchema) -> Condition | None:
     """Say what a store can test on the rows of several ranges read together.
 
     Args:
         scans: the ranges with their residuals.
-        columns: the key's columns with their types, in key order.
-        descending: which of them are in descending order; empty for none.
+        schema: of the keys.
 
     Returns:
         a condition that holds wherever the residual of the row's range is TRUE; None if there is none.
@@ -101,32 +92,14 @@ def scans_condition(
         if scan.residual is None or len(residuals) > MAX_COMPARISONS:
             return None
         residuals[id(scan.residual)] = scan.residual
-    return field_condition(disjoin(map(normalise, residuals.values())), columns, descending)
-
-
-def key_fields(count: int, prefix: int = 0, suffix: int = 0) -> Callable[[bytes], Sequence[bytes]]:
-    """Make the function that gives a store the fields of a row.
-
-    Args:
-        count: of the key's columns.
-        prefix: bytes before the key's first field.
-        suffix: bytes after the key's trailer.
-
-    >>> from parquetry.keys import encode_key
-    >>> key_fields(2, prefix=3)(b'db.' + encode_key([ColumnType('tinyint')] * 2, (1, 2)))
-    [b'\\x01\\x81', b'\\x01\\x82']
-    """
-    return lambda key: split_fields(key[prefix : len(key) - suffix], count)
+    return field_condition(disjoin(map(normalise, residuals.values())), schema)
 
 
 class _Translation:
-    """Where the fields are, and the conditions on them; without NULL, as only TRUE matters."""
+    """Conditions on the fields; without NULL, as only TRUE matters."""
 
-    def __init__(self, columns: Sequence[tuple[str, ColumnType]], descending: Sequence[bool]) -> None:
-        down = descending or (False,) * len(columns)
-        self._columns = {
-            name: (position, type, down[position]) for position, (name, type) in enumerate(columns)
-        }
+    def __init__(self, schema: KeySchema) -> None:
+        self._schema = schema
 
     def of(self, node: Predicate) -> Condition:
         """Translate a normalised condition; what has no words here is true."""
@@ -147,28 +120,21 @@ class _Translation:
                 return self._contained(column, values)
             case Not(In(column, values)):
                 return self._other(column, values)
-            case Like(column) if self._of(column)[1].textual:
-                return TextField(*self._of(column)).like(node)
-            case Not(Like(column) as like) if self._of(column)[1].textual:
-                return TextField(*self._of(column)).unlike(like)
+            case Like(column) if self._schema.field(column).type.textual:
+                return self._text_field(column).like(node)
+            case Not(Like(column) as like) if self._schema.field(column).type.textual:
+                return self._text_field(column).unlike(like)
             case TupleIn():
                 return self._tuples(node)
             case Not(TupleIn(names, rows)):
                 return all_of(self._other_than(names, row) for row in rows[:MAX_COMPARISONS])
         return TRUE
 
-    def _of(self, column: str) -> tuple[int, ColumnType, bool]:
-        found = self._columns.get(column)
-        if found is None:
-            raise ColumnNotFoundError(f"column {column!r} is not part of the key {tuple(self._columns)}")
-        return found
-
-    def _encoded(self, column: str, value: Value) -> bytes:
-        _, type, down = self._of(column)
-        return encode_value(type, value, down)
+    def _text_field(self, column: str) -> TextField:
+        return TextField(self._schema.position(column), self._schema.field(column))
 
     def _compare(self, column: str, op: Operator, value: Value) -> Condition:
-        return FieldCompare(self._of(column)[0], op, self._encoded(column, value))
+        return FieldCompare(self._schema.position(column), op, self._schema.field(column).encode(value))
 
     def _comparison(self, op: str, column: str, value: Value) -> Condition:
         if op in ("=", "<=>"):
@@ -176,14 +142,14 @@ class _Translation:
         not_null = self._compare(column, "!=", None)
         if op == "!=":
             return all_of((not_null, self._compare(column, "!=", value)))
-        down = self._of(column)[2]
+        down = self._schema.field(column).descending
         comparison = self._compare(column, (_FIELD_TURNED if down else _FIELD_SAME)[op], value)
         # NULL has the least bytes in ascending order and the greatest in descending: it is less than any value.
         return all_of((not_null, comparison)) if op in ("<", "<=") else comparison
 
     def _contained(self, column: str, values: Sequence[Value]) -> Condition:
-        position = self._of(column)[0]
-        encoded = sorted({self._encoded(column, value) for value in values})
+        position = self._schema.position(column)
+        encoded = sorted(set(map(self._schema.field(column).encode, values)))
         if len(encoded) == 1:
             return FieldCompare(position, "=", encoded[0])
         if len(encoded) <= MAX_VALUES and sum(map(len, encoded)) <= MAX_VALUE_BYTES:
@@ -191,10 +157,10 @@ class _Translation:
         return AllOf((FieldCompare(position, ">=", encoded[0]), FieldCompare(position, "<=", encoded[-1])))
 
     def _other(self, column: str, values: Sequence[Value]) -> Condition:
-        encoded = tuple(self._encoded(column, value) for value in (None, *values[:MAX_VALUES]))
+        encoded = tuple(map(self._schema.field(column).encode, (None, *values[:MAX_VALUES])))
         if sum(map(len, encoded)) > MAX_VALUE_BYTES:
             return self._compare(column, "!=", None)
-        return FieldIn(self._of(column)[0], encoded, within=False)
+        return FieldIn(self._schema.position(column), encoded, within=False)
 
     def _tuples(self, node: TupleIn) -> Condition:
         rows = [row for row in node.rows if None not in row]  # a row with a NULL equals nothing

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from parquetry.keys import INVERT, VALUE_MARKER, encode_value, escape, successor
+from parquetry.key_schema import KeyField
+from parquetry.keys import VALUE_MARKER, escape, successor
 from parquetry.predicate.like import Rest, head, parts_of
 from parquetry.predicate.nodes import Like
 from parquetry.store.condition import FALSE, Condition, FieldCompare, FieldMatches, all_of, any_of
-from parquetry.types import ColumnType, Value
 
 MAX_RUNS, MAX_WILDCARDS = 7, 50
 """Texts and wildcards in a pattern that is looked for; more are left to the client, as not worth the bytes."""
@@ -28,19 +28,17 @@ class TextField:
 
     Attributes:
         position: from 0.
-        type: of the column.
-        descending: whether its order is turned round.
+        field: of the column.
     """
 
     position: int
-    type: ColumnType
-    descending: bool
+    field: KeyField
 
     def like(self, node: Like) -> Condition:
         """Say where LIKE may be TRUE."""
         text, rest = head(node.pattern, node.escape)
         if rest is Rest.NOTHING:
-            return FieldCompare(self.position, "=", self._encoded(text)) if self._fits(text) else FALSE
+            return FieldCompare(self.position, "=", self.field.encode(text)) if self._fits(text) else FALSE
         start, end = self._prefix(text)
         within = all_of((FieldCompare(self.position, ">=", start), FieldCompare(self.position, "<", end)))
         runs = _runs(node)
@@ -51,9 +49,9 @@ class TextField:
     def unlike(self, node: Like) -> Condition:
         """Say where NOT LIKE may be TRUE."""
         text, rest = head(node.pattern, node.escape)
-        not_null = FieldCompare(self.position, "!=", self._encoded(None))
+        not_null = FieldCompare(self.position, "!=", self.field.null)
         if rest is Rest.NOTHING:
-            other = FieldCompare(self.position, "!=", self._encoded(text))
+            other = FieldCompare(self.position, "!=", self.field.encode(text))
             return all_of((not_null, other)) if self._fits(text) else not_null
         if rest is Rest.ANYTHING:
             start, end = self._prefix(text)
@@ -67,17 +65,11 @@ class TextField:
         return all_of((not_null, FieldMatches(self.position, self._expression(runs), found=False)))
 
     def _fits(self, text: str) -> bool:
-        return self.type.name != "char" or len(text) == self.type.length  # LIKE sees the padding
-
-    def _encoded(self, value: Value) -> bytes:
-        return encode_value(self.type, value, self.descending)
-
-    def _turned(self, data: bytes) -> bytes:
-        return data.translate(INVERT) if self.descending else data
+        return self.field.type.name != "char" or len(text) == self.field.type.length  # LIKE sees the padding
 
     def _prefix(self, text: str) -> tuple[bytes, bytes]:
         """Return where the fields begin whose texts begin with a text, and where they end; NULL is outside."""
-        start = self._turned(VALUE_MARKER + escape(text.encode("utf-8", "surrogatepass")))
+        start = self.field.prefix(text)
         end = successor(start)
         assert end is not None  # the marker can be counted up in both orders
         return start, end
@@ -87,7 +79,7 @@ class TextField:
 
         A character is a byte and those that continue it, perhaps behind an escape.
         """
-        continuing = r"\x40-\x7f" if self.descending else r"\x80-\xbf"
+        continuing = r"\x40-\x7f" if self.field.descending else r"\x80-\xbf"
         any_one = rf"(?:{self._literal(_ESCAPE)}?[^{continuing}][{continuing}]*)"
         segments = [r"(?s)\A" + self._literal(VALUE_MARKER)]
         for wild, characters in runs:
@@ -105,7 +97,7 @@ class TextField:
         return first + "".join(f"(?>.*?{one})" for one in others[:-1]) + f".*{others[-1]}{end}"
 
     def _literal(self, data: bytes) -> str:
-        return "".join(f"\\x{byte:02x}" for byte in self._turned(data))
+        return "".join(f"\\x{byte:02x}" for byte in self.field.turned(data))
 
 
 def _runs(node: Like) -> _Runs:

@@ -1,0 +1,148 @@
+"""What the fields of a key are: names, types and directions, in the order of the key.
+
+The bytes themselves are `keys`' affair. Whoever plans, tests or reads keys takes a `KeySchema`, be they keys of
+partitions or entries of an index, which have the same fields in another order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from parquetry.errors import ColumnNotFoundError, ValueTypeError
+from parquetry.keys import INVERT, NULL_FIELD, VALUE_MARKER, decode_value, encode_value, escape, join_fields
+from parquetry.types import ColumnType, Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KeyField:
+    """A field of a key: one column.
+
+    Attributes:
+        name: the column's.
+        type: the column's.
+        descending: whether greater values come first; all of the field's bytes are inverted then.
+    """
+
+    name: str
+    type: ColumnType
+    descending: bool = False
+
+    def encode(self, value: Value) -> bytes:
+        """Encode a value as it stands in a key.
+
+        Raises:
+            ValueTypeError: the value does not fit the type, or the type has no place in a key.
+        """
+        return encode_value(self.type, value, self.descending)
+
+    def decode(self, data: bytes, offset: int = 0) -> tuple[Value, int]:
+        """Decode the value that begins at an offset; return it and the offset after it."""
+        return decode_value(self.type, data, offset, self.descending)
+
+    @property
+    def null(self) -> bytes:
+        """Return the bytes of NULL: less than those of any value, in descending order greater."""
+        return self.turned(NULL_FIELD)
+
+    def prefix(self, text: str) -> bytes:
+        """Return how the fields begin of which the texts begin with a text; those of NULL do not."""
+        return self.turned(VALUE_MARKER + escape(text.encode("utf-8", "surrogatepass")))
+
+    def turned(self, data: bytes) -> bytes:
+        """Turn bytes of the field round if its order is, and turn them back in the same way."""
+        return data.translate(INVERT) if self.descending else data
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KeySchema:
+    """The fields of a key in their order.
+
+    >>> from parquetry.types import parse_type
+    >>> schema = KeySchema.of([('day', parse_type('int')), ('region', parse_type('string'))])
+    >>> schema.decode(schema.encode((10, 'eu')))
+    (10, 'eu')
+    >>> schema.reordered((1, 0)).position('day')
+    1
+    """
+
+    fields: tuple[KeyField, ...]
+    _positions: dict[str, int] = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        positions = {field.name: position for position, field in enumerate(self.fields)}
+        object.__setattr__(self, "_positions", positions)
+
+    @classmethod
+    def of(cls, columns: Iterable[tuple[str, ColumnType]], descending: Sequence[bool] = ()) -> KeySchema:
+        """Make a schema of columns.
+
+        Args:
+            columns: names and types, in key order.
+            descending: which of them are in descending order; empty for none.
+        """
+        named = tuple(columns)
+        down = descending or (False,) * len(named)
+        return cls(tuple(KeyField(*column, bool(turned)) for column, turned in zip(named, down, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    @property
+    def types(self) -> dict[str, ColumnType]:
+        """Return the columns' types by their names, in key order."""
+        return {field.name: field.type for field in self.fields}
+
+    def position(self, name: str) -> int:
+        """Return the position of a column's field, from 0.
+
+        Raises:
+            ColumnNotFoundError: the key does not have the column.
+        """
+        found = self._positions.get(name)
+        if found is None:
+            raise ColumnNotFoundError(f"column {name!r} is not part of the key {tuple(self._positions)}")
+        return found
+
+    def field(self, name: str) -> KeyField:
+        """Return the field of a column.
+
+        Raises:
+            ColumnNotFoundError: the key does not have the column.
+        """
+        return self.fields[self.position(name)]
+
+    def encode(self, values: Sequence[Value]) -> bytes:
+        """Encode a whole key: the fields and the trailer.
+
+        Raises:
+            ValueTypeError: there are too many or too few values, or one does not fit its column.
+        """
+        if len(values) != len(self.fields):
+            raise ValueTypeError(
+                f"{len(values)} values {tuple(values)!r} are no key of {len(self.fields)} columns"
+            )
+        return join_fields(
+            [
+                encode_value(field.type, value, field.descending)
+                for field, value in zip(self.fields, values, strict=True)
+            ]
+        )
+
+    def decode(self, key: bytes) -> tuple[Value, ...]:
+        """Decode all values of a key, from its beginning; the trailer is not needed."""
+        values: list[Any] = []
+        offset = 0
+        for field in self.fields:
+            value, offset = decode_value(field.type, key, offset, field.descending)
+            values.append(value)
+        return tuple(values)
+
+    def reordered(self, order: Sequence[int]) -> KeySchema:
+        """Return the same fields in another order, as those of an index's entries.
+
+        Args:
+            order: positions of this schema's fields.
+        """
+        return KeySchema(tuple(self.fields[position] for position in order))
