@@ -37,6 +37,7 @@ from benchmarks.metastore_table import (
 from parquetry.maintenance.indexes import drop_index
 from parquetry.metastore import Metastore, TableSnapshot, open_metastore
 from parquetry.metastore.access import plan_partitions
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
@@ -73,9 +74,9 @@ class _Kind:
     def label(self) -> str:
         return f"{self.found} by {self.name}"
 
-    def lookups(self, grid: Grid, find: Callable[[Predicate], int]) -> Lookups[Predicate]:
+    def lookups(self, grid: Grid, find: Callable[[Filter], int]) -> Lookups[Filter]:
         """Return the filters of this kind, to be run in turn."""
-        return Lookups(find, [self.make(grid, number) for number in range(ASKED)], self.found)
+        return Lookups(find, [Filter(self.make(grid, number)) for number in range(ASKED)], self.found)
 
 
 _KINDS = (
@@ -132,13 +133,13 @@ def run(folder: Path, scale: float) -> Result:
     return result
 
 
-def _plan_and_read(table: TableSnapshot, predicate: Predicate) -> int:
-    return found_by(table, plan_partitions(table, predicate))
+def _plan_and_read(table: TableSnapshot, filter: Filter) -> int:
+    return found_by(table, plan_partitions(table, filter))
 
 
-def _read_in_full(table: TableSnapshot, predicate: Predicate) -> int:
+def _read_in_full(table: TableSnapshot, filter: Filter) -> int:
     """Look at all that Hive returns of a partition, and at its files."""
-    found = table.partitions(plan_partitions(table, predicate))
+    found = table.partitions(plan_partitions(table, filter))
     return len([(each.values, each.location, each.parameters, each.files) for each in found])
 
 
@@ -166,8 +167,8 @@ def _find(result: Result, tables: Mapping[Grid, TableSnapshot]) -> None:
 def _scan(result: Result, grid: Grid, table: TableSnapshot) -> None:
     """Measure a filter by a non-leading column as if there were no index."""
 
-    def find(predicate: Predicate) -> int:
-        return found_by(table, plan_scan(predicate, table.key_schema))
+    def find(filter: Filter) -> int:
+        return found_by(table, plan_scan(filter, table.key_schema))
 
     kind = _KINDS[-1]
     timing = take_turns(f"{kind.label}, without an index", {"": kind.lookups(grid, find)}, 5)

@@ -31,6 +31,7 @@ from benchmarks.metastore_table import (
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.metastore.access import plan_partitions
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
@@ -155,7 +156,7 @@ def _count(result: Result, server: HBaseServer, grid: Grid, kind: _Filter) -> No
 
 
 def _check(table: TableSnapshot, kind: _Filter, predicate: Predicate) -> None:
-    found = found_by(table, plan_partitions(table, predicate))
+    found = found_by(table, plan_partitions(table, Filter(predicate)))
     if found != kind.partitions:
         raise AssertionError(f"{found} partitions instead of {kind.partitions}: {predicate}")
 
@@ -166,9 +167,9 @@ def _time(result: Result, server: HBaseServer, grid: Grid) -> None:
         table = metastore.table(DATABASE, TABLE)
         for kind in _filters(grid):
             if kind.named:
-                asked = [kind.make(number) for number in range(ASKED)]
+                asked = [Filter(kind.make(number)) for number in range(ASKED)]
                 lookups = Lookups(
-                    lambda predicate: found_by(table, plan_partitions(table, predicate)),
+                    lambda asked_for: found_by(table, plan_partitions(table, asked_for)),
                     asked,
                     kind.partitions,
                 )

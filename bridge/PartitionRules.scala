@@ -26,7 +26,7 @@ private object OnPartitions extends PredicateHelper {
   def evaluable(e: Expression): Boolean =
     e.deterministic && e.references.nonEmpty && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[PythonUDF])
 
-  /** Whether a condition compares columns with literals only; the planner understands those. */
+  /** Whether a condition compares columns with what becomes a literal; the planner understands those. */
   def plain(e: Expression): Boolean = e match {
     case And(left, right) => plain(left) && plain(right)
     case Or(left, right) => plain(left) && plain(right)
@@ -39,7 +39,7 @@ private object OnPartitions extends PredicateHelper {
     case IsNotNull(value) => isOperand(value)
     case other => isOperand(other)
   }
-  private def isOperand(e: Expression): Boolean = e.isInstanceOf[Attribute] || e.isInstanceOf[Literal]
+  private def isOperand(e: Expression): Boolean = e.isInstanceOf[Attribute] || e.foldable
 
   def conjuncts(e: Expression): Seq[Expression] = splitConjunctivePredicates(e)
   def part(e: Expression, of: AttributeSet): Option[Expression] = extractPredicatesWithinOutputSet(e, of)

@@ -14,9 +14,8 @@ from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import parse_name
 from parquetry.layout.places import join_location
 from parquetry.metastore.identifiers import DEFAULT_DATABASE
-from parquetry.predicate.bind import bind
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
-from parquetry.predicate.normalise import normalise
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import ColumnType
 from parquetry.views import (
@@ -136,7 +135,7 @@ class Catalog:
 
         snapshot = self._snapshot(name)
         if where is not None:
-            predicate = _condition(where, snapshot.metadata.columns)
+            predicate = _filter(where, snapshot.metadata.columns)
             return file_views(snapshot, select_files(snapshot, [predicate]).files)
         return file_views(
             snapshot,
@@ -195,13 +194,13 @@ class Catalog:
             raise TableNotFoundError(f"{name!r} does not name a table: {error.message}") from None
 
 
-def _condition(where: str | Predicate, columns: Sequence[ms.Column]) -> Predicate:
+def _filter(where: str | Predicate, columns: Sequence[ms.Column]) -> Filter:
     from parquetry.predicate.parse import parse_filter
 
     if not isinstance(where, str | Predicate):
         raise TypeError(f"filter {where!r} is a {type(where).__name__}: give a text or a Predicate")
     types: dict[str, ColumnType] = {column.name: column.column_type for column in columns}
-    return normalise(parse_filter(where, types) if isinstance(where, str) else bind(where, types))
+    return parse_filter(where, types) if isinstance(where, str) else Filter.of(where, types)
 
 
 def _plan(
@@ -211,7 +210,7 @@ def _plan(
 
     metadata = snapshot.metadata
     try:
-        predicate = _condition(where, metadata.partition_columns)
+        predicate = _filter(where, metadata.partition_columns)
     except FilterError as error:
         if isinstance(where, str) and _reads(where, metadata.columns):
             known = ", ".join(metadata.partition_by) or "none"
@@ -227,7 +226,7 @@ def _plan(
 def _reads(where: str, columns: Sequence[ms.Column]) -> bool:
     """Return whether a filter's text is in order for these columns."""
     try:
-        _condition(where, columns)
+        _filter(where, columns)
     except FilterError:
         return False
     return True

@@ -283,7 +283,7 @@ def test_what_filters_of_a_table_take(hbase: HBaseServer, proxy: Proxy, table: s
         assert looked_at <= examined() - head <= looked_at + 2 * requests, text
         assert len(found) == count, text
         assert found == [
-            row for row in everything if evaluate(predicate, dict(zip(columns, row, strict=True)))
+            row for row in everything if evaluate(predicate.node, dict(zip(columns, row, strict=True)))
         ]
     store.close()
 

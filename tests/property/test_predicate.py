@@ -14,7 +14,7 @@ from parquetry.predicate.evaluate import compare, evaluate
 from parquetry.predicate.match import Bounds, Match, match_bounds, match_values
 from parquetry.predicate.nodes import OPERATORS, Compare, Not
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.parse import parse_condition
 from parquetry.types import ColumnType, Value, order_key, parse_type
 
 RELAXED = settings(
@@ -43,10 +43,10 @@ def test_normalising_changes_no_truth(data: st.DataObject) -> None:
 @settings(RELAXED, max_examples=120)
 @given(st.data())
 def test_a_condition_can_be_read_back_from_its_text(data: st.DataObject) -> None:
-    """`parse_filter(str(p))` says for every row what `p` says."""
+    """`parse_condition(str(p))` says for every row what `p` says."""
     columns = data.draw(tables())
     predicate = normalise(data.draw(predicates(columns)))
-    read = parse_filter(str(predicate), dict(columns))
+    read = parse_condition(str(predicate), dict(columns))
     for row in data.draw(rows(columns)):
         named = dict(zip("abc", row, strict=False))
         assert evaluate(read, named) is evaluate(predicate, named)

@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parquetry.key_schema import KeySchema
-from parquetry.predicate.bind import bind
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import OPERATORS, Compare, In, IsNull, Like, Not, Or, Predicate, TupleIn
 from parquetry.scan import compile_residual, plan_scan
 from parquetry.scan.pushdown import field_condition, scans_condition
 from parquetry.store.condition import holds
 from parquetry.types import ColumnType, parse_type
+from tests.support.filter_testing import filter_of
 from tests.support.key_testing import fields_of
 
 PREFIX, SUFFIX = b"tablename", b"\xff\xff\xff\xff\xff\xff\xff\xf8"
@@ -37,8 +37,8 @@ def test_no_row_is_lost(data: st.DataObject) -> None:
     columns = data.draw(tables())
     schema = KeySchema.of(columns, flags(data, len(columns)))
     predicate = data.draw(predicates(columns, opaque=True))
-    condition = field_condition(predicate, schema)
-    test = compile_residual(predicate, schema, prefix=len(PREFIX), suffix=len(SUFFIX))
+    condition = field_condition(filter_of(predicate), schema)
+    test = compile_residual(filter_of(predicate), schema, prefix=len(PREFIX), suffix=len(SUFFIX))
     fields = fields_of(len(columns), len(PREFIX), len(SUFFIX))
     for row in data.draw(rows(columns)):
         key = PREFIX + schema.encode(row) + SUFFIX
@@ -52,7 +52,7 @@ def test_no_row_of_several_ranges_is_lost(data: st.DataObject) -> None:
     """One condition for all of a plan's ranges holds wherever the residual of a row's range is TRUE."""
     columns = data.draw(tables())
     schema = KeySchema.of(columns, flags(data, len(columns)))
-    plan = plan_scan(data.draw(predicates(columns)), schema)
+    plan = plan_scan(filter_of(data.draw(predicates(columns))), schema)
     condition = scans_condition(plan.scans, schema)
     if condition is None:
         return
@@ -82,7 +82,7 @@ def test_comparisons_are_exact(data: st.DataObject) -> None:
         )
     )
     predicate = data.draw(st.sampled_from((leaf, Not(leaf))))
-    condition = field_condition(predicate, schema)
+    condition = field_condition(filter_of(predicate), schema)
     fields = fields_of(2)
     drawn = data.draw(st.lists(st.tuples(free_values(type), free_values(type)), max_size=20))
     for row in [*drawn, (None, None)]:
@@ -112,7 +112,7 @@ def test_patterns_lose_nothing(
         stored = value.ljust(6)[:6] if value is not None and type.name == "char" else value
         fields = fields_of(1)(schema.encode((stored,)))
         for predicate in (like, Not(like)):
-            condition = field_condition(predicate, schema)
+            condition = field_condition(filter_of(predicate), schema)
             if evaluate(predicate, {"a": stored}) is True and condition is not None:
                 assert holds(condition, fields)
 
@@ -124,7 +124,7 @@ def test_patterns_are_told_apart() -> None:
     for schema in (KeySchema.of([("a", type)], (down,)) for down in (False, True)):
         for pattern in ("a%", "%b", "%a%b%", "a_b", "a%b", "__", "_", "\\%", "ab", "%", "a_%", "%é%", "_%_b"):
             for predicate in (Like("a", pattern), Not(Like("a", pattern))):
-                condition = field_condition(predicate, schema)
+                condition = field_condition(filter_of(predicate), schema)
                 # The contrary of `_` is not said, as a character may be several bytes; NOT LIKE '%' is never TRUE.
                 vague = condition is None or ("_" in pattern and isinstance(predicate, Not))
                 for text in texts:
@@ -145,14 +145,13 @@ def test_long_lists_are_cut_short() -> None:
     ors = Or(tuple(Not(Or((IsNull("b"), Compare("=", "a", n, type)))) for n in range(200)))
     lists: list[Predicate] = [many, Not(many), tuples, Not(tuples), ors]
     for predicate in lists:
-        bound = bind(predicate, schema.types)
-        condition = field_condition(bound, schema)
+        condition = field_condition(filter_of(predicate), schema)
         assert len(repr(condition)) < 40_000
         for row in rows:
             fields = fields_of(2)(schema.encode(row))
-            if evaluate(bound, dict(zip("ab", row, strict=True))) is True:
+            if evaluate(predicate, dict(zip("ab", row, strict=True))) is True:
                 assert condition is None or holds(condition, fields)
-    condition = field_condition(many, schema)
+    condition = field_condition(filter_of(many), schema)
     assert condition is not None
     assert not holds(condition, fields_of(2)(schema.encode((10_001, 0))))
-    assert field_condition(ors, schema) is None
+    assert field_condition(filter_of(ors), schema) is None

@@ -16,6 +16,7 @@ from parquetry.predicate.nodes import FALSE, TRUE, And, Constant, Not, Opaque, O
 from parquetry.predicate.normalise import normalise
 from parquetry.scan import EVERYTHING, compile_residual, plan_scan
 from parquetry.scan.plan import ScanPlan
+from tests.support.filter_testing import filter_of
 from tests.support.key_testing import read_plan
 
 VERSION = b"\x00\x00\x00\x00\x00\x00\x00\x07"
@@ -81,7 +82,7 @@ def test_a_plan_finds_exactly_the_rows_that_satisfy_the_condition(data: st.DataO
     keys = set(map(schema.encode, data.draw(rows(columns))))
     predicate = data.draw(predicates(columns))
 
-    plan = plan_scan(predicate, schema)
+    plan = plan_scan(filter_of(predicate), schema)
     found = list(read_plan(plan, schema, Stored(keys).scan))
 
     check_shape(plan)
@@ -104,7 +105,7 @@ def test_what_is_not_understood_lets_rows_in(data: st.DataObject) -> None:
     keys = set(map(schema.encode, data.draw(rows(columns))))
     predicate = data.draw(predicates(columns, opaque=True))
 
-    plan = plan_scan(predicate, schema)
+    plan = plan_scan(filter_of(predicate), schema)
     found = set(read_plan(plan, schema, Stored(keys).scan))
 
     check_shape(plan)
@@ -124,7 +125,7 @@ def test_a_residual_on_bytes_says_what_the_evaluator_says(data: st.DataObject) -
     columns = data.draw(tables())
     schema = KeySchema.of(columns, data.draw(directions(columns)))
     predicate = data.draw(predicates(columns))
-    test = compile_residual(predicate, schema, prefix=3, suffix=len(VERSION))
+    test = compile_residual(filter_of(predicate), schema, prefix=3, suffix=len(VERSION))
     for row in data.draw(rows(columns)):
         key = b"db." + schema.encode(row) + VERSION
         named = dict(zip([name for name, _ in columns], row, strict=True))
@@ -139,6 +140,6 @@ def test_a_constant_needs_no_keys_or_all(data: st.DataObject) -> None:
     predicate = data.draw(predicates(columns))
     match normalise(predicate):
         case Constant(True):
-            assert plan_scan(predicate, KeySchema.of(columns)) == EVERYTHING
+            assert plan_scan(filter_of(predicate), KeySchema.of(columns)) == EVERYTHING
         case Constant():
-            assert plan_scan(predicate, KeySchema.of(columns)).scans == ()
+            assert plan_scan(filter_of(predicate), KeySchema.of(columns)).scans == ()

@@ -1008,4 +1008,6 @@ def test_plans_select_partitions(text: str) -> None:
     table = transaction.commit()
     condition = parse_filter(text, table.key_schema.types)
     found = [part.values for part in table.partitions(plan_scan(condition, table.key_schema))]
-    assert found == [values for values in rows if evaluate(condition, dict(zip("ds", values, strict=True)))]
+    assert found == [
+        values for values in rows if evaluate(condition.node, dict(zip("ds", values, strict=True)))
+    ]

@@ -104,7 +104,9 @@ def wanted(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
     columns = table.key_schema.types
     predicate = parse_filter(text, columns)
     everything = [partition.values for partition in table.partitions()]
-    return {row for row in everything if evaluate(predicate, dict(zip(columns, row, strict=True))) is True}
+    return {
+        row for row in everything if evaluate(predicate.node, dict(zip(columns, row, strict=True))) is True
+    }
 
 
 @pytest.mark.parametrize("text", FILTERS)

@@ -8,7 +8,7 @@ import pytest
 
 from parquetry.predicate.match import Bounds, Match, match_bounds, match_values
 from parquetry.predicate.nodes import TRUE, And, Like, Not, Opaque, Or, Predicate, TupleIn
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.parse import parse_condition
 from parquetry.types import ColumnType, parse_type
 
 CANNOT, MIGHT, MUST = Match.CANNOT, Match.MIGHT, Match.MUST
@@ -24,7 +24,7 @@ UNKNOWN = Opaque("g(n)", ("n",), "function on the column")
 
 def judged(text: str, **bounds: Bounds) -> Match:
     """Judge a filter by statistics."""
-    return match_bounds(parse_filter(text, TYPES), bounds.get)
+    return match_bounds(parse_condition(text, TYPES), bounds.get)
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,13 @@ def test_a_char_is_padded_before_it_is_compared() -> None:
     [
         (UNKNOWN, MIGHT),
         (Not(UNKNOWN), MIGHT),
-        (And((UNKNOWN, parse_filter("n = 3", TYPES))), CANNOT),
-        (Or((UNKNOWN, parse_filter("n = 2", TYPES))), MUST),
-        (And((UNKNOWN, parse_filter("n = 2", TYPES))), MIGHT),
+        (And((UNKNOWN, parse_condition("n = 3", TYPES))), CANNOT),
+        (Or((UNKNOWN, parse_condition("n = 2", TYPES))), MUST),
+        (And((UNKNOWN, parse_condition("n = 2", TYPES))), MIGHT),
         (Like("s", "a%"), MIGHT),
         (TRUE, MUST),
-        (parse_filter("n = null", TYPES), CANNOT),
-        (parse_filter("n <=> 2", TYPES), MUST),
+        (parse_condition("n = null", TYPES), CANNOT),
+        (parse_condition("n <=> 2", TYPES), MUST),
         (TupleIn(("n", "s"), ((3, "a"), (None, "b")), (INT, TYPES["s"])), CANNOT),
         (TupleIn(("n", "s"), ((2, "a"),), (INT, TYPES["s"])), MIGHT),
         (Not(TupleIn(("n", "s"), ((3, "a"),), (INT, TYPES["s"]))), MIGHT),
@@ -190,4 +190,4 @@ def test_known_values_decide_what_they_can(node: Predicate, answer: Match) -> No
 def test_what_is_not_understood_might() -> None:
     """By statistics too."""
     assert match_bounds(UNKNOWN, {"n": Bounds(1, 1, nulls=0)}.get) is MIGHT
-    assert match_bounds(parse_filter("n is null", TYPES), {}.get) is MIGHT
+    assert match_bounds(parse_condition("n is null", TYPES), {}.get) is MIGHT

@@ -11,7 +11,7 @@ import pytest
 from parquetry.errors import FilterError
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import DEEPEST, depth
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.parse import parse_condition
 from parquetry.types import ColumnType, parse_type
 
 TYPES = {
@@ -104,24 +104,25 @@ TYPES = {
 )
 def test_filters_are_read(text: str, wanted: str) -> None:
     """Names in any case, literals in their columns' types."""
-    found = parse_filter(text, TYPES)
+    found = parse_condition(text, TYPES)
     assert str(found) == wanted
     if "NULL AND NULL" not in wanted:
-        assert str(parse_filter(str(found), TYPES)) == wanted
+        assert str(parse_condition(str(found), TYPES)) == wanted
 
 
 def test_timestamps_are_read_in_the_zone() -> None:
     """A literal with a zone of its own keeps it; a date is compared with the zone's midnights."""
     zone = "Europe/Berlin"
     assert (
-        str(parse_filter("ts = '2024-07-01 00:00:00'", TYPES, zone))
+        str(parse_condition("ts = '2024-07-01 00:00:00'", TYPES, zone))
         == "ts = TIMESTAMP '2024-06-30 22:00:00 UTC'"
     )
-    assert "22:00:00 UTC" in str(parse_filter("ts = timestamp '2024-07-01'", TYPES, zone))
-    assert "00:00:00 UTC" in str(parse_filter("ts = timestamp '2024-07-01 00:00:00Z'", TYPES, zone))
-    assert str(parse_filter("day = timestamp '2024-07-01'", TYPES, zone)) == "Day = DATE '2024-07-01'"
+    assert "22:00:00 UTC" in str(parse_condition("ts = timestamp '2024-07-01'", TYPES, zone))
+    assert "00:00:00 UTC" in str(parse_condition("ts = timestamp '2024-07-01 00:00:00Z'", TYPES, zone))
+    assert str(parse_condition("day = timestamp '2024-07-01'", TYPES, zone)) == "Day = DATE '2024-07-01'"
     assert (
-        str(parse_filter("day >= timestamp '2024-07-01 00:00:00Z'", TYPES, zone)) == "Day > DATE '2024-07-01'"
+        str(parse_condition("day >= timestamp '2024-07-01 00:00:00Z'", TYPES, zone))
+        == "Day > DATE '2024-07-01'"
     )
 
 
@@ -186,7 +187,7 @@ def test_timestamps_are_read_in_the_zone() -> None:
 def test_what_is_wrong_is_marked(text: str, place: int, says: str) -> None:
     """The message shows the line and puts a caret under the place."""
     with pytest.raises(FilterError) as caught:
-        parse_filter(text, TYPES)
+        parse_condition(text, TYPES)
     assert caught.value.position == place
     assert says in str(caught.value)
     line, caret = str(caught.value).splitlines()[-2:]
@@ -206,7 +207,7 @@ def test_what_is_wrong_is_marked(text: str, place: int, says: str) -> None:
 def test_any_depth(around: str, reads: str) -> None:
     """Parentheses and NOTs are no matter of the depth of a stack."""
     before, after = around.split("{}")
-    assert str(parse_filter(before * 2000 + "year = 1" + after * 2000, TYPES)) == reads
+    assert str(parse_condition(before * 2000 + "year = 1" + after * 2000, TYPES)) == reads
 
 
 def test_and_within_or_within_and_without_end() -> None:
@@ -218,26 +219,26 @@ def test_and_within_or_within_and_without_end() -> None:
             text = f"({text} {'or' if level % 2 else 'and'} t != {level % 100})"
         return text
 
-    assert depth(parse_filter(nested(DEEPEST), TYPES)) == DEEPEST
+    assert depth(parse_condition(nested(DEEPEST), TYPES)) == DEEPEST
     with pytest.raises(FilterError, match=f"more than {DEEPEST} deep") as caught:
-        parse_filter(nested(DEEPEST + 1), TYPES)
+        parse_condition(nested(DEEPEST + 1), TYPES)
     assert caught.value.position == DEEPEST + 1
     with pytest.raises(FilterError, match=f"more than {DEEPEST} deep"):
-        parse_filter(nested(5000), TYPES)
+        parse_condition(nested(5000), TYPES)
 
 
 @pytest.mark.parametrize("name", ["end", "show", "fetch", "call", "begin", "date", "rename"])
 def test_words_of_other_statements_are_names(name: str) -> None:
     """A column may be named so, and what is written of it can be read again."""
     types = {name: ColumnType("int"), "x": ColumnType("int")}
-    read = parse_filter(f"{name} = 1 and x = 2", types)
+    read = parse_condition(f"{name} = 1 and x = 2", types)
     assert str(read) == f"{name} = 1 AND x = 2"
-    assert parse_filter(str(read), types) == read
+    assert parse_condition(str(read), types) == read
 
 
 def test_a_number_in_quotes_is_one_number_however_written() -> None:
     """`'007'` is 7, as Hive takes it."""
-    assert evaluate(parse_filter("year in ('007', '8')", TYPES), {"year": 7}) is True
+    assert evaluate(parse_condition("year in ('007', '8')", TYPES), {"year": 7}) is True
 
 
 def test_only_parsing_imports_sqlglot() -> None:

@@ -13,6 +13,7 @@ from parquetry.prune.select import exact_conditions, select_files
 from parquetry.prune.whole import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
+from tests.support.filter_testing import filter_of, filters_of
 
 INT, STRING = parse_type("int"), parse_type("string")
 HASHED = Opaque("hash(v) = 3", ("v",), "function on the column")
@@ -90,7 +91,9 @@ def test_without_conditions_everything_is_kept(table):
 
 
 def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
-    selection = select_files(table, [compare("p", "=", 1), compare("q", "=", "x", STRING)], table="lake.db.t")
+    selection = select_files(
+        table, filters_of([compare("p", "=", 1), compare("q", "=", "x", STRING)]), table="lake.db.t"
+    )
     assert names(selection) == ["a", "b"]
     assert (selection.exact, selection.certain) == ((0, 1), True)
     assert step(selection, "partitions") == (1, 4, ("p = 1", "q = 'x'"), ())
@@ -99,7 +102,7 @@ def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
 
 
 def test_data_conditions_select_files_and_are_left_to_spark(table):
-    selection = select_files(table, [compare("v", ">=", 10)])
+    selection = select_files(table, filters_of([compare("v", ">=", 10)]))
     assert names(selection) == ["e", "b", "bare"]
     assert (selection.exact, selection.certain) == ((), False)
     assert step(selection, "partitions") == (
@@ -113,7 +116,9 @@ def test_data_conditions_select_files_and_are_left_to_spark(table):
 
 
 def test_every_condition_that_excludes_a_file_is_named(table):
-    selection = select_files(table, [compare("v", ">", 5), compare("v", "<", 100), compare("v", "<", 10**6)])
+    selection = select_files(
+        table, filters_of([compare("v", ">", 5), compare("v", "<", 100), compare("v", "<", 10**6)])
+    )
     assert names(selection) == ["c", "a", "b", "bare"]
     kept, of, by, not_by = step(selection, "files")
     assert (kept, of, by) == (4, 6, ("v > 5", "v < 100"))
@@ -132,7 +137,7 @@ def test_what_could_not_prune_is_told_with_the_reason(table):
         Opaque("size(a) = v", ("a", "v"), "comparison of two columns"),
     ]
     without = fill(make(), {(1, "x"): [file("a", 0, 9, f=ColumnStatistics(10, 0), d=ColumnStatistics(10))]})
-    selection = select_files(without, conditions)
+    selection = select_files(without, filters_of(conditions))
     assert step(selection, "partitions")[3] == (
         NotBy("hash(v) = 3", "column v is not a partition column"),
         NotBy("upper(q) = 'X'", "function on the column"),
@@ -164,14 +169,14 @@ def test_what_could_not_prune_is_told_with_the_reason(table):
 
 def test_the_contrary_of_what_is_not_understood_is_not_understood(table):
     upper = Opaque("upper(q) = 'X'", ("q",), "function on the column")
-    selection = select_files(table, [Not(upper), And((Not(upper), compare("p", "=", 1)))])
+    selection = select_files(table, filters_of([Not(upper), And((Not(upper), compare("p", "=", 1)))]))
     assert step(selection, "partitions")[3] == (NotBy("NOT (upper(q) = 'X')", "function on the column"),)
     assert step(selection, "partitions")[:2] == (2, 4)
     assert (selection.exact, selection.certain) == ((), False)
 
 
 def test_a_partition_condition_that_holds_everywhere_is_exact_and_served_nothing(table):
-    selection = select_files(table, [Or((IsNull("p"), compare("p", ">", -5)))])
+    selection = select_files(table, filters_of([Or((IsNull("p"), compare("p", ">", -5)))]))
     assert (selection.exact, selection.certain) == ((0,), True)
     (note,) = step(selection, "partitions")[3]
     assert note.reason == "every partition may hold a match"
@@ -181,21 +186,21 @@ def test_a_condition_over_both_kinds_of_columns_prunes_partitions_and_files(tabl
     either = Or(
         (And((compare("p", "=", 1), compare("v", "<", 5))), And((compare("p", "=", 2), compare("v", ">", 5))))
     )
-    selection = select_files(table, [either])
+    selection = select_files(table, filters_of([either]))
     assert names(selection) == ["c", "a", "bare"]
     assert step(selection, "partitions")[:3] == (3, 4, (str(either),))
     assert step(selection, "files")[:3] == (3, 5, (str(either),))
     assert selection.exact == ()
     half = Or((compare("p", "=", 1), compare("v", "=", 5)))
-    assert names(select_files(table, [half])) == ["c", "a", "b", "d", "bare"]
+    assert names(select_files(table, filters_of([half]))) == ["c", "a", "b", "d", "bare"]
 
 
 def test_tuples_over_both_kinds_of_columns_prune_partitions(table):
     pairs = TupleIn(("p", "v"), ((1, 15), (7, 5), (None, 150), (2, None)), (INT, INT))
-    selection = select_files(table, [pairs])
+    selection = select_files(table, filters_of([pairs]))
     assert names(selection) == ["b"]
     assert step(selection, "partitions")[:2] == (2, 4)
-    assert names(select_files(table, [Not(pairs)])) == ["e", "c", "a", "b", "d", "bare"]
+    assert names(select_files(table, filters_of([Not(pairs)]))) == ["e", "c", "a", "b", "d", "bare"]
 
 
 def test_contradictions_and_constants_select_nothing(table):
@@ -205,43 +210,51 @@ def test_contradictions_and_constants_select_nothing(table):
         [Constant(None)],
         [In("p", (), INT)],
     ):
-        selection = select_files(table, conditions)
+        selection = select_files(table, filters_of(conditions))
         assert (selection.files, selection.partitions) == ((), ())
         assert step(selection, "partitions")[:2] == (0, 4)
         assert step(selection, "files") == (0, 0, (), ())
-    assert len(select_files(table, [Constant(True)]).files) == 6
+    assert len(select_files(table, filters_of([Constant(True)])).files) == 6
 
 
 def test_an_unpartitioned_table_has_no_step_of_partitions():
     table = fill(make(()), {(): [file("a", 0, 9), file("b", 10, 19)]})
-    selection = select_files(table, [compare("v", "<", 5)])
+    selection = select_files(table, filters_of([compare("v", "<", 5)]))
     assert names(selection) == ["a"]
     assert [found.name for found in selection.report.steps] == ["files", "bytes"]
     assert step(selection, "files") == (1, 2, ("v < 5",), ())
-    assert select_files(table, [Constant(False)]).files == ()
-    assert select_files(make(()), [compare("v", "<", 5)]).files == ()
+    assert select_files(table, filters_of([Constant(False)])).files == ()
+    assert select_files(make(()), filters_of([compare("v", "<", 5)])).files == ()
 
 
 def test_files_with_known_matches_make_the_selection_certain(table):
-    selection = select_files(table, [compare("p", "=", 1), compare("v", ">=", 10)])
+    selection = select_files(table, filters_of([compare("p", "=", 1), compare("v", ">=", 10)]))
     assert (names(selection), selection.certain, selection.exact) == (["b"], True, (0,))
 
 
 def test_bytes_are_those_of_the_columns_read(table):
     one = [compare("p", "=", 1)]
-    assert step(select_files(table, one, ["V", "p"]), "bytes")[:3] == (300, 3000, ("v",))
-    assert step(select_files(table, one, ["p"]), "bytes")[:3] == (0, 3000, ())
-    assert step(select_files(table, one, ["v", "f", "s"]), "bytes")[:3] == (1200, 3000, ("v", "s", "f"))
+    assert step(select_files(table, filters_of(one), ["V", "p"]), "bytes")[:3] == (300, 3000, ("v",))
+    assert step(select_files(table, filters_of(one), ["p"]), "bytes")[:3] == (0, 3000, ())
+    assert step(select_files(table, filters_of(one), ["v", "f", "s"]), "bytes")[:3] == (
+        1200,
+        3000,
+        ("v", "s", "f"),
+    )
     everything = [column.name for column in COLUMNS]
-    assert step(select_files(table, one, everything), "bytes")[:3] == (3000, 3000, ())
+    assert step(select_files(table, filters_of(one), everything), "bytes")[:3] == (3000, 3000, ())
     # Of one file nothing is known: it is counted whole.
-    assert step(select_files(table, [compare("p", "=", 2)], ["v"]), "bytes")[:3] == (1100, 2000, ("v",))
+    assert step(select_files(table, filters_of([compare("p", "=", 2)]), ["v"]), "bytes")[:3] == (
+        1100,
+        2000,
+        ("v",),
+    )
     unknown = fill(make(), {(1, "x"): [file("a", 0, 9, f=ColumnStatistics(None, 0, 1.0, 2.0))]})
     assert step(select_files(unknown, [], ["f"]), "bytes")[:3] == (1000, 1000, ())
 
 
 def test_a_long_condition_is_clipped_in_the_report(table):
-    selection = select_files(table, [In("p", tuple(range(1, 100_000, 2)), INT)])
+    selection = select_files(table, filters_of([In("p", tuple(range(1, 100_000, 2)), INT)]))
     (text,) = step(selection, "partitions")[2]
     assert len(text) == 300
     assert text.startswith("p IN (1, 3, 5")
@@ -266,29 +279,34 @@ def test_exactness_is_known_without_reading(table):
         Or((compare("p", "=", 1), compare("q", "=", "x", STRING))),
         And((compare("p", "=", 1), HASHED)),
     ]
-    assert exact_conditions(table.metadata, conditions) == (0, 3)
-    assert select_files(table, conditions).exact == (0, 3)
-    assert plan_partitions(table, [HASHED]) is None
-    assert plan_partitions(make(()), [compare("v", "=", 1)]) is None
+    assert exact_conditions(table.metadata, filters_of(conditions)) == (0, 3)
+    assert select_files(table, filters_of(conditions)).exact == (0, 3)
+    assert plan_partitions(table, filters_of([HASHED])) is None
+    assert plan_partitions(make(()), filters_of([compare("v", "=", 1)])) is None
 
 
 def test_the_part_about_partitions_is_implied_by_the_whole():
     names_of = frozenset(("p", "q"))
     p, v, q = compare("p", "=", 1), compare("v", "=", 1), compare("q", "=", "x", STRING)
-    assert on_partitions(And((p, v, q)), names_of) == And((p, q))
-    assert on_partitions(Or((And((p, v)), q)), names_of) == Or((p, q))
-    assert on_partitions(Or((v, q)), names_of) is None
-    assert on_partitions(v, names_of) is None
-    assert on_partitions(Not(And((p, v))), names_of) is None
+
+    def part(node, names=names_of):
+        found = on_partitions(filter_of(node), names)
+        return None if found is None else found.node
+
+    assert part(And((p, v, q))) == And((p, q))
+    assert part(Or((And((p, v)), q))) == Or((p, q))
+    assert part(Or((v, q))) is None
+    assert part(v) is None
+    assert part(Not(And((p, v)))) is None
     tuples = TupleIn(("v", "p", "q"), ((1, 2, "a"), (3, 2, "a"), (4, None, "b")), (INT, INT, STRING))
-    assert on_partitions(tuples, names_of) == TupleIn(("p", "q"), ((2, "a"),), (INT, STRING))
-    assert on_partitions(tuples, frozenset("p")) == In("p", (2,), INT)
-    assert on_partitions(tuples, frozenset("z")) is None
-    assert on_partitions(tuples, frozenset(("p", "q", "v"))) == tuples
+    assert part(tuples) == TupleIn(("p", "q"), ((2, "a"),), (INT, STRING))
+    assert part(tuples, frozenset("p")) == compare("p", "=", 2)
+    assert part(tuples, frozenset("z")) is None
+    assert part(tuples, frozenset(("p", "q", "v"))) == tuples
 
 
 def whole(table, *predicates):
-    found = whole_partitions(table, predicates)
+    found = whole_partitions(table, filters_of(predicates))
     return found if isinstance(found, str) else [partition.values for partition in found]
 
 
@@ -323,7 +341,7 @@ def test_whole_partitions_and_empty_ones():
 
 
 def answer(table, aggregates, group_by=(), predicates=()):
-    return answer_aggregate(table.metadata, select_files(table, predicates), aggregates, group_by)
+    return answer_aggregate(table.metadata, select_files(table, filters_of(predicates)), aggregates, group_by)
 
 
 @pytest.fixture

@@ -13,9 +13,8 @@ from itertools import islice
 from parquetry.metastore.reading import entries
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.view import Examined
-from parquetry.predicate.bind import bind
-from parquetry.predicate.nodes import Predicate, columns_of
-from parquetry.predicate.normalise import normalise
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import columns_of
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import Estimate, IndexOrder, KeyScan, ScanPlan
 from parquetry.store.base import Range
@@ -28,14 +27,12 @@ ROWS_KEPT = 1 << 16
 """Rows that an index has led to, past which their keys are read again rather than kept."""
 
 
-def plan_partitions(
-    snapshot: TableSnapshot, predicate: Predicate, examined: Examined | None = None
-) -> ScanPlan:
+def plan_partitions(snapshot: TableSnapshot, filter: Filter, examined: Examined | None = None) -> ScanPlan:
     """Plan the reading of the partitions that a condition may be TRUE for.
 
     Args:
         snapshot: the version of the table.
-        predicate: on partition columns only; parts that are not understood become residuals.
+        filter: on partition columns only; parts that are not understood become residuals.
         examined: counts the keys that had to be read in order to choose.
 
     Returns:
@@ -43,20 +40,18 @@ def plan_partitions(
 
     Raises:
         ColumnNotFoundError: the condition is about a column that is not a partition column.
-        ValueTypeError: a literal cannot be compared with its column.
     """
     schema = snapshot.key_schema
-    by_key = plan_scan(predicate, schema)
+    by_key = plan_scan(filter, schema)
     if not snapshot.metadata.indexes or (len(by_key.scans) <= FEW_GETS and _gets(by_key)):
         return by_key  # a few whole keys: looking for anything shorter would cost more
-    predicate = normalise(bind(predicate, schema.types))
-    about = columns_of(predicate)
+    about = columns_of(filter.node)
     ways: list[_Way] = []
     for index in snapshot.metadata.indexes:
         if not index.ready or schema.fields[index.order[0]].name not in about:
             continue
         order = IndexOrder(index.name, index.id, index.order)
-        plan = plan_scan(predicate, schema.reordered(index.order))
+        plan = plan_scan(filter, schema.reordered(index.order))
         if plan.scans and not plan.whole:
             scans = tuple(KeyScan("index", scan.start, scan.stop, scan.residual) for scan in plan.scans)
             ways.append(_ByIndex(snapshot, ScanPlan(scans, order)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from parquetry.key_schema import KeySchema
 from parquetry.metastore.indexes import partition_key
 from parquetry.metastore.view import ROW_PREFIX, ROW_SUFFIX, Examined, Row, View
+from parquetry.predicate.filter import Filter
 from parquetry.scan.execute import Test, compile_residual
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.scan.pushdown import scans_condition
@@ -78,7 +79,7 @@ class _Residuals:
 
     def __init__(self, plan: ScanPlan, schema: KeySchema) -> None:
         self._schema = schema
-        self._tests: dict[str, Test] = {}
+        self._tests: dict[Filter, Test] = {}
         self._scans = iter(plan.scans)
         self._enter(next(self._scans))
 
@@ -91,7 +92,6 @@ class _Residuals:
         self._stop = scan.stop
         self._test: Test | None = None
         if scan.residual is not None:
-            text = str(scan.residual)
-            if text not in self._tests:
-                self._tests[text] = compile_residual(scan.residual, self._schema)
-            self._test = self._tests[text]
+            self._test = self._tests.get(scan.residual)
+            if self._test is None:
+                self._test = self._tests[scan.residual] = compile_residual(scan.residual, self._schema)

@@ -207,7 +207,7 @@ class Opaque:
         text: how to show it.
         columns: the columns it is about.
         reason: why it is not understood, as the pruning report says it: `function on the column`.
-        implied: a condition that is TRUE wherever this one is, if one is known: `year(d) = 2026` says that `d`
+        implied: a condition, bound, that is TRUE wherever this one is, if one is known: `year(d) = 2026` says that `d`
             lies between two days (see `monotone`).
     """
 

@@ -9,6 +9,7 @@ NULL, IN, tuple IN, LIKE and what is not understood.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import assert_never
 
 from parquetry.predicate.nodes import (
@@ -59,10 +60,12 @@ def _positive(node: Predicate) -> Predicate:
         case Compare(op, column, None):
             return IsNull(column) if op == "<=>" else NULL
         case In():
-            return _membership(node)
+            return membership(node)
         case TupleIn():
-            return _tuple_membership(node)
-        case Compare() | IsNull() | Like() | Constant() | Opaque():
+            return tuple_membership(node)
+        case Opaque(implied=implied):
+            return node if implied is None else replace(node, implied=_positive(implied))
+        case Compare() | IsNull() | Like() | Constant():
             return node
     assert_never(node)
 
@@ -88,12 +91,15 @@ def _negative(node: Predicate) -> Predicate:
         case In() | TupleIn():
             simpler = _positive(node)
             return Not(node) if simpler == node else _negative(simpler)
-        case IsNull() | Like() | Opaque():
+        case Opaque():
+            return Not(_positive(node))
+        case IsNull() | Like():
             return Not(node)
     assert_never(node)
 
 
-def _membership(node: In) -> Predicate:
+def membership(node: In) -> Predicate:
+    """Give an IN in normal form."""
     if not node.values:
         return NULL if node.has_null else FALSE
     if len(node.values) == 1 and not node.has_null:
@@ -101,12 +107,13 @@ def _membership(node: In) -> Predicate:
     return node
 
 
-def _tuple_membership(node: TupleIn) -> Predicate:
+def tuple_membership(node: TupleIn) -> Predicate:
+    """Give a tuple IN in normal form: that of one column is an IN."""
     if not node.rows:
         return FALSE
     if len(node.columns) == 1:
         values = tuple(value for (value,) in node.rows if value is not None)
-        return _membership(In(node.columns[0], values, node.types[0], len(values) < len(node.rows)))
+        return membership(In(node.columns[0], values, node.types[0], len(values) < len(node.rows)))
     return node
 
 
@@ -135,11 +142,12 @@ def disjoin(children: Iterable[Predicate]) -> Predicate:
                 flat[part] = None
     if len(flat) <= 1:
         return next(iter(flat), FALSE)
-    parts = _equalities_as_in(flat)
+    parts = equalities_as_in(flat)
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
-def _equalities_as_in(parts: Iterable[Predicate]) -> list[Predicate]:
+def equalities_as_in(parts: Iterable[Predicate]) -> list[Predicate]:
+    """Put one IN for all equalities of a column among normalised conditions that are joined by OR."""
     groups: dict[tuple[str, ColumnType], list[Compare | In]] = {}
     result: list[Predicate | tuple[str, ColumnType]] = []
     for part in parts:
@@ -165,4 +173,4 @@ def _united(group: list[Compare | In]) -> Predicate:
             has_null = has_null or part.has_null
         else:
             values.append(part.value)
-    return _membership(In(first.column, tuple(values), first.type, has_null))
+    return membership(In(first.column, tuple(values), first.type, has_null))

@@ -1,4 +1,4 @@
-"""Read a filter's text, as Hive's and Spark's users type it, into a condition bound to a table's columns.
+"""Read a filter's text, as Hive's and Spark's users type it, into a filter over a table's columns.
 
 The grammar is here and not sqlglot's, whose parser is too kind: it takes `p = 1 q` for an alias and
 `; DROP TABLE t` for a second statement, where a filter that decides which partitions to drop has to be
@@ -22,6 +22,7 @@ from typing import TypeVar
 from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
 from parquetry.predicate import bind
 from parquetry.predicate.evaluate import compare
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.like import misplaced_escape
 from parquetry.predicate.nodes import (
     DEEPEST,
@@ -39,6 +40,7 @@ from parquetry.predicate.nodes import (
     depth,
     truth_of,
 )
+from parquetry.predicate.normalise import normalise
 from parquetry.predicate.tokens import END_OF_TEXT, Token, is_name, tokenise
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
 
@@ -64,7 +66,7 @@ _ARITHMETIC = frozenset(("PLUS", "DASH", "STAR", "SLASH", "MOD", "DPIPE", "DIV",
 _T = TypeVar("_T")
 
 
-def parse_filter(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC") -> Predicate:
+def parse_filter(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC") -> Filter:
     """Read a filter.
 
     Args:
@@ -72,15 +74,25 @@ def parse_filter(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC"
         columns: the types of the columns that the filter may use, by name.
         zone: the time zone in which timestamps without one were written.
 
-    Returns:
-        the condition, its literals of their columns' types.
+    Raises:
+        FilterError: the text is no filter, or does not fit the columns; the message marks the place.
+
+    >>> int_ = ColumnType('int')
+    >>> print(parse_filter("not (Month < 3 or year != 2015)", {'year': int_, 'month': int_}))
+    month >= 3 AND year = 2015
+    """
+    return Filter(normalise(parse_condition(text, columns, zone)))
+
+
+def parse_condition(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC") -> Predicate:
+    """Read a filter as it is written, with its literals of their columns' types; see `parse_filter`.
 
     Raises:
         FilterError: the text is no filter, or does not fit the columns; the message marks the place.
 
     >>> int_ = ColumnType('int')
     >>> types = {'year': int_, 'month': int_}
-    >>> str(parse_filter("year = 2015 and 1 <= Month and month not in (7, '08')", types))
+    >>> str(parse_condition("year = 2015 and 1 <= Month and month not in (7, '08')", types))
     'year = 2015 AND month >= 1 AND month NOT IN (7, 8)'
     """
     return _Parser(text, columns, zone).filter()

@@ -16,6 +16,7 @@ from typing import Any
 
 from parquetry.errors import ParquetryError
 from parquetry.predicate import bind, like, monotone
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (
     DEEPEST,
     FALSE,
@@ -34,6 +35,7 @@ from parquetry.predicate.nodes import (
     name_text,
     truth_of,
 )
+from parquetry.predicate.normalise import normalise
 from parquetry.types import STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
 
 _COMPARISONS = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
@@ -41,8 +43,21 @@ _TEXT_TESTS = {"STARTS_WITH": like.starts_with, "ENDS_WITH": like.ends_with, "CO
 _HELD_AS_INTEGER = ("date", "timestamp", "timestamp_ntz")
 
 
+def filter_from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Filter:
+    """Read a filter.
+
+    Args:
+        tree: the parsed JSON of one predicate.
+        columns: the table's columns by name; names in the tree may be written in any case.
+
+    Returns:
+        the filter, with `Opaque` in place of what is not understood.
+    """
+    return Filter(normalise(from_json(tree, columns)))
+
+
 def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
-    """Read a condition, bound to the columns.
+    """Read a condition as it was sent, bound to the columns; see `filter_from_json`.
 
     Args:
         tree: the parsed JSON of one predicate.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate, columns_of, opaque_parts
 
 _LONGEST_TEXT = 300
@@ -21,22 +22,27 @@ class Condition:
     Two conditions of the same text are two: each is counted on its own.
 
     Attributes:
-        predicate: bound and normalised.
+        filter: what it asks.
         about: the columns it is about. What Spark evaluated (`substr(ds, 1, 7) = '2026-10'`) is about a column even
             where all that is left of it for the partitions in question is TRUE.
         written: how it was written; None: as the predicate's own text has it.
         origin: where it comes from.
     """
 
-    predicate: Predicate
+    filter: Filter
     about: frozenset[str]
     written: str | None = None
     origin: Origin = "query"
 
     @classmethod
-    def of(cls, predicate: Predicate, origin: Origin = "query") -> Condition:
-        """Return the condition that says what a predicate says."""
-        return cls(predicate, frozenset(columns_of(predicate)), origin=origin)
+    def of(cls, filter: Filter, origin: Origin = "query") -> Condition:
+        """Return the condition that says what a filter says."""
+        return cls(filter, frozenset(columns_of(filter.node)), origin=origin)
+
+    @property
+    def predicate(self) -> Predicate:
+        """Return what it asks."""
+        return self.filter.node
 
     @cached_property
     def text(self) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from parquetry.metastore.snapshot import Partition
+from parquetry.predicate.filter import EVERY_ROW
 from parquetry.predicate.match import match_values
-from parquetry.predicate.nodes import TRUE
 from parquetry.prune.condition import Condition
 from parquetry.prune.partitions import on_partitions, plan_partitions
 from parquetry.prune.report import Step
@@ -48,12 +48,11 @@ class PartitionRule(Rule):
 
 def _partitions(scan: Scan, tally: Tally) -> list[Partition]:
     snapshot, names = scan.snapshot, scan.partition_by
-    plan = plan_partitions(snapshot, [condition.predicate for condition in scan.conditions])
+    plan = plan_partitions(snapshot, [condition.filter for condition in scan.conditions])
     if plan is None:
         return list(snapshot.partitions())
     for condition in scan.conditions:
-        part = on_partitions(condition.predicate, names)
-        if part is not None and part != TRUE:
+        if on_partitions(condition.filter, names) not in (None, EVERY_ROW):
             tally.serve(condition)
     # What the plan decides needs no second look; a condition on data columns too may say more of the values.
     again = [

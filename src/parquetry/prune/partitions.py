@@ -10,51 +10,60 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.metastore import access
 from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import And, In, Not, Opaque, Or, Predicate, TupleIn, columns_of
+from parquetry.predicate.nodes import And, Not, Opaque, Or, Predicate, TupleIn, columns_of
+from parquetry.predicate.normalise import conjoin, disjoin, tuple_membership
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
 
 
-def on_partitions(node: Predicate, names: frozenset[str]) -> Predicate | None:
-    """Return a condition over partition columns that is TRUE wherever `node` is; None if it says nothing.
+def on_partitions(filter: Filter, names: frozenset[str]) -> Filter | None:
+    """Return a filter over partition columns that is TRUE wherever `filter` is; None if it says nothing.
 
     Args:
-        node: a normalised condition.
+        filter: on any columns.
         names: the partition columns.
 
     >>> from parquetry.predicate.nodes import Compare
     >>> from parquetry.types import parse_type
     >>> p, v = (Compare("=", name, 1, parse_type("int")) for name in "pv")
-    >>> str(on_partitions(And((p, v)), frozenset("p"))), on_partitions(Or((p, v)), frozenset("p"))
-    ('p = 1', None)
+    >>> print(on_partitions(Filter(And((p, v))), frozenset("p")))
+    p = 1
+    >>> print(on_partitions(Filter(Or((p, v))), frozenset("p")))
+    None
     """
+    part = _part(filter.node, names)
+    return filter if part is filter.node else None if part is None else Filter(part)
+
+
+def _part(node: Predicate, names: frozenset[str]) -> Predicate | None:
     match node:
         case And(children):
-            kept = [part for child in children if (part := on_partitions(child, names)) is not None]
-            return (kept[0] if len(kept) == 1 else And(tuple(kept))) if kept else None
+            kept = [part for child in children if (part := _part(child, names)) is not None]
+            return conjoin(kept) if kept else None
         case Or(children):
-            parts = [on_partitions(child, names) for child in children]
+            parts = [_part(child, names) for child in children]
             known = [part for part in parts if part is not None]
-            return Or(tuple(known)) if len(known) == len(parts) else None
+            return disjoin(known) if len(known) == len(parts) else None
         case TupleIn():
             return _tuple_part(node, names)
         case Opaque(implied=implied):
-            return None if implied is None else on_partitions(implied, names)
+            return None if implied is None else _part(implied, names)
         case Not(Opaque()):
             return None
     return node if columns_of(node) <= names else None
 
 
 def plan_partitions(
-    snapshot: TableSnapshot, predicates: Iterable[Predicate], *, indexed: bool = True
+    snapshot: TableSnapshot, predicates: Iterable[Filter], *, indexed: bool = True
 ) -> ScanPlan | None:
     """Return the plan of the partitions that can satisfy all conditions; None for every partition.
 
     Args:
         snapshot: the version of the table.
-        predicates: bound and normalised conditions, joined by AND.
+        predicates: joined by AND.
         indexed: whether an index may be used; a plan that does is good for this version only.
     """
     metadata = snapshot.metadata
@@ -62,24 +71,24 @@ def plan_partitions(
     parts = [part for predicate in predicates if (part := on_partitions(predicate, names)) is not None]
     if not names or not parts:
         return None
-    condition = parts[0] if len(parts) == 1 else And(tuple(parts))
+    condition = Filter.all_of(parts)
     if indexed:
         return access.plan_partitions(snapshot, condition)
     return plan_scan(condition, snapshot.key_schema)
 
 
-def candidates(snapshot: TableSnapshot, predicates: Sequence[Predicate]) -> Iterator[Partition]:
+def candidates(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> Iterator[Partition]:
     """Yield the partitions of which the values may satisfy all conditions, in key order.
 
     Args:
         snapshot: the version of the table.
-        predicates: bound and normalised conditions, joined by AND.
+        predicates: joined by AND.
     """
     plan = plan_partitions(snapshot, predicates)
     names = snapshot.metadata.partition_by
     for partition in snapshot.partitions(plan):
         row = dict(zip(names, partition.values, strict=True))
-        if all(match_values(predicate, row) is not Match.CANNOT for predicate in predicates):
+        if all(match_values(predicate.node, row) is not Match.CANNOT for predicate in predicates):
             yield partition
 
 
@@ -93,11 +102,5 @@ def _tuple_part(node: TupleIn, names: frozenset[str]) -> Predicate | None:
     rows: dict[tuple[Value, ...], None] = {
         tuple(row[place] for place in places): None for row in node.rows if None not in row
     }
-    if len(places) == 1:
-        place = places[0]
-        return In(node.columns[place], tuple(row[0] for row in rows), node.types[place])
-    return TupleIn(
-        tuple(node.columns[place] for place in places),
-        tuple(rows),
-        tuple(node.types[place] for place in places),
-    )
+    names_kept, types = zip(*((node.columns[place], node.types[place]) for place in places), strict=True)
+    return tuple_membership(TupleIn(names_kept, tuple(rows), types))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from parquetry.layout.places import join_location
 from parquetry.metastore.model import DataFile, TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot
-from parquetry.predicate.nodes import Predicate
+from parquetry.predicate.filter import Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
 from parquetry.prune.report import ScanReport, Step
@@ -53,7 +53,7 @@ class Selection:
 
 def select_files(
     snapshot: TableSnapshot,
-    predicates: Sequence[Predicate | Condition],
+    predicates: Sequence[Filter | Condition],
     read: Sequence[str] | None = None,
     *,
     table: str | None = None,
@@ -62,7 +62,7 @@ def select_files(
 
     Args:
         snapshot: the version of the table.
-        predicates: conditions joined by AND; a predicate has to be bound and normalised.
+        predicates: conditions joined by AND.
         read: the columns to be read; None for all.
         table: the table's name in the report; its database and name when not given.
 
@@ -89,7 +89,7 @@ def select_files(
     )
 
 
-def exact_conditions(metadata: TableMetadata, predicates: Sequence[Predicate | Condition]) -> tuple[int, ...]:
+def exact_conditions(metadata: TableMetadata, predicates: Sequence[Filter | Condition]) -> tuple[int, ...]:
     """Return the positions of the conditions that need no evaluation on the rows that `select_files` leaves.
 
     They are about partition columns only, and understood: the partitions decide them.
@@ -97,7 +97,7 @@ def exact_conditions(metadata: TableMetadata, predicates: Sequence[Predicate | C
     return _exact(frozenset(metadata.partition_by), _conditions(predicates))
 
 
-def _conditions(given: Sequence[Predicate | Condition]) -> tuple[Condition, ...]:
+def _conditions(given: Sequence[Filter | Condition]) -> tuple[Condition, ...]:
     return tuple(each if isinstance(each, Condition) else Condition.of(each) for each in given)
 
 

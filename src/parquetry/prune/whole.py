@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import And, Predicate, columns_of, opaque_parts
+from parquetry.predicate.nodes import And, columns_of, opaque_parts
 from parquetry.prune.files import FileMatcher
 from parquetry.prune.partitions import plan_partitions
 
 
-def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Predicate]) -> list[Partition] | str:
+def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[Partition] | str:
     """Return the partitions all rows of which satisfy all conditions, if no other partition has such rows.
 
     Partition values decide, and where they do not, the files' statistics. A partition without files is among
@@ -23,12 +24,12 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Predicate]) -
 
     Args:
         snapshot: the version of the table.
-        predicates: bound and normalised conditions, joined by AND; none means every row.
+        predicates: joined by AND; none means every row.
 
     Returns:
         The partitions in key order; or, when rows of a partition would have to be looked at, the reason.
     """
-    condition = And(tuple(predicates))
+    condition = And(tuple(predicate.node for predicate in predicates))
     opaque = opaque_parts(condition)
     metadata = snapshot.metadata
     plan = plan_partitions(snapshot, predicates)

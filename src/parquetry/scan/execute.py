@@ -13,6 +13,7 @@ from typing import TypeAlias
 from parquetry.key_schema import KeySchema
 from parquetry.keys import TRAILER_WIDTH, unescape
 from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.like import matcher
 from parquetry.predicate.nodes import (
     And,
@@ -28,7 +29,7 @@ from parquetry.predicate.nodes import (
     TupleIn,
     columns_of,
 )
-from parquetry.predicate.normalise import normalise
+from parquetry.predicate.normalise import equalities_as_in
 from parquetry.types import Value
 
 Test: TypeAlias = Callable[[bytes], bool]
@@ -36,7 +37,7 @@ Test: TypeAlias = Callable[[bytes], bool]
 
 
 def compile_residual(
-    residual: Predicate | None,
+    residual: Filter | None,
     schema: KeySchema,
     *,
     prefix: int = 0,
@@ -45,7 +46,7 @@ def compile_residual(
     """Compile a residual into a test of key bytes.
 
     Args:
-        residual: the condition, bound; None is TRUE. A part that is not understood passes every key.
+        residual: the condition; None is TRUE. A part that is not understood passes every key.
         schema: of the keys.
         prefix: bytes before the key's first field, as the metastore's table prefix.
         suffix: bytes after the key's trailer, as the metastore's version.
@@ -56,13 +57,13 @@ def compile_residual(
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
     >>> schema = KeySchema.of([('p', int_), ('q', int_)])
-    >>> test = compile_residual(Compare('<', 'q', 5, int_), schema)
+    >>> test = compile_residual(Filter(Compare('<', 'q', 5, int_)), schema)
     >>> [test(schema.encode((1, q))) for q in (4, 5, None)]
     [True, False, False]
     """
     if residual is None:
         return _always
-    return _Tests(schema, prefix, suffix).test(normalise(residual))
+    return _Tests(schema, prefix, suffix).test(residual.node)
 
 
 def _always(_key: bytes) -> bool:
@@ -82,12 +83,12 @@ class _Tests:
         self._suffix = suffix
 
     def test(self, node: Predicate) -> Test:
-        """Make the test of a normalised condition; TRUE is all that matters, so FALSE stands for NULL."""
+        """Make the test of a filter's part; TRUE is all that matters, so FALSE stands for NULL."""
         match node:
             case And(children):
                 return _all(tuple(map(self.test, children)))
             case Or(children):
-                return _any(tuple(map(self.test, children)))
+                return _any(tuple(map(self.test, equalities_as_in(children))))
             case Constant(truth):
                 return _always if truth else _never
             case Opaque() | Not(Opaque()):

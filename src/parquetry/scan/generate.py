@@ -25,8 +25,8 @@ from typing import TypeAlias
 
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor, trailer
-from parquetry.predicate.bind import bind
 from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (
     FALSE,
     NULL,
@@ -41,7 +41,7 @@ from parquetry.predicate.nodes import (
     TupleIn,
     columns_of,
 )
-from parquetry.predicate.normalise import conjoin, conjuncts, disjoin, normalise
+from parquetry.predicate.normalise import conjoin, conjuncts, disjoin
 from parquetry.scan.marker import END, FieldSpace, Span
 from parquetry.scan.overlay import Piece, contiguous, intersection, union
 from parquetry.scan.plan import EVERYTHING, KeyScan, ScanPlan
@@ -60,11 +60,11 @@ _Sub: TypeAlias = tuple[bytes, bytes | None, Predicate, tuple[int, ...] | None]
 """From, to (None: the end of what has gone before), residual, and of a get the widths of its fields."""
 
 
-def plan_scan(predicate: Predicate, schema: KeySchema) -> ScanPlan:
+def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
     """Plan the reading of all keys that a condition may be TRUE for.
 
     Args:
-        predicate: a condition on the key's columns only; parts that are not understood become residuals.
+        filter: on the key's columns only; parts that are not understood become residuals.
         schema: of the keys.
 
     Returns:
@@ -72,29 +72,30 @@ def plan_scan(predicate: Predicate, schema: KeySchema) -> ScanPlan:
 
     Raises:
         ColumnNotFoundError: the condition is about a column that the key does not have.
-        ValueTypeError: a literal cannot be compared with its column.
 
     >>> from parquetry.predicate.nodes import equal
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
     >>> schema = KeySchema.of([('p', int_), ('q', int_)])
-    >>> print(plan_scan(Compare('>', 'p', 255, int_), schema))
+    >>> print(plan_scan(Filter(Compare('>', 'p', 255, int_)), schema))
     scan [0180000100, )
-    >>> print(plan_scan(And((equal('p', 1, int_), equal('q', 2, int_))), schema))
+    >>> print(plan_scan(Filter(And((equal('p', 1, int_), equal('q', 2, int_)))), schema))
     get 01800000010180000002000000050000000a
     """
-    normal = normalise(bind(predicate, schema.types))
-    key = _whole_key(normal, schema)
+    for name in columns_of(filter.node):
+        schema.position(name)
+    key = _whole_key(filter.node, schema)
     if key is not None:
         return ScanPlan((KeyScan("get", key, successor(key), None),))
-    normal = normalise(_without_small_tuples(normal))
-    if normal == TRUE:
+    node = _without_small_tuples(filter.node)
+    if node == TRUE:
         return EVERYTHING
-    planner = _Planner(schema, MAX_VISITS * max(_parts(normal), 100))
-    normal = planner.without_contradictions(normal)
+    planner = _Planner(schema, MAX_VISITS * max(_parts(node), 100))
+    node = planner.without_contradictions(node)
     scans: list[KeyScan] = []
-    for low, high, residual, widths in planner.cut(normal, 0, MAX_SCANS):
-        rest = None if residual == TRUE else residual
+    residuals = {id(filter.node): filter}  # one for each condition, as thousands of ranges share them
+    for low, high, residual, widths in planner.cut(node, 0, MAX_SCANS):
+        rest = None if residual == TRUE else residuals.setdefault(id(residual), Filter(residual))
         if widths is None:
             last = scans[-1] if scans else None
             if (
@@ -137,16 +138,18 @@ def _parts(node: Predicate) -> int:
 def _without_small_tuples(node: Predicate) -> Predicate:
     """Write `(a, b) NOT IN ((1, 2))` as `a != 1 OR b != 2`, which can be cut along each column."""
     match node:
-        case And(children):
-            return And(tuple(map(_without_small_tuples, children)))
-        case Or(children):
-            return Or(tuple(map(_without_small_tuples, children)))
+        case And(children) | Or(children):
+            rewritten = tuple(map(_without_small_tuples, children))
+            if all(new is old for new, old in zip(rewritten, children, strict=True)):
+                return node
+            return conjoin(rewritten) if isinstance(node, And) else disjoin(rewritten)
         case Not(TupleIn(names, rows, types)) if len(rows) <= MERGE_POINTS:
-            return And(
-                tuple(
-                    Or(tuple(Compare("!=", *part) for part in zip(names, row, types, strict=True)))
-                    for row in rows
+            return conjoin(
+                disjoin(
+                    NULL if value is None else Compare("!=", name, value, type)
+                    for name, value, type in zip(names, row, types, strict=True)
                 )
+                for row in rows
             )
     return node
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from parquetry.predicate.nodes import Predicate, opaque_parts
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import opaque_parts
 
 ScanKind: TypeAlias = Literal["get", "range", "index"]
 
@@ -30,7 +31,7 @@ class KeyScan:
     kind: ScanKind
     start: bytes
     stop: bytes | None
-    residual: Predicate | None
+    residual: Filter | None
 
     def __str__(self) -> str:
         if self.kind == "get":
@@ -96,7 +97,7 @@ class ScanPlan:
     @property
     def exact(self) -> bool:
         """Whether every key found surely satisfies the condition; else some of them only may."""
-        return not any(scan.residual is not None and opaque_parts(scan.residual) for scan in self.scans)
+        return not any(scan.residual is not None and opaque_parts(scan.residual.node) for scan in self.scans)
 
     @property
     def whole(self) -> bool:

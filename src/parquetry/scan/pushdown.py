@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.key_schema import KeySchema
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (
     And,
     Compare,
@@ -24,7 +25,7 @@ from parquetry.predicate.nodes import (
     Predicate,
     TupleIn,
 )
-from parquetry.predicate.normalise import disjoin, normalise
+from parquetry.predicate.normalise import disjoin, equalities_as_in
 from parquetry.scan.plan import KeyScan
 from parquetry.scan.text_field import TextField
 from parquetry.store.condition import (
@@ -54,11 +55,11 @@ _FIELD_TURNED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="
 _FIELD_SAME: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
-def field_condition(residual: Predicate, schema: KeySchema) -> Condition | None:
+def field_condition(residual: Filter, schema: KeySchema) -> Condition | None:
     """Say of a residual what a store can test.
 
     Args:
-        residual: the condition, bound.
+        residual: the condition.
         schema: of the keys.
 
     Returns:
@@ -70,10 +71,10 @@ def field_condition(residual: Predicate, schema: KeySchema) -> Condition | None:
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
     >>> schema = KeySchema.of([('p', int_), ('q', int_)])
-    >>> print(field_condition(Compare('>=', 'q', 5, int_), schema))
+    >>> print(field_condition(Filter(Compare('>=', 'q', 5, int_)), schema))
     FieldCompare(position=1, op='>=', value=b'\\x01\\x80\\x00\\x00\\x05')
     """
-    found = _affordable(_Translation(schema).of(normalise(residual)))
+    found = _affordable(_Translation(schema).of(residual.node))
     return None if found in (TRUE, FALSE) else found
 
 
@@ -87,12 +88,12 @@ def scans_condition(scans: Sequence[KeyScan], schema: KeySchema) -> Condition | 
     Returns:
         a condition that holds wherever the residual of the row's range is TRUE; None if there is none.
     """
-    residuals: dict[int, Predicate] = {}
+    residuals: dict[int, Filter] = {}
     for scan in scans:
         if scan.residual is None or len(residuals) > MAX_COMPARISONS:
             return None
         residuals[id(scan.residual)] = scan.residual
-    return field_condition(disjoin(map(normalise, residuals.values())), schema)
+    return field_condition(Filter(disjoin(residual.node for residual in residuals.values())), schema)
 
 
 class _Translation:
@@ -102,12 +103,12 @@ class _Translation:
         self._schema = schema
 
     def of(self, node: Predicate) -> Condition:
-        """Translate a normalised condition; what has no words here is true."""
+        """Translate a part of a filter; what has no words here is true."""
         match node:
             case And(children):
                 return all_of(map(self.of, children))
             case Or(children):
-                return any_of(map(self.of, children))
+                return any_of(map(self.of, equalities_as_in(children)))
             case Constant(truth):
                 return TRUE if truth else FALSE
             case Compare(op, column, value):

@@ -19,6 +19,7 @@ from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.access import plan_partitions
 from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
 from parquetry.spark import protocol as p
 from parquetry.spark.footers import data_files
@@ -188,7 +189,10 @@ def _agreeing(snapshot: TableSnapshot, q: p.ListPartitions) -> Iterator[Partitio
         type_ = metadata.column(name).column_type
         value = stored_value(from_wire(type_, text))
         parts.append(IsNull(name) if value is None else Compare("=", name, value, type_))
-    return snapshot.partitions(plan_partitions(snapshot, And(tuple(parts))) if parts else None)
+    if not parts:
+        return snapshot.partitions()
+    agreeing = Filter.of(And(tuple(parts)), snapshot.key_schema.types)
+    return snapshot.partitions(plan_partitions(snapshot, agreeing))
 
 
 def can_delete(lake: Lake, q: p.CanDelete) -> bool:

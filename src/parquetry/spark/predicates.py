@@ -8,10 +8,11 @@ from typing import Any
 from parquetry.errors import UnsupportedError
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
+from parquetry.predicate.filter import EVERY_ROW, Filter
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import TRUE, Compare, IsNull, Not, Predicate, TupleIn, columns_of
-from parquetry.predicate.normalise import conjoin, disjoin, normalise
-from parquetry.predicate.spark_json import from_json
+from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate, TupleIn, columns_of
+from parquetry.predicate.normalise import normalise
+from parquetry.predicate.spark_json import filter_from_json
 from parquetry.prune.condition import Condition, Origin
 from parquetry.prune.partitions import on_partitions, plan_partitions
 from parquetry.prune.whole import whole_partitions
@@ -22,10 +23,10 @@ EVALUATED = "PARTITION_PREDICATE"
 """The function of trees that stand for conditions which Spark evaluates over the values of partitions."""
 
 
-def conjuncts(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[Predicate]:
+def conjuncts(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[Filter]:
     """Return the predicates that Spark offered, one for one."""
     types = {column.name: column.column_type for column in snapshot.metadata.columns}
-    return [normalise(from_json(tree, types)) for tree in trees]
+    return [filter_from_json(tree, types) for tree in trees]
 
 
 def conditions(
@@ -36,7 +37,7 @@ def conditions(
     return [
         _evaluated(tree, types, origin)
         if tree.get("fn") == EVALUATED
-        else Condition.of(normalise(from_json(tree, types)), origin)
+        else Condition.of(filter_from_json(tree, types), origin)
         for tree in trees
     ]
 
@@ -44,37 +45,39 @@ def conditions(
 def _evaluated(tree: dict[str, Any], types: dict[str, ColumnType], origin: Origin) -> Condition:
     """Return a condition that holds for the values with which Spark evaluated it to TRUE."""
     names = tree["columns"]
-    holds = TRUE if tree["rows"] is None else _any_row(names, [types[name] for name in names], tree["rows"])
-    return Condition(conjoin((implied_by(tree, types), holds)), frozenset(names), tree["sql"], origin)
+    holds = EVERY_ROW if tree["rows"] is None else _any_row(names, types, tree["rows"])
+    return Condition(Filter.all_of((implied_by(tree, types), holds)), frozenset(names), tree["sql"], origin)
 
 
-def implied_by(tree: dict[str, Any], types: dict[str, ColumnType]) -> Predicate:
+def implied_by(tree: dict[str, Any], types: dict[str, ColumnType]) -> Filter:
     """Return what is known without evaluation of a condition that Spark is to evaluate over partitions.
 
     Args:
         tree: the condition as the bridge describes it.
         types: of the table's columns.
     """
-    return on_partitions(normalise(from_json(tree["tree"], types)), frozenset(tree["columns"])) or TRUE
+    return on_partitions(filter_from_json(tree["tree"], types), frozenset(tree["columns"])) or EVERY_ROW
 
 
 def _any_row(
-    names: Sequence[str], types: Sequence[ColumnType], rows: Sequence[Sequence[str | None]]
-) -> Predicate:
+    names: Sequence[str], types: dict[str, ColumnType], rows: Sequence[Sequence[str | None]]
+) -> Filter:
     """Return the condition that columns have one of several rows of values, NULL being a value like any other."""
-    values = [tuple(map(from_wire, types, row)) for row in rows]
-    full = [row for row in values if None not in row]
-    parts: list[Predicate] = [
-        conjoin(
-            IsNull(name) if value is None else Compare("=", name, value, type)
-            for name, type, value in zip(names, types, row, strict=True)
+    known = [types[name] for name in names]
+    values = [tuple(map(from_wire, known, row)) for row in rows]
+    full = TupleIn(tuple(names), tuple(row for row in values if None not in row), tuple(known))
+    parts = [
+        And(
+            tuple(
+                IsNull(name) if value is None else Compare("=", name, value, type)
+                for name, type, value in zip(names, known, row, strict=True)
+            )
         )
         for row in values
         if None in row
     ]
-    if full:
-        parts.append(normalise(TupleIn(tuple(names), tuple(full), tuple(types))))
-    return disjoin(parts)
+    # the values are those of partitions as they are kept: a char is not to be padded
+    return Filter(normalise(Or((*parts, full))))
 
 
 def without_implied(predicates: Sequence[Predicate]) -> list[int]:
@@ -93,7 +96,7 @@ def without_implied(predicates: Sequence[Predicate]) -> list[int]:
     return kept
 
 
-def whole(snapshot: TableSnapshot, predicates: Sequence[Predicate], statement: str) -> list[Partition]:
+def whole(snapshot: TableSnapshot, predicates: Sequence[Filter], statement: str) -> list[Partition]:
     """Return the partitions that the predicates select, which must be whole ones.
 
     Args:
@@ -113,7 +116,7 @@ def whole(snapshot: TableSnapshot, predicates: Sequence[Predicate], statement: s
     return selected
 
 
-def replace_where(transaction: Transaction, predicates: Sequence[Predicate], statement: str) -> None:
+def replace_where(transaction: Transaction, predicates: Sequence[Filter], statement: str) -> None:
     """Have a transaction drop the partitions that the predicates select.
 
     Raises:
@@ -123,7 +126,11 @@ def replace_where(transaction: Transaction, predicates: Sequence[Predicate], sta
     selected = whole(snapshot, predicates, statement)
     names = set(snapshot.metadata.partition_by)
     plan = plan_partitions(snapshot, predicates, indexed=False)
-    if plan is not None and plan.exact and all(columns_of(predicate) <= names for predicate in predicates):
+    if (
+        plan is not None
+        and plan.exact
+        and all(columns_of(predicate.node) <= names for predicate in predicates)
+    ):
         transaction.replace_where(plan)  # what others add to the scope meanwhile is a conflict, too
         return
     for partition in selected:

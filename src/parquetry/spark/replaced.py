@@ -16,6 +16,7 @@ from parquetry.errors import OutsideConditionError, UnsupportedError
 from parquetry.identifiers import quoted
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate, columns_of, opaque_parts
 from parquetry.types import Value
 
@@ -24,7 +25,7 @@ CHECKED = "parquetry.rows-checked"
 _LONGEST_VALUE = 100
 
 
-def by_partition(snapshot: TableSnapshot, where: Sequence[Predicate]) -> list[Predicate]:
+def by_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> list[Filter]:
     """Return the conditions that are checked against the values of the partitions written.
 
     Raises:
@@ -33,9 +34,9 @@ def by_partition(snapshot: TableSnapshot, where: Sequence[Predicate]) -> list[Pr
     partition_by = set(snapshot.metadata.partition_by)
     found = []
     for predicate in where:
-        opaque = opaque_parts(predicate)
-        if columns_of(predicate) <= partition_by:
-            if opaque or isinstance(predicate, IsNull) or _is_static(predicate):
+        opaque = opaque_parts(predicate.node)
+        if columns_of(predicate.node) <= partition_by:
+            if opaque or isinstance(predicate.node, IsNull) or _is_static(predicate.node):
                 found.append(predicate)
         elif opaque:
             raise UnsupportedError(
@@ -45,7 +46,7 @@ def by_partition(snapshot: TableSnapshot, where: Sequence[Predicate]) -> list[Pr
     return found
 
 
-def checked_rows(snapshot: TableSnapshot, where: Sequence[Predicate], rows: DataFrame) -> DataFrame:
+def checked_rows(snapshot: TableSnapshot, where: Sequence[Filter], rows: DataFrame) -> DataFrame:
     """Return rows that fail their task at the first one outside of the conditions; see `outside` for the error.
 
     Args:
@@ -54,7 +55,7 @@ def checked_rows(snapshot: TableSnapshot, where: Sequence[Predicate], rows: Data
         rows: as they are stored, with the columns of the files.
     """
     later = by_partition(snapshot, where)
-    now = And(tuple(predicate for predicate in where if predicate not in later))
+    now = And(tuple(predicate.node for predicate in where if predicate not in later))
     if not now.children:
         return rows
     physical = rows.columns
@@ -74,14 +75,14 @@ def checked_rows(snapshot: TableSnapshot, where: Sequence[Predicate], rows: Data
 
 
 def check_partitions(
-    snapshot: TableSnapshot, where: Sequence[Predicate], written: Iterable[tuple[Value, ...]]
+    snapshot: TableSnapshot, where: Sequence[Filter], written: Iterable[tuple[Value, ...]]
 ) -> None:
     """Make sure that partitions with new rows lie within the conditions that their values decide.
 
     Raises:
         OutsideConditionError: one does not.
     """
-    condition = And(tuple(by_partition(snapshot, where)))
+    condition = _all(by_partition(snapshot, where))
     for values in written:
         row = dict(zip(snapshot.metadata.partition_by, values, strict=True))
         if evaluate(condition, row) is not True:
@@ -90,9 +91,7 @@ def check_partitions(
             )
 
 
-def outside(
-    snapshot: TableSnapshot, where: Sequence[Predicate], message: str
-) -> OutsideConditionError | None:
+def outside(snapshot: TableSnapshot, where: Sequence[Filter], message: str) -> OutsideConditionError | None:
     """Return the error that a failed task told of, if it is that of `checked_rows`, or of the bridge's own check."""
     if message.startswith(f"{CHECKED}: "):
         condition, *values = message.removeprefix(f"{CHECKED}: ").split("\n")
@@ -102,20 +101,25 @@ def outside(
     return OutsideConditionError(message) if where and message.startswith(_refusal(snapshot, where)) else None
 
 
+def _all(where: Sequence[Filter]) -> And:
+    """Return the conditions as they were written, joined by AND."""
+    return And(tuple(predicate.node for predicate in where))
+
+
 def _is_static(predicate: Predicate) -> bool:
     return isinstance(predicate, Compare) and predicate.op == "<=>"
 
 
-def _refusal(snapshot: TableSnapshot, where: Sequence[Predicate]) -> str:
-    return _refused(snapshot, str(And(tuple(where))))
+def _refusal(snapshot: TableSnapshot, where: Sequence[Filter]) -> str:
+    return _refused(snapshot, str(_all(where)))
 
 
 def _refused(snapshot: TableSnapshot, condition: str) -> str:
     return f"Table {snapshot.label} is to have new rows where {condition}, and one of them is not there: "
 
 
-def _remedy(where: Sequence[Predicate]) -> str:
-    return _remedy_of(str(And(tuple(where))))
+def _remedy(where: Sequence[Filter]) -> str:
+    return _remedy_of(str(_all(where)))
 
 
 def _remedy_of(condition: str) -> str:

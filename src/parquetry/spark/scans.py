@@ -35,7 +35,7 @@ def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[bool]]:
     names = set(snapshot.metadata.partition_by)
     # what another predicate implies holds wherever that one does, whoever evaluates it
     implied = set(range(len(predicates))) - set(without_implied(predicates))
-    exact = exact_conditions(snapshot.metadata, predicates)
+    exact = exact_conditions(snapshot.metadata, [condition.filter for condition in asked])
     settled = [i in exact or (i in implied and columns_of(x) <= names) for i, x in enumerate(predicates)]
     again = [not done and bool(x.about) and x.about <= names for done, x in zip(settled, asked, strict=True)]
     return {"exact": settled, "again": again}
@@ -46,7 +46,7 @@ def partition_values(lake: Lake, q: p.PartitionValues) -> list[list[list[str | N
     snapshot = lake.snapshot(q.table)
     metadata = snapshot.metadata
     types = {column.name: column.column_type for column in metadata.columns}
-    known = [condition.predicate for condition in conditions(snapshot, q.predicates)]
+    known = [condition.filter for condition in conditions(snapshot, q.predicates)]
     known += [implied_by(condition, types) for condition in q.conditions]
     places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
     found: list[dict[tuple[str | None, ...], None]] = [{} for _ in q.conditions]

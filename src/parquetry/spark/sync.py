@@ -26,8 +26,8 @@ from parquetry.layout.location import open_location
 from parquetry.layout.places import join_location, path_below
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.parse import parse_filter
 from parquetry.spark.footers import data_files
 from parquetry.spark.passing_over import PassingOver
@@ -146,7 +146,7 @@ def _default_path(snapshot: TableSnapshot, values: Sequence[Value]) -> str:
 
 def _changes(
     snapshot: TableSnapshot,
-    condition: Predicate | None,
+    condition: Filter | None,
     unfit: list[Unfit],
     passing: PassingOver,
     progress: Progress,
@@ -158,7 +158,7 @@ def _changes(
 
     def wanted(values: tuple[Value, ...]) -> bool:
         row = dict(zip(metadata.partition_by, values, strict=True))
-        return condition is None or match_values(condition, row) is Match.MUST
+        return condition is None or match_values(condition.node, row) is Match.MUST
 
     known = [part for part in snapshot.partitions() if wanted(part.values)]
     if not metadata.external and not known and filesystem.get_file_info(path).type == pafs.FileType.NotFound:

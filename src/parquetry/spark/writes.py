@@ -32,7 +32,8 @@ from parquetry.layout.paths import parse_partition_path, stored_value
 from parquetry.layout.places import base_name, join_location
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.predicate.nodes import Compare, IsNull, Predicate
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.spark import protocol as p
 from parquetry.spark.footers import data_files
@@ -109,20 +110,20 @@ _OPERATIONS = {
 }
 
 
-def _stored(snapshot: TableSnapshot, predicate: Predicate) -> Predicate:
+def _stored(snapshot: TableSnapshot, predicate: Filter) -> Filter:
     """Return the predicate of a static partition as rows are stored: those given p = '' are under NULL."""
-    match predicate:
+    match predicate.node:
         case Compare("=" | "<=>", name, value) if name in snapshot.metadata.partition_by:
             if value is not None and stored_value(value) is None:
-                return IsNull(name)
+                return Filter(IsNull(name))
     return predicate
 
 
-def _static_partition(snapshot: TableSnapshot, where: Sequence[Predicate]) -> tuple[Value, ...] | None:
+def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple[Value, ...] | None:
     """Return the one partition that INSERT OVERWRITE names; None for a filter, and for fewer columns."""
     values: dict[str, Value] = {}
     for predicate in where:
-        match predicate:
+        match predicate.node:
             case Compare("<=>", name, value):
                 values[name] = value
             case IsNull(name):
@@ -162,7 +163,7 @@ _OPTIONS = ("target-file-size", "compression", "sort-by", "distribution")
 
 
 def write_files(
-    snapshot: TableSnapshot, frame: DataFrame, properties: dict[str, str], where: Sequence[Predicate] = ()
+    snapshot: TableSnapshot, frame: DataFrame, properties: dict[str, str], where: Sequence[Filter] = ()
 ) -> list[dict[str, Any]]:
     """Write rows as data files of a table, which nobody sees yet.
 
