@@ -1,0 +1,161 @@
+"""What a condition guarantees of some columns: the few combinations of values with which alone it can be TRUE.
+
+Whoever places rows by the values of columns - in partitions, in buckets - finds by them the few places to look in.
+
+    condition                                   allowed for (a, b)
+    a = 1 AND b IN (2, 3)                       (1, 2) (1, 3)
+    (a, b) IN ((1, 2), (3, NULL))               (1, 2)          a row with NULL equals nothing
+    a = 1 AND b = 2 OR a = 5 AND b IS NULL      (1, 2) (5, NULL)
+    a IN (1, 2) AND b > 7                       not known: b may be anything above 7
+    a = 1 AND a = 2 AND b > 7                   none: no row can satisfy it
+
+The values are what is allowed at most: a row with them need not satisfy the condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Opaque, Or, Predicate, TupleIn
+from parquetry.types import Value, order_key
+
+Row: TypeAlias = tuple[Value, ...]
+"""A combination of values; None is NULL."""
+
+
+def allowed_values(node: Predicate, columns: Sequence[str], limit: int) -> frozenset[Row] | None:
+    """Return the combinations of values of some columns with which alone a condition can be TRUE.
+
+    Args:
+        node: a condition, bound and normal.
+        columns: the columns, each once.
+        limit: how many combinations are few.
+
+    Returns:
+        At most `limit` combinations, None in them being NULL, a value like any other, and of values that are
+        equal, as 0.0 and -0.0 are, one; None where they are not known, or not few.
+
+    >>> from parquetry.types import parse_type
+    >>> int_ = parse_type('int')
+    >>> node = And((Compare('=', 'a', 1, int_), In('b', (2, 3), int_), Compare('>', 'c', 9, int_)))
+    >>> sorted(allowed_values(node, ('a', 'b'), 10))
+    [(1, 2), (1, 3)]
+    >>> allowed_values(node, ('a', 'b'), 1), allowed_values(node, ('a', 'c'), 10)
+    (None, None)
+    """
+    found = _joined(_facts(node, frozenset(columns), limit), limit)
+    if found.impossible:
+        return frozenset()
+    if len(found.names) < len(columns):
+        return None
+    places = [found.names.index(name) for name in columns]
+    return frozenset(tuple(row[place] for place in places) for row in found.rows.values())
+
+
+_Key: TypeAlias = tuple[Any, ...]
+"""The order keys of a combination's values: of equal values they are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """The combinations of values of some columns with which alone a condition can be TRUE.
+
+    Attributes:
+        names: the columns; none of them where nothing is known, and where the condition is never TRUE.
+        rows: the combinations by their keys.
+    """
+
+    names: tuple[str, ...]
+    rows: Mapping[_Key, Row]
+
+    @property
+    def impossible(self) -> bool:
+        """Whether the condition is never TRUE."""
+        return not self.rows
+
+
+_NEVER = _Fact((), {})
+_ANYTHING = _Fact((), {(): ()})
+
+
+def _facts(node: Predicate, wanted: frozenset[str], limit: int) -> list[_Fact]:
+    """List what is known; where the condition is TRUE, all of the facts hold."""
+    match node:
+        case And(children):
+            return [fact for child in children for fact in _facts(child, wanted, limit)]
+        case Or(children):
+            return [_either([_joined(_facts(child, wanted, limit), limit) for child in children])]
+        case Constant(truth):
+            return [] if truth else [_NEVER]
+        case Compare("<=>", name, value):
+            return _fact((name,), [(value,)], wanted)
+        case Compare(value=None):
+            return [_NEVER]
+        case Compare("=", name, value):
+            return _fact((name,), [(value,)], wanted)
+        case IsNull(name):
+            return _fact((name,), [(None,)], wanted)
+        case In(name, values):
+            return _fact((name,), [(value,) for value in values], wanted)
+        case TupleIn(names, rows):
+            return _fact(names, [row for row in rows if None not in row], wanted)
+        case Opaque(implied=implied):
+            return [] if implied is None else _facts(implied, wanted, limit)
+    return []  # a range, LIKE, or a contrary: what it allows is not listed
+
+
+def _fact(names: Sequence[str], rows: Sequence[Row], wanted: frozenset[str]) -> list[_Fact]:
+    """Say of the wanted ones among some columns which combinations they have."""
+    kept = [place for place, name in enumerate(names) if name in wanted and name not in names[:place]]
+    found = (tuple(row[place] for place in kept) for row in rows)
+    return [_Fact(tuple(names[place] for place in kept), {_key(row): row for row in found})]
+
+
+def _joined(facts: Iterable[_Fact], limit: int) -> _Fact:
+    """Make one fact of several that hold together, without those that would make it more than few."""
+    result = _ANYTHING
+    for fact in sorted(facts, key=lambda fact: len(fact.rows)):
+        result = _both(result, fact, limit) or result
+        if result.impossible:
+            return _NEVER
+    return result
+
+
+def _both(left: _Fact, right: _Fact, limit: int) -> _Fact | None:
+    """Join two facts by the columns that both are about; None if that gives more than few."""
+    shared = [name for name in right.names if name in left.names]
+    left_places = [left.names.index(name) for name in shared]
+    right_places = [right.names.index(name) for name in shared]
+    added = [place for place, name in enumerate(right.names) if name not in shared]
+    partners: dict[_Key, list[Row]] = {}
+    for key, row in right.rows.items():
+        partners.setdefault(tuple(key[place] for place in right_places), []).append(row)
+    rows: dict[_Key, Row] = {}
+    for key, row in left.rows.items():
+        for partner in partners.get(tuple(key[place] for place in left_places), ()):
+            whole = (*row, *(partner[place] for place in added))
+            rows[_key(whole)] = whole
+            if len(rows) > limit:
+                return None
+    return _Fact((*left.names, *(right.names[place] for place in added)), rows)
+
+
+def _either(facts: Sequence[_Fact]) -> _Fact:
+    """Make one fact of several of which one holds: about the columns that each of them is about."""
+    possible = [fact for fact in facts if not fact.impossible]
+    if not possible:
+        return _NEVER
+    names = tuple(name for name in possible[0].names if all(name in fact.names for fact in possible))
+    rows: dict[_Key, Row] = {}
+    for fact in possible:
+        places = [fact.names.index(name) for name in names]
+        for row in fact.rows.values():
+            kept = tuple(row[place] for place in places)
+            rows[_key(kept)] = kept
+    return _Fact(names, rows)
+
+
+def _key(row: Row) -> _Key:
+    return tuple(map(order_key, row))
