@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parquetry.errors import ColumnNotFoundError, UnsupportedError, ValueTypeError
-from parquetry.predicate.bind import NUMBER, always, bind, never
+from parquetry.predicate.bind import NUMBER, bind, never
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import (
     DEEPEST,
@@ -114,10 +114,9 @@ def test_a_not_in_over_tuples_keeps_null_apart_from_false() -> None:
     assert evaluate(node, {"n": None, "s": "c"}) is True
 
 
-def test_never_and_always_are_null_for_null() -> None:
-    """And else FALSE and TRUE."""
+def test_never_is_null_for_null() -> None:
+    """And else FALSE."""
     assert [evaluate(never("n"), {"n": value}) for value in (1, None)] == [False, None]
-    assert [evaluate(always("n"), {"n": value}) for value in (1, None)] == [True, None]
 
 
 @pytest.mark.parametrize(

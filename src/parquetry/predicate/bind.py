@@ -220,11 +220,6 @@ def never(name: str) -> Predicate:
     return And((IsNull(name), NULL))
 
 
-def always(name: str) -> Predicate:
-    """Give the condition that is TRUE for every value of a column, and NULL for NULL."""
-    return Or((Not(IsNull(name)), NULL))
-
-
 def _require_primitive(name: str, type: ColumnType) -> None:
     if not type.primitive:
         raise ValueTypeError(f"column {name} of type {type} cannot be compared with a literal")

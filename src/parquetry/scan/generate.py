@@ -95,7 +95,9 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
     scans: list[KeyScan] = []
     residuals = {id(filter.node): filter}  # one for each condition, as thousands of ranges share them
     for low, high, residual, widths in planner.cut(node, 0, MAX_SCANS):
-        rest = None if residual == TRUE else residuals.setdefault(id(residual), Filter(residual))
+        rest = residuals.get(id(residual))
+        if rest is None and residual != TRUE:
+            rest = residuals[id(residual)] = Filter(residual)
         if widths is None:
             last = scans[-1] if scans else None
             if (
