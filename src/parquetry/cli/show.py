@@ -117,6 +117,8 @@ def partitions(
 
     They come in the order of their values.
     """
+    from parquetry.layout.places import path_within
+
     with _open(warehouse, store) as catalog:
         found = catalog.partitions(table, where, limit)
         if as_json:
@@ -132,7 +134,6 @@ def partitions(
             )
             return
         described = catalog.table(table)
-        base = f"{described.location}/"
         output.print_table(
             (*described.partition_by, "files", "rows", "size", "location"),
             (
@@ -141,7 +142,7 @@ def partitions(
                     output.count(p.files),
                     output.count(p.rows),
                     output.size(p.bytes),
-                    p.location.removeprefix(base),
+                    path_within(described.location, p.location),
                 )
                 for p in found
             ),
@@ -171,6 +172,8 @@ def files(
     With a filter, these are the files that a query would read: values of partitions and statistics of files
     decide.
     """
+    from parquetry.layout.places import path_within
+
     with _open(warehouse, store) as catalog:
         found = catalog.files(table, where)
         if as_json:
@@ -178,10 +181,10 @@ def files(
                 {"path": f.path, "partition": f.partition, "rows": f.rows, "bytes": f.bytes} for f in found
             )
             return
-        base = f"{catalog.table(table).location}/"
+        location = catalog.table(table).location
         output.print_table(
             ("file", "rows", "size"),
-            ((f.path.removeprefix(base), output.count(f.rows), output.size(f.bytes)) for f in found),
+            ((path_within(location, f.path), output.count(f.rows), output.size(f.bytes)) for f in found),
             numbers=("rows", "size"),
             empty="No files.",
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from parquetry.layout.discover import FoundFile, FoundPartition, identity
-from parquetry.layout.places import is_absolute, join_location, path_below
+from parquetry.layout.places import is_absolute, join_location, path_within
 from parquetry.layout.records import DataFile
 from parquetry.types import Value
 
@@ -114,15 +114,6 @@ def files_below(partition: KnownPartition) -> dict[str, DataFile]:
     """
     below = {path_within(partition.location, file.path): file for file in partition.files}
     return {path: file for path, file in below.items() if not is_absolute(path)}
-
-
-def path_within(location: str, path: str) -> str:
-    """Return a recorded path as it is below its partition's location, if it is below it.
-
-    >>> path_within("/t/p=1", "/t/p=1/f"), path_within("/t/p=1", "f"), path_within("/t/p=1", "/u/f")
-    ('f', 'f', '/u/f')
-    """
-    return path_below(location, path) or path
 
 
 def _unchanged(found: FoundFile, known: DataFile) -> bool:

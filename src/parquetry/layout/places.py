@@ -113,6 +113,15 @@ def path_below(location: str, path: str) -> str | None:
     return path.removeprefix(base) if path.startswith(base) else None
 
 
+def path_within(location: str, path: str) -> str:
+    """Return a path as it is below a location, or as it is if it lies elsewhere.
+
+    >>> path_within("/t/p=1", "/t/p=1/f"), path_within("/t/p=1", "f"), path_within("/t/p=1", "/u/f")
+    ('f', 'f', '/u/f')
+    """
+    return path_below(location, path) or path
+
+
 def base_name(path: str) -> str:
     """Return the last part of a path.
 

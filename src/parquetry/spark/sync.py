@@ -19,11 +19,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from parquetry.errors import CommitConflictError, FilterError
-from parquetry.layout.changes import ChangedPartition, Changes, compare, files_below, path_within
+from parquetry.layout.changes import ChangedPartition, Changes, compare, files_below
 from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
 from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
-from parquetry.layout.places import join_location, path_below
+from parquetry.layout.places import join_location, path_below, path_within
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter

@@ -29,7 +29,7 @@ from parquetry.keys import successor
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
 from parquetry.layout.paths import parse_partition_path, stored_value
-from parquetry.layout.places import base_name, join_location
+from parquetry.layout.places import base_name, join_location, path_within
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.filter import Filter
@@ -353,13 +353,13 @@ def collect(snapshot: TableSnapshot, spark: SparkSession, files: list[dict[str, 
     for key in keys:
         values = values_of[key]
         base = located.get(key) or snapshot.default_location(values)
-        written.append(Written(values, tuple(_placed(file, root, f"{base}/") for file in by_key[key])))
+        written.append(Written(values, tuple(_placed(file, root, base) for file in by_key[key])))
     return written
 
 
 def _placed(file: DataFile, root: str, base: str) -> DataFile:
     """Return a file with the path that its partition records: relative to its location, if below it."""
-    return msgspec.structs.replace(file, path=join_location(root, file.path).removeprefix(base))
+    return msgspec.structs.replace(file, path=path_within(base, join_location(root, file.path)))
 
 
 def delete_files(paths: Sequence[str], location: str) -> None:
