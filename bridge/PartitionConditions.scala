@@ -4,11 +4,13 @@ import scala.util.control.NonFatal
 
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
  * Conditions on partition columns that have no form for the planner to judge (functions, casts, two columns compared):
@@ -34,9 +36,12 @@ object PartitionConditions {
    *
    * @param rows how many there were to choose from
    * @param kept values of the condition's columns, as the planner told them
-   * @param exact whether the condition could be evaluated for all of them
+   * @param failure why the condition could not be evaluated for one of them, which is kept
    */
-  case class Values(condition: PartitionPredicateImpl, tree: JObject, rows: Int, kept: List[JValue], exact: Boolean)
+  case class Values(
+      condition: PartitionPredicateImpl, tree: JObject, rows: Int, kept: List[JValue], failure: Option[Throwable]) {
+    def exact: Boolean = failure.isEmpty
+  }
 
   def values(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[Values] =
     if (conditions.isEmpty) Nil
@@ -51,12 +56,12 @@ object PartitionConditions {
     val schema = table.partitionSchema()
     val positions = names(condition).map(schema.fieldIndex).toArray
     val partition = new GenericInternalRow(schema.length)
-    var exact = true
+    var failure = Option.empty[Throwable]
     val kept = rows.filter { row =>
       row.children.zip(positions).foreach { case (value, i) => partition.update(i, Json.toValue(value, schema(i).dataType)) }
-      try condition.eval(partition) catch { case NonFatal(_) => exact = false; true }
+      try condition.eval(partition) catch { case NonFatal(e) => failure = Some(e); true }
     }
-    Values(condition, tree, rows.length, kept, exact)
+    Values(condition, tree, rows.length, kept, failure)
   }
 
   /** The columns of a condition, in the order of the values. */
@@ -68,14 +73,38 @@ object PartitionConditions {
       case a: AttributeReference => a.withQualifier(Nil)
       case marked: KnownNullable => marked.child // see UntranslatableConditions
     }
-    JObject("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(unwrapped(plain)),
+    JObject("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(written(plain)),
       "columns" -> Json.strings(names(condition)), "tree" -> tree(plain))
   }
 
-  /** SQL without the parentheses that Spark puts around all that has two operands. */
-  private def unwrapped(e: Expression): String = e match {
+  /** SQL as a user would write it: without the parentheses that Spark puts around all that has two operands. */
+  def written(e: Expression): String = readable(e) match {
     case b: BinaryOperator => s"${b.left.sql} ${b.sqlOperator} ${b.right.sql}"
+    case In(value, list) => s"${value.sql} IN ${row(list.map(_.sql))}"
+    case Not(In(value, list)) => s"${value.sql} NOT IN ${row(list.map(_.sql))}"
+    case Not(child) => s"NOT ${child.sql}"
+    case IsNull(child) => s"${child.sql} IS NULL"
+    case IsNotNull(child) => s"${child.sql} IS NOT NULL"
     case other => other.sql
+  }
+
+  /** Tuples, lambdas and values of subqueries, for which Spark has no SQL, as text. */
+  private def readable(e: Expression): Expression = e.transform {
+    case Literal(values: InternalRow, t: StructType) =>
+      Written(row(t.fields.indices.map(i => Literal(values.get(i, t(i).dataType), t(i).dataType).sql)), t)
+    case tuple: CreateNamedStruct => Written(row(tuple.valExprs.map(readable(_).sql)), tuple.dataType)
+    case InSet(child, values) => readable(In(child, values.toSeq.map(Literal(_, child.dataType)).sortBy(_.sql)))
+    case l: LambdaFunction =>
+      val body = l.function.transform { case v: NamedLambdaVariable => Written(v.name, v.dataType) }
+      val names = l.arguments.map(_.name)
+      Written(s"${if (names.length == 1) names.head else row(names)} -> ${readable(body).sql}", l.dataType)
+    case found: InSubqueryExec => Written(s"${readable(found.child).sql} IN (values of a subquery)", found.dataType)
+  }
+  private def row(texts: Seq[String]): String = texts.mkString("(", ", ", ")")
+
+  /** What stands in an expression of which only the SQL is wanted. */
+  private case class Written(override val sql: String, override val dataType: DataType) extends LeafExpression with Unevaluable {
+    override def nullable: Boolean = true
   }
 
   /** A Catalyst expression in the form that the planner knows of V2 expressions. */

@@ -31,16 +31,20 @@ private object OnPartitions extends PredicateHelper {
     case And(left, right) => plain(left) && plain(right)
     case Or(left, right) => plain(left) && plain(right)
     case Not(child) => plain(child)
-    case comparison: BinaryComparison => comparison.children.forall(isOperand)
-    case match_ : StringPredicate => match_.children.forall(isOperand)
-    case In(value, list) => isOperand(value) && list.forall(isOperand)
+    case comparison: BinaryComparison => ofOneColumn(comparison)
+    case match_ : StringPredicate => ofOneColumn(match_)
+    case in: In => ofOneColumn(in)
     case InSet(value, _) => isOperand(value)
     case IsNull(value) => isOperand(value)
     case IsNotNull(value) => isOperand(value)
     case other => isOperand(other)
   }
-  private def isOperand(e: Expression): Boolean = e.isInstanceOf[Attribute] || e.foldable
+  private def isOperand(e: Expression): Boolean = e.isInstanceOf[Attribute] || e.foldable // what is not folded yet will be
+  private def ofOneColumn(e: Expression): Boolean =
+    e.children.forall(isOperand) && e.children.count(_.isInstanceOf[Attribute]) <= 1
 
+  def aliases(below: Project): AttributeMap[Alias] = getAliasMap(below)
+  def inlined(e: Expression, aliases: AttributeMap[Alias]): Expression = replaceAlias(e, aliases)
   def conjuncts(e: Expression): Seq[Expression] = splitConjunctivePredicates(e)
   def part(e: Expression, of: AttributeSet): Option[Expression] = extractPredicatesWithinOutputSet(e, of)
 }
@@ -72,28 +76,41 @@ object PartsOnPartitions extends Rule[LogicalPlan] {
 object ConditionsOfCommands extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case d @ DeleteFromTable(r: DataSourceV2Relation, condition) if d.resolved => d.copy(condition = settled(r, condition))
+    // Spark pads a char there, and computes what a condition needs twice: `upper(p) BETWEEN 'A' AND 'B'`
+    case d @ DeleteFromTable(below @ Project(_, r: DataSourceV2Relation), condition) if d.resolved =>
+      d.copy(condition = settled(r, condition, OnPartitions.aliases(below)))
     case o @ OverwriteByExpression(r: DataSourceV2Relation, condition, _, _, _, _, _, _) =>
       o.copy(deleteExpr = settled(r, condition))
   }
 
-  private def settled(relation: DataSourceV2Relation, condition: Expression): Expression =
-    OnPartitions.table(relation).fold(condition) { table =>
+  private def settled(relation: DataSourceV2Relation, given: Expression,
+      aliases: AttributeMap[Alias] = AttributeMap.empty): Expression =
+    OnPartitions.table(relation).fold(given) { table =>
       val columns = OnPartitions.columns(relation, table)
-      val (functions, others) = OnPartitions.conjuncts(condition).partition(c =>
-        OnPartitions.evaluable(c) && !OnPartitions.plain(c) && c.references.subsetOf(columns))
+      val computed = AttributeMap(aliases.filterNot { case (_, alias) => relation.output.exists(_.name == alias.name) }.toSeq)
+      // a statement may write columns' names in any case
+      val condition = OnPartitions.inlined(given, computed).transform {
+        case a: AttributeReference => relation.output.find(_.exprId == a.exprId).getOrElse(a)
+      }
+      val (functions, others) = OnPartitions.conjuncts(condition).partitionMap { c =>
+        val whole = OnPartitions.inlined(c, aliases)
+        if (OnPartitions.evaluable(whole) && !OnPartitions.plain(c) && whole.references.subsetOf(columns)) scala.Left(whole)
+        else scala.Right(c)
+      }
       if (functions.isEmpty) condition
       else (others ++ evaluated(table, relation.output, functions, others)).reduceLeft(And(_, _))
     }
 
+  /** What fails for a partition that another condition leaves out does not fail behind it; else the error is Spark's own. */
   private def evaluated(table: ParquetryTable, output: Seq[AttributeReference], functions: Seq[Expression],
       others: Seq[Expression]): Seq[Expression] = {
     val fields = table.partitionColumns.map(name => PartitionPredicateField(Seq(name), output.find(_.name == name).get))
     val known = others.flatMap(DataSourceV2Strategy.translateFilterV2(_)).map(Json.ofExpression)
-    functions.map { function =>
-      PartitionPredicateImpl(function, fields, false)
-        .flatMap(p => PartitionConditions.values(table, known, Seq(p)).find(_.exact))
-        .fold(function)(values => anyOf(values, output))
-    }
+    val found = PartitionConditions.values(table, known, functions.flatMap(PartitionPredicateImpl(_, fields, false)))
+    if (found.length < functions.length) functions
+    else if (found.forall(_.exact)) found.map(anyOf(_, output))
+    else if (functions.length > 1) evaluated(table, output, Seq(functions.reduceLeft(And(_, _))), others)
+    else throw found.head.failure.get
   }
 
   private def anyOf(values: PartitionConditions.Values, output: Seq[Attribute]): Expression = {
@@ -140,7 +157,7 @@ object RowsOfReplaceWhere extends Rule[LogicalPlan] {
       val shown = Coalesce(Seq(Cast(rows(a), StringType, Some(conf.sessionLocalTimeZone)), Literal("NULL")))
       Seq(Literal(s"\n${a.name} = "), Substring(shown, Literal(1), Literal(longestValue)))
     }
-    val sql = condition.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql
+    val sql = PartitionConditions.written(condition.transform { case a: AttributeReference => a.withQualifier(Nil) })
     val told = Concat(Literal(s"$checked: $sql") +: values)
     val first = query.output.head
     val guard = If(EqualNullSafe(holds, Literal.TrueLiteral), first, Cast(new RaiseError(told), first.dataType))

@@ -313,6 +313,23 @@ def test_two_folders_of_one_partition_are_not_mixed(
     assert sorted(rows(f"SELECT id FROM {db}.t")) == [(0,), (1,), (2,), (99,)]
 
 
+def test_a_folder_of_minus_zero_is_read_where_it_lies(
+    spark: SparkSession, db: str, rows: Rows, tmp_path: Path
+) -> None:
+    """Plain Spark writes `f=-0.0`, which is the partition 0.0: its files are not looked for in `f=0.0`."""
+    for kind in ("double", "float"):
+        spark.range(3).coalesce(1).write.parquet(str(tmp_path / kind / "f=-0.0"))
+        spark.sql(
+            f"CREATE TABLE {db}.{kind}_ (id BIGINT, f {kind}) USING parquet PARTITIONED BY (f) LOCATION '{tmp_path}/{kind}'"
+        )
+        done = rows(f"CALL lake.system.sync(table => '{db.removeprefix('lake.')}.{kind}_')")
+        assert actions(done) == {("added", "f=0.0")}
+        assert sorted(rows(f"SELECT id FROM {db}.{kind}_ WHERE f = 0")) == [(0,), (1,), (2,)]
+        spark.sql(f"INSERT INTO {db}.{kind}_ VALUES (99, CAST('-0.0' AS {kind}))")
+        assert spark.table(f"{db}.{kind}_").count() == 4
+        assert rows(f"CALL lake.system.sync(table => '{db.removeprefix('lake.')}.{kind}_')") == []
+
+
 def test_a_tree_of_hives_becomes_a_table(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
     """Hive 4's partitions of date, int, timestamp, decimal and boolean come with the values Hive prints."""
     shutil.copytree(_HIVE / "pv_typed", tmp_path / "pv")

@@ -178,6 +178,9 @@ WHOLE: dict[str, list[str]] = {
     "evt": ["t > current_timestamp()", "price > f", "NOT flag AND year(t) = 2026"],
 }
 
+DAYS = ", ".join(f"'{day:02}'" for day in range(1, 13))
+"""More values than Spark's optimizer leaves as a list."""
+
 
 def predicates(table: str) -> list[str]:
     """Every expression with every end that it can be compared with."""
@@ -286,6 +289,31 @@ class TestReport:
         assert [(note.condition, note.reason) for note in step.not_by] == [
             ("length(ds) = 10", "every partition may hold a match")
         ]
+
+    @pytest.mark.parametrize(
+        ("condition", "told"),
+        [
+            (
+                "(ds, region) IN (('2026-09-01', 'eu'), ('2026-09-02', 'Us'))",
+                "(ds, region) IN (('2026-09-01', 'eu'), ('2026-09-02', 'Us'))",
+            ),
+            (
+                "(substr(ds, 6, 2), region) NOT IN (('09', 'eu'), ('08', 'Us'))",
+                "(substr(ds, 6, 2), region) NOT IN (('09', 'eu'), ('08', 'Us'))",
+            ),
+            ("region NOT IN (ds, 'eu')", "region NOT IN (ds, 'eu')"),
+            ("upper(region) IS NULL", "upper(region) IS NULL"),
+            (f"substr(ds, 9, 2) IN ({DAYS})", f"substr(ds, 9, 2) IN ({DAYS})"),
+            ("exists(array('eu'), x -> x = region)", "exists(ARRAY('eu'), x -> (x = region))"),
+        ],
+    )
+    def test_condition_is_readable(
+        self, spark: SparkSession, tables: None, condition: str, told: str
+    ) -> None:
+        """Lists, tuples and lambdas stand there as SQL has them."""
+        step = parquetry.report(spark.table("lake.functions.ev").where(condition)).scans[0].step("partitions")
+        assert step is not None
+        assert step.by == (told,)
 
     def test_no_filter_is_left(self, spark: SparkSession, tables: None) -> None:
         """What Spark evaluated over the partitions it does not evaluate over rows; counts need no file."""
@@ -396,6 +424,13 @@ class TestStatements:
             ("coalesce(region, ds) < ds", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
             ("concat(ds, coalesce(region, '')) = '2026-02-15'", [0, 1, 2, 3, 4, 6, 7, 8]),
             ("NOT (month(ds) = 2) AND ds > '2026-02'", [0, 1, 2, 3, 4, 5]),
+            ("MONTH(DS) = 2 AND upper(REGION) = 'EU' AND Ds LIKE '2026%'", [0, 1, 2, 4, 5, 6, 7, 8]),
+            ("region = ds", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+            ("region <=> ds", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+            ("NOT (region < ds)", [2, 5, 8]),
+            ("region IN (ds, 'eu')", [1, 2, 4, 5, 7, 8]),
+            ("upper(region) BETWEEN 'EA' AND 'EZ'", [1, 2, 4, 5, 7, 8]),
+            ("length(region) = 3 AND CAST(region AS INT) = 1", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
         ],
     )
     def test_delete(
@@ -404,6 +439,35 @@ class TestStatements:
         """Drops the partitions for which Spark says that the condition holds."""
         spark.sql(f"DELETE FROM {table} WHERE {condition}")
         assert rows(f"SELECT id FROM {table} ORDER BY id") == [(i,) for i in left]
+
+    def test_delete_beside_chars(self, spark: SparkSession, rows: Rows, db: str) -> None:
+        """Spark pads a CHAR between statement and table; conditions go by the padded text."""
+        spark.sql(
+            f"CREATE TABLE {db}.c (id INT, v CHAR(3), k CHAR(3), d DATE) USING parquet PARTITIONED BY (k, d)"
+        )
+        spark.sql(
+            f"INSERT INTO {db}.c SELECT id, 'x', IF(id % 2 = 0, 'ab', NULL), date_add(DATE'2025-12-30', id) FROM "
+            "(SELECT CAST(id AS INT) AS id FROM range(6))"
+        )
+        for condition, left in (
+            ("year(d) BETWEEN 1 AND 2025 AND k = 'ab'", [1, 2, 3, 4, 5]),
+            ("length(k) = 2", [1, 2, 3, 4, 5]),
+            ("upper(k) = 'AB ' AND day(d) = 1", [1, 3, 4, 5]),
+            ("k = 'ab'", [1, 3, 5]),
+            ("coalesce(k, 'no') = 'no' AND D >= DATE'2026-01-03'", [1, 3]),
+        ):
+            spark.sql(f"DELETE FROM {db}.c WHERE {condition}")
+            assert rows(f"SELECT id FROM {db}.c ORDER BY id") == [(i,) for i in left]
+
+    def test_condition_that_fails(self, spark: SparkSession, rows: Rows, table: str) -> None:
+        """What Spark cannot evaluate for a partition is told in Spark's words, and nothing is changed."""
+        for statement in (f"DELETE FROM {table} WHERE", f"INSERT INTO {table} REPLACE WHERE"):
+            with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
+                spark.sql(
+                    f"{statement} CAST(Region AS INT) = 1 AND month(ds) = 2"
+                    + (" SELECT 50, '2026-02-01', '1'" if "REPLACE" in statement else "")
+                )
+        assert rows(f"SELECT count(*) FROM {table}") == [(9,)]
 
     def test_delete_of_some_rows_is_refused(self, spark: SparkSession, rows: Rows, table: str) -> None:
         """A condition on rows beside it is as before: whole partitions only."""

@@ -15,7 +15,7 @@ import pyarrow.fs as pafs
 
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
 from parquetry.layout.file_names import is_hidden
-from parquetry.layout.paths import parse_partition_path
+from parquetry.layout.paths import parse_partition_path, stored_value
 from parquetry.layout.places import join_relative
 from parquetry.types import ColumnType, Value
 
@@ -151,7 +151,7 @@ def _fits(
 ) -> tuple[Value, ...] | None:
     depth = path.count("/") + 1
     try:
-        return parse_partition_path(path, names[:depth], types[:depth], zone)
+        return tuple(map(stored_value, parse_partition_path(path, names[:depth], types[:depth], zone)))
     except ValueTypeError as error:
         misfit(path, f"a directory does not fit. {error.message}")
         return None
