@@ -39,6 +39,7 @@ class ParquetryScan(
     (StructType(p), StructType(d))
   }
   private val static = pushed.map(_.tree)
+  val predicates: Array[Predicate] = pushed.map(_.predicate).toArray
   private var runtime = Seq.empty[PushedPredicate]
   private var plan: JValue = planned()
 
@@ -112,7 +113,7 @@ class ParquetryScan(
     val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
     // readers go by place, and ORC's would convert a column of the same name that files hold, too
     val inPath = StructType(partitionSchema.fields.zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
-    val filters = RowGroupFilters(pushed.map(_.predicate).toArray, table)
+    val filters = RowGroupFilters(predicates, table)
     val hadoop = session.sessionState.newHadoopConf()
     val inner = table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, filters, Nil, Nil)
@@ -137,7 +138,7 @@ class ParquetryScan(
     }).toArray
 
   // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
-  private def key = (table.id(), table.version(), pushed.map(_.predicate).toSet, required, table.ref)
+  private def key = (table.id(), table.version(), predicates.toSet, required, table.ref)
   override def equals(other: Any): Boolean = other match {
     case s: ParquetryScan => s.key == key
     case _ => false

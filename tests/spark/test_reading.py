@@ -74,7 +74,7 @@ def table(request: pytest.FixtureRequest, spark: SparkSession, db: str) -> str:
         ("s = 's7'", 6, 4, 1),
         ("id IS NULL", 6, 0, 0),
         ("hash(id) = 3 OR day = 2", 6, 12, 20),
-        ("day % 2 = 1 AND day < 3", 3, 6, 20),
+        ("day % 2 = 1 AND day < 3", 1, 2, 20),
         ("wide.a = 5 AND day = 4", 1, 2, 0),
     ],
 )

@@ -18,6 +18,7 @@ from parquetry.prune.select import select_files
 from parquetry.prune.tally import Tally
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
+from tests.support.filter_testing import filter_of, filters_of
 
 INT = parse_type("int")
 
@@ -71,7 +72,7 @@ def test_a_step_added_to_the_list_is_selected_by_and_reported(
     """It narrows what the next step is given, and stands in the report, its text, its HTML and its dict."""
     partitions, *others = steps.STEPS
     monkeypatch.setattr(steps, "STEPS", (partitions, EvenNames(), *others))
-    selection = select_files(table, [Compare("=", "p", 1, INT), Compare(">", "v", 5, INT)])
+    selection = select_files(table, filters_of([Compare("=", "p", 1, INT), Compare(">", "v", 5, INT)]))
     assert [file.file.path for file in selection.files] == ["f0", "f2"]
     assert selection.bytes == 200
     report = Report((selection.report,))
@@ -93,7 +94,7 @@ def test_a_step_added_to_the_list_is_selected_by_and_reported(
 
 def test_an_unread_scan_has_no_open_files(table: TableSnapshot) -> None:
     """What the metastore answers alone reads partitions of its own, and neither files nor bytes of them."""
-    report = steps.unread(select_files(table, [Compare("=", "p", 1, INT)], ["v"]).report)
+    report = steps.unread(select_files(table, filters_of([Compare("=", "p", 1, INT)]), ["v"]).report)
     assert str(Report((report,))) == (
         "db.t: partitions 1 of 2 (p = 1) · files 0 of 4 (answered by the metastore) · 0 B of 0 B"
     )
@@ -101,12 +102,12 @@ def test_an_unread_scan_has_no_open_files(table: TableSnapshot) -> None:
 
 def test_a_report_says_where_conditions_come_from(table: TableSnapshot) -> None:
     """Run-time values and the table's own conditions stand beside the query's, in all forms of the report."""
-    found = In("p", (1, 7), INT)
+    found = filter_of(In("p", (1, 7), INT))
     asked = [
-        Compare("<", "p", 9, INT),
+        filter_of(Compare("<", "p", 9, INT)),
         Condition.of(found, "join"),
-        Condition.of(Compare("<", "p", 2, INT), "table"),
-        Condition.of(Compare(">", "v", 5, INT), "join"),
+        Condition.of(filter_of(Compare("<", "p", 2, INT)), "table"),
+        Condition.of(filter_of(Compare(">", "v", 5, INT)), "join"),
     ]
     report = Report((select_files(table, asked).report,))
     assert str(report) == (
