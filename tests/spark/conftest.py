@@ -48,7 +48,8 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def db(spark: SparkSession) -> Iterator[str]:
-    """A fresh database, as `lake.name`."""
+    """A fresh database, as `lake.name`, in a session whose current catalog is Spark's own, whatever a test has used."""
+    spark.catalog.setCurrentCatalog("spark_catalog")
     name = f"lake.db{next(_NUMBERS)}"
     spark.sql(f"CREATE NAMESPACE {name}")
     yield name
