@@ -11,7 +11,8 @@ from typing import Any
 
 from benchmarks.measure import Finding, Result, Timing, take_turns
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
-from parquetry.spark.planner import Planner
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.planner import Planner
 
 PARTITIONS = 100_000
 SELECTED = 30
@@ -26,7 +27,7 @@ def run(_folder: Path, _scale: float) -> Result:
         result.findings.append(
             Finding(f"commit of {PARTITIONS:,} partitions, {_FILES} files each", seconds, None, "s")
         )
-        planner = Planner()
+        planner = Planner(NoEngine())
         scattered = [number * (PARTITIONS // SELECTED) for number in range(SELECTED)]
         jobs: dict[str, list[dict[str, Any]]] = {
             f"{SELECTED} scattered keys (IN)": [_call("IN", *scattered)],
@@ -60,7 +61,7 @@ def _plan(planner: Planner, folder: str, predicates: list[dict[str, Any]]) -> No
 
 def _plan_first(folder: str, predicates: list[dict[str, Any]]) -> None:
     """The same, beginning with opening the metastore."""
-    _plan(Planner(), folder, predicates)
+    _plan(Planner(NoEngine()), folder, predicates)
 
 
 def _ask(planner: Planner, folder: str, **question: Any) -> Any:

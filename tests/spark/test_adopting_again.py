@@ -14,8 +14,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
+from parquetry.layout.footers import ArrowFooters
+from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.sync import synchronise
 from parquetry.metastore import Metastore, TableSnapshot
-from parquetry.spark.sync import synchronise
 from parquetry.store.opening import open_store
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -60,6 +62,11 @@ def sync(rows: Rows, table: str, *more: str) -> Found:
 def told(found: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """Return action, partition and number of files of each row."""
     return [tuple(row[:3]) for row in found]
+
+
+def found_by(sync: list[Difference]) -> list[tuple[Any, ...]]:
+    """Return action, partition and number of files of each difference."""
+    return [(found.action, found.partition, found.files) for found in sync]
 
 
 def ids(rows: Rows, table: str) -> list[int]:
@@ -356,9 +363,9 @@ def test_two_who_adopt_one_file_at_once_list_it_once(
     seen = snapshot(table)
     for name, number in (("b", 3), ("c", 4), ("d", 5)):
         write(spark, place / f"ds={name}", number)
-    found = [("added", "ds=c", "1"), ("added", "ds=d", "1"), ("changed", "ds=b", "2")]
-    assert told(synchronise(seen)) == found
-    assert synchronise(seen) == []
+    found = [("added", "ds=c", 1), ("added", "ds=d", 1), ("changed", "ds=b", 2)]
+    assert found_by(synchronise(seen, ArrowFooters())) == found
+    assert synchronise(seen, ArrowFooters()) == []
     assert rows(f"SELECT ds, id FROM {table} ORDER BY id") == [
         ("a", 1),
         ("b", 2),
@@ -393,7 +400,7 @@ def test_a_sync_lists_no_file_that_was_taken_in_since_it_looked(
         spark.sql(statement.format(t=table))
     before = ids(rows, table)
     assert before.count(3) == 1
-    synchronise(seen)
+    synchronise(seen, ArrowFooters())
     assert ids(rows, table) == before
     assert rows(f"SELECT count(*) FROM {table}") == [(len(before),)]
 
@@ -407,10 +414,10 @@ def test_a_sync_brings_nothing_back_that_was_taken_out_since_it_looked(
     write(spark, place / "ds=c", 3)
     sync(rows, table)
     spark.sql(f"DELETE FROM {table} WHERE ds = 'c'")
-    assert told(synchronise(seen)) == [("ignored", "ds=c", "1")]
+    assert found_by(synchronise(seen, ArrowFooters())) == [("ignored", "ds=c", 1)]
     seen = snapshot(table)
     spark.sql(f"INSERT INTO {table} VALUES (9, 'c')")
-    assert told(synchronise(seen)) == [("ignored", "ds=c", "1")]
+    assert found_by(synchronise(seen, ArrowFooters())) == [("ignored", "ds=c", 1)]
     assert ids(rows, table) == [1, 2, 9]
 
 

@@ -363,7 +363,7 @@ class TestKeyRanges:
         most: int,
     ) -> None:
         """Spark is given few values, not those of all partitions; none where it turns the condition round itself."""
-        from parquetry.spark import planner, protocol, scans
+        from parquetry.planner import planner, protocol, scans
 
         given: list[int] = []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import BridgeError
-from parquetry.spark import protocol
+from parquetry.planner import protocol
 
 BASE = {"protocol": protocol.PROTOCOL, "catalog": "lake", "options": {"warehouse": "/w"}}
 TABLE = {"id": "ab", "version": 3, "database": "db", "table": "t"}

@@ -9,7 +9,7 @@ import pytest
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
 from parquetry.layout.records import PHYSICAL_NAME, Column
 from parquetry.metastore.model import TableMetadata
-from parquetry.spark.schema import changed, declared, logical_schema, physical_schema
+from parquetry.planner.schema import changed, declared, logical_schema, physical_schema
 from parquetry.types import type_text
 
 

@@ -5,11 +5,10 @@ Both are written to standard output; what to print is the commands' business.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from itertools import islice
@@ -42,17 +41,6 @@ def plain(value: Any) -> Any:
         case list() | tuple():
             return [plain(each) for each in value]
     return value
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield what shows how far a command is, given a name, how many are done, of how many."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-        yield lambda name, done, of: bar.update(task, description=name, completed=done, total=of)
 
 
 def print_json(objects: Iterable[Mapping[str, Any]]) -> None:

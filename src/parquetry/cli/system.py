@@ -31,11 +31,12 @@ def dump(
     """
     from parquetry.maintenance.dump import dump
     from parquetry.metastore import open_metastore
+    from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
 
     found = find_warehouse(warehouse, store)
-    with open_metastore(found.location, found.store) as metastore, output.progress() as told:
-        manifest = dump(metastore, folder, told)
+    with open_metastore(found.location, found.store) as metastore, progress_bar() as progress:
+        manifest = dump(metastore, folder, progress)
     _print_manifest(manifest, f"written to {folder}", as_json)
 
 
@@ -54,12 +55,13 @@ def restore(
 
     from parquetry.maintenance.restore import look_into, restore
     from parquetry.metastore import open_metastore
+    from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
 
     found = find_warehouse(warehouse, store)
     look_into(Path(folder))  # before a metastore is made that stays empty
-    with open_metastore(found.location, found.store, create=True) as metastore, output.progress() as told:
-        manifest = restore(metastore, folder, told)
+    with open_metastore(found.location, found.store, create=True) as metastore, progress_bar() as progress:
+        manifest = restore(metastore, folder, progress)
     _print_manifest(manifest, f"restored from {folder}", as_json)
 
 

@@ -37,20 +37,18 @@ from parquetry.metastore.model import Commit, DataFile, TableMetadata, decoder
 from parquetry.metastore.retention import Need, commit_rows, oldest_commit, stored_rows
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import decode_taken_out
-
-Progress = Callable[[str, int, int], None]
-"""Told the table that is next, how many are done, and how many there are."""
+from parquetry.progress import Progress, silent
 
 ATTEMPTS = 5
 
 
-def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress | None = None) -> Manifest:
+def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
     """Write databases, tables and versions into a new directory, which appears when it is whole.
 
     Args:
         metastore: to read.
         folder: must not be there yet.
-        progress: told what is going on.
+        progress: called with each table that is next.
 
     Returns:
         what was written.
@@ -66,7 +64,7 @@ def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progres
         target.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         (work / TABLES).mkdir()
-        manifest = _write(metastore, work, progress or _silent)
+        manifest = _write(metastore, work, progress)
         _write_file(work / MANIFEST, [msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"])
         work.chmod(0o755 & ~_umask())
         os.rename(work, target)
@@ -76,10 +74,6 @@ def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progres
         if work is not None:
             shutil.rmtree(work, ignore_errors=True)
     return manifest
-
-
-def _silent(_table: str, _done: int, _of: int) -> None:
-    """Tell nobody."""
 
 
 def _umask() -> int:

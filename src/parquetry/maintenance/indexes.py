@@ -18,13 +18,12 @@ from parquetry.metastore.indexes import entry_rows, find_index, index_columns, n
 from parquetry.metastore.keyspace import batches, complement, fields_of
 from parquetry.metastore.model import PartitionIndex, TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.progress import Progress, silent
 
 ATTEMPTS = 20
 """How often a commit is tried while others keep changing the table's metadata."""
 _BATCH = 5000
 
-Progress = Callable[[int, int], None]
-"""Told how many partitions have their entry, and how many there are."""
 Indexes = tuple[PartitionIndex, ...]
 
 
@@ -32,7 +31,7 @@ def create_index(
     table: TableSnapshot,
     columns: Sequence[str],
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> TableSnapshot:
     """Make an index over partition columns.
 
@@ -40,7 +39,7 @@ def create_index(
         table: any version of it.
         columns: partition columns to find partitions by, the first first.
         name: None: the names of the columns, joined by ``_``.
-        progress: told how far the building is.
+        progress: called with how many partitions have their entry, of how many.
 
     Returns:
         the version from which on the index is used.
@@ -63,14 +62,14 @@ def create_index(
 
 
 def rebuild_index(
-    table: TableSnapshot, index: str | Sequence[str], progress: Progress | None = None
+    table: TableSnapshot, index: str | Sequence[str], progress: Progress = silent
 ) -> TableSnapshot:
     """Build an index anew; meanwhile the old one is used.
 
     Args:
         table: any version of it.
         index: its name, or its columns.
-        progress: told how far the building is.
+        progress: called with how many partitions have their entry, of how many.
 
     Returns:
         the version from which on the new index is used.
@@ -124,7 +123,7 @@ def _named(metadata: TableMetadata, index: str | Sequence[str]) -> PartitionInde
 def _build(
     table: TableSnapshot,
     announce: Callable[[TableMetadata], tuple[PartitionIndex, Indexes]],
-    progress: Progress | None,
+    progress: Progress,
 ) -> TableSnapshot:
     announced: list[PartitionIndex] = []
 
@@ -149,7 +148,7 @@ def _build(
     return _commit(first, "index built", finish)
 
 
-def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress | None) -> None:
+def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress) -> None:
     """Write the entries of all partitions of the version that announced the index."""
     fields = fields_of(len(table.partition_types))
     rows = ((partition.key, complement(partition.ticket), b"") for partition in table.partitions())
@@ -157,8 +156,7 @@ def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress | None
     for batch in batches(rows, _BATCH):
         table.store.put_many(entry_rows(table.id, [index], batch), fields)
         done += len(batch)
-        if progress is not None:
-            progress(done, table.totals.partitions)
+        progress("Indexing partitions", done, table.totals.partitions)
 
 
 def _commit(

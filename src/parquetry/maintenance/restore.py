@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import StoreError, WarehouseError
-from parquetry.maintenance.dump import Progress
 from parquetry.maintenance.dump_format import (
     MANIFEST,
     DumpedTable,
@@ -47,6 +46,7 @@ from parquetry.metastore.keyspace import (
 )
 from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, TakenOut, encode
 from parquetry.metastore.taken_out import encode_taken_out
+from parquetry.progress import Progress, silent
 from parquetry.store.base import Store
 
 _BATCH = 5000
@@ -71,15 +71,13 @@ def _unreadable(source: Path, error: OSError) -> WarehouseError:
     return WarehouseError(f"{source} cannot be read as a dump: {error}; name a directory that `dump` made")
 
 
-def restore(
-    metastore: Metastore, folder: str | os.PathLike[str], progress: Progress | None = None
-) -> Manifest:
+def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
     """Write the databases, tables and versions of a dump into a metastore that has no tables.
 
     Args:
         metastore: to fill. Tables keep their ids and locations.
         folder: that `dump` made.
-        progress: told what is going on.
+        progress: called with each table that is done.
 
     Returns:
         what was restored.
@@ -101,8 +99,7 @@ def restore(
     _claim(metastore, mark)
     heads = []
     for done, table in enumerate(manifest.tables):
-        if progress is not None:
-            progress(f"{table.database}.{table.name}", done, len(manifest.tables))
+        progress(f"{table.database}.{table.name}", done, len(manifest.tables))
         heads.append(_restore_table(store, source, table))
     names = []
     for table, head in zip(manifest.tables, heads, strict=True):
@@ -122,8 +119,7 @@ def restore(
         if store.get(key) != row and not swap(store, key, None, row):
             raise StoreError(f"table {table.database}.{table.name} was made by someone else meanwhile")
     store.delete_many([RESTORING])
-    if progress is not None:
-        progress("", len(manifest.tables), len(manifest.tables))
+    progress("", len(manifest.tables), len(manifest.tables))
     return manifest
 
 

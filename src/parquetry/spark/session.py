@@ -18,7 +18,7 @@ from parquetry._version import __version__
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.layout.places import take_apart
 from parquetry.spark import bridge
-from parquetry.spark.planner import Planner
+from parquetry.spark.door import Door
 
 PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{PACKAGE}.ParquetryCatalog"
@@ -136,7 +136,7 @@ def attach(spark: SparkSession) -> SparkSession:
     with _ATTACHING:
         if not door.installed():
             ensure_callback_server_started(context._gateway)
-            door.install(Planner())
+            door.install(Door())
     return spark
 
 

@@ -32,15 +32,14 @@ from parquetry.layout.paths import parse_partition_path, stored_value
 from parquetry.layout.places import base_name, join_location, path_within
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner import protocol as p
+from parquetry.planner.lake import Lake
+from parquetry.planner.predicates import conjuncts, replace_where, whole
+from parquetry.planner.schema import physical_schema
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.scan.plan import KeyScan, ScanPlan
-from parquetry.spark import protocol as p
-from parquetry.spark.footers import data_files
-from parquetry.spark.lake import Lake
-from parquetry.spark.predicates import conjuncts, replace_where, whole
 from parquetry.spark.replaced import CHECKED, by_partition, check_partitions, checked_rows, outside
-from parquetry.spark.schema import physical_schema
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
@@ -77,7 +76,7 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
     files = write_files(snapshot, DataFrame(data, spark), properties, of_rows)
     try:
-        written = collect(snapshot, spark, files)
+        written = collect(lake, snapshot, files)
         check_partitions(snapshot, of_rows, (part.values for part in written))
         transaction = snapshot.begin(_OPERATIONS[mode])
         if mode == "truncate":
@@ -325,14 +324,14 @@ def _arranged(frame: DataFrame) -> bool:
     return plan.nodeName() in ("Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions")
 
 
-def collect(snapshot: TableSnapshot, spark: SparkSession, files: list[dict[str, Any]]) -> list[Written]:
+def collect(lake: Lake, snapshot: TableSnapshot, files: list[dict[str, Any]]) -> list[Written]:
     """Return the files of a write by partition, with their footers' statistics; empty ones are deleted."""
     metadata = snapshot.metadata
     names = [column.physical for column in metadata.partition_columns]
     types = metadata.partition_types
     root = metadata.location
     relative = [f"{file['directory']}/{base_name(file['path'])}".lstrip("/") for file in files]
-    read = data_files(spark, metadata.format, root, relative)
+    read = lake.engine.data_files(metadata.format, root, relative)
     delete_files([join_location(root, file.path) for file in read if not file.rows], root)
     by_key: dict[bytes, list[DataFile]] = defaultdict(list)
     values_of: dict[bytes, tuple[Value, ...]] = {}

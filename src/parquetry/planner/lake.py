@@ -17,8 +17,9 @@ from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
-from parquetry.spark.protocol import TableRef
-from parquetry.spark.schema import logical_schema, physical_schema
+from parquetry.planner.engine import Engine
+from parquetry.planner.protocol import TableRef
+from parquetry.planner.schema import logical_schema, physical_schema
 from parquetry.store.opening import open_store
 from parquetry.store.sqlite import SQLiteStore
 
@@ -39,19 +40,21 @@ class Lake:
     Attributes:
         name: of the catalog in the session.
         metastore: what it keeps.
+        engine: runs the queries.
         staged: tables that Spark is filling before they get their names, by id.
     """
 
-    def __init__(self, name: str, metastore: Metastore) -> None:
+    def __init__(self, name: str, metastore: Metastore, engine: Engine) -> None:
         self.name = name
         self.metastore = metastore
+        self.engine = engine
         self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
         self._lock = threading.Lock()
         self.staged: dict[str, Staged] = {}
         self._file = _file_of(metastore)
 
     @classmethod
-    def open(cls, name: str, options: dict[str, str]) -> Lake:
+    def open(cls, name: str, options: dict[str, str], engine: Engine) -> Lake:
         """Open a catalog as the session's settings describe it; an absent warehouse is made.
 
         Raises:
@@ -61,7 +64,8 @@ class Lake:
         """
         check_catalog_options(name, options)
         warehouse = warehouse_location(options["warehouse"])
-        return cls(name, Metastore(open_store(options.get("store"), warehouse, create=True), warehouse))
+        store = open_store(options.get("store"), warehouse, create=True)
+        return cls(name, Metastore(store, warehouse), engine)
 
     @property
     def lost(self) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.layout.places import absolute_location
-from parquetry.spark import protocol as p
-from parquetry.spark.definition import new_database
-from parquetry.spark.lake import Lake
-from parquetry.spark.locations import database_location, delete_empty_folder, doomed_files
+from parquetry.planner import protocol as p
+from parquetry.planner.definition import new_database
+from parquetry.planner.lake import Lake
+from parquetry.planner.locations import database_location, delete_empty_folder, doomed_files
 
 
 def _namespaces(lake: Lake, _q: p.ListNamespaces) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.layout.discover import FoundFile, FoundPartition, identity
 from parquetry.layout.places import join_location, join_relative
+from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.history import history
 from parquetry.metastore.snapshot import TableSnapshot
@@ -76,15 +77,15 @@ class PassingOver:
         ]
         return [*self._live, *gone]
 
-    def rows(self) -> Iterator[list[str | None]]:
-        """Yield a row for each partition of which files were passed over, as `sync.COLUMNS` has it."""
+    def told(self) -> Iterator[Difference]:
+        """Yield what to say of each partition of which files were passed over."""
         if not self._kept:
             return
         versions = {commit.ticket: commit.version for commit in history(self._snapshot)}
         for values, files in self._kept.values():
             name = self._snapshot.describe(self._snapshot.key_of(values)) if values else None
             size = sum(file.record.bytes for file in files)
-            yield ["ignored", name, str(len(files)), None, str(size), self._detail(files, versions)]
+            yield Difference("ignored", name, len(files), None, size, self._detail(files, versions))
 
     def _detail(self, files: Sequence[TakenOutFile], versions: dict[int, int]) -> str:
         known = sorted({versions[file.ticket] for file in files if file.ticket in versions})

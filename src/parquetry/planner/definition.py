@@ -8,23 +8,19 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
-from py4j.protocol import Py4JJavaError
-from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import SparkSession
 
 from parquetry.config import PARTITION_INDEXES, check_properties, table_property
 from parquetry.errors import (
     ColumnNotFoundError,
     PropertyError,
     UnsupportedError,
-    WarehouseError,
 )
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
-from parquetry.spark import protocol as p
-from parquetry.spark.lake import Lake
-from parquetry.spark.locations import external_location, managed_location
-from parquetry.spark.schema import declared
+from parquetry.planner import protocol as p
+from parquetry.planner.lake import Lake
+from parquetry.planner.locations import external_location, managed_location
+from parquetry.planner.schema import declared
 from parquetry.types import type_from_json, type_text
 
 RESERVED = (
@@ -69,7 +65,9 @@ def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> 
             raise UnsupportedError(
                 f"table {database}.{q.name} has no columns: name them, or the LOCATION they can be read from."
             )
-        fields, partition_by = _inferred(given, file_format, partition_by)
+        fields, found = lake.engine.inferred(given, file_format)
+        partition_by = partition_by or found
+        fields = _trailing(fields, partition_by)
     check_properties(properties)
     columns = declared(fields, file_format)
     by_name = {column.name.lower(): column for column in columns}
@@ -167,34 +165,13 @@ def _indexed(metadata: TableMetadata) -> TableMetadata:
     return msgspec.structs.replace(metadata, properties=kept)
 
 
-def _inferred(
-    location: str, file_format: str, partition_by: tuple[str, ...]
-) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Return columns read from the files of a location, and the partition columns its directories name.
+def _trailing(fields: list[dict[str, Any]], partition_by: Sequence[str]) -> list[dict[str, Any]]:
+    """Return fields with the partition columns last, as they are where files do not hold them.
 
-    Partition columns are last, as they are where files do not hold them, too: polars, DuckDB and Hudi write them
-    into the files, and Spark leaves them where they stand there.
+    Polars, DuckDB and Hudi write them into the files, too, and Spark leaves them where they stand there.
     """
-    try:
-        frame = SparkSession.active().read.format(file_format).load(location)
-    except (Py4JJavaError, CapturedException) as error:
-        raise WarehouseError(
-            f"the columns cannot be read from LOCATION {location}: {_reason(error)}; name the columns, or a "
-            f"folder that holds {file_format} files."
-        ) from None
-    relation = frame._jdf.queryExecution().analyzed().relation()
-    found = tuple(relation.partitionSchema().fieldNames())
-    fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
-    partition_by = partition_by or found
     places = {name.lower(): place for place, name in enumerate(partition_by)}
-    return sorted(fields, key=lambda field: places.get(field["name"].lower(), -1)), partition_by
-
-
-def _reason(error: Py4JJavaError | CapturedException) -> str:
-    """Return why Spark could not read a location: its condition, or what a file system says without one."""
-    condition = error.getCondition() if isinstance(error, CapturedException) else None
-    java = error._origin if isinstance(error, CapturedException) else error.java_exception
-    return condition or str(java.toString())
+    return sorted(fields, key=lambda field: places.get(field["name"].lower(), -1))
 
 
 def check_sorting(metadata: TableMetadata) -> None:

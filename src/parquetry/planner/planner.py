@@ -1,7 +1,7 @@
-"""What the bridge asks, answered: the one object that Py4J calls.
+"""What the bridge asks, answered.
 
 Decodes a question, finds the function that answers it, and turns errors into answers. What the answers are is
-written in `tables`, `partitions`, `scans`, `writes` and `procedures`.
+written in `tables`, `partitions`, `scans` and `calls`; INSERT is the engine's, in `parquetry.spark.writes`.
 """
 
 from __future__ import annotations
@@ -9,25 +9,22 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
-from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
-from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.errors import ParquetryError
-from parquetry.spark import (
+from parquetry.planner import (
+    calls,
     metadata_tables,
     namespaces,
     partitions,
-    procedures,
     protocol,
     scans,
     tables,
-    writes,
 )
-from parquetry.spark.lake import Lake
+from parquetry.planner.engine import Engine, Failure
+from parquetry.planner.lake import Lake
 
 _LOG = logging.getLogger("parquetry")
 _ENCODE = msgspec.json.Encoder().encode
@@ -38,7 +35,7 @@ _ANSWERS: dict[type[protocol.Question], Callable[[Lake, Any], Any]] = {
     **metadata_tables.ANSWERS,
     **partitions.ANSWERS,
     **scans.ANSWERS,
-    **procedures.ANSWERS,
+    **calls.ANSWERS,
 }
 
 
@@ -76,32 +73,35 @@ def _subject(question: protocol.Question | None, code: str) -> list[str]:
 
 
 class Planner:
-    """Answers for all catalogs of all sessions of one JVM; may be called by several threads."""
+    """Answers for all catalogs of all sessions of one engine; may be called by several threads.
 
-    def __init__(self) -> None:
+    Args:
+        engine: asked back for what only it knows.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._lakes: dict[tuple[str, tuple[tuple[str, str], ...]], Lake] = {}
         self._opening = threading.Lock()
 
     def ask(self, question: str) -> str:
         """Answer a question (JSON, see `protocol`)."""
-        return self._answered(question, lambda lake, asked: _ANSWERS[type(asked)](lake, asked))
+        return self.answered(question, lambda lake, asked: _ANSWERS[type(asked)](lake, asked))
 
-    def write(self, question: str, data: Any) -> str:
-        """Write the rows of a JVM DataFrame into a table."""
-        return self._answered(question, lambda lake, asked: writes.write(lake, asked, data))
-
-    def _answered(self, text: str, answer: Callable[[Lake, Any], Any]) -> str:
+    def answered(self, text: str, answer: Callable[[Lake, Any], Any]) -> str:
+        """Answer a question by a function of the catalog that it is about; errors are answers, too."""
         question: protocol.Question | None = None
         try:
             question = protocol.decode(text)
             return _ENCODE({"ok": answer(self._lake(question), question)}).decode()
         except ParquetryError as error:
             failure = {"code": error.code, "message": error.message, "name": _subject(question, error.code)}
-        except (Py4JJavaError, CapturedException) as error:
-            failure = {"code": "SPARK", "message": _kept(error), "name": []}
-        except Exception as error:  # noqa: BLE001 — whatever it is, Spark must be told, and the log keeps the rest
-            _LOG.exception("a question of the bridge could not be answered: %s", text[:2000])
-            failure = {"code": "INTERNAL", "message": f"{type(error).__name__}: {error}", "name": []}
+        except Exception as error:  # noqa: BLE001 — whatever it is, the engine must be told, and the log keeps the rest
+            own = self._engine.failure(error)
+            if own is None:
+                _LOG.exception("a question of the bridge could not be answered: %s", text[:2000])
+                own = Failure("INTERNAL", f"{type(error).__name__}: {error}")
+            failure = {**own._asdict(), "name": []}
         return _ENCODE({"error": failure}).decode()
 
     def _lake(self, question: protocol.Question) -> Lake:
@@ -111,17 +111,5 @@ class Planner:
             with self._opening:
                 lake = self._lakes.get(key)
                 if lake is None or lake.lost:
-                    lake = self._lakes[key] = Lake.open(question.catalog, question.options)
+                    lake = self._lakes[key] = Lake.open(question.catalog, question.options, self._engine)
         return lake
-
-    class Java:
-        """What Py4J looks for."""
-
-        implements: ClassVar[list[str]] = ["org.apache.spark.sql.parquetry.Planner"]
-
-
-def _kept(error: Py4JJavaError | CapturedException) -> str:
-    """Leave an error of Spark's own on its side, where it is raised again as if nobody had stood between."""
-    door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.Bridge
-    name: str = door.keep(error._origin if isinstance(error, CapturedException) else error.java_exception)
-    return name

@@ -22,7 +22,7 @@ from parquetry.maintenance.files import Files, RealPlaces
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
-from parquetry.spark.lake import Lake
+from parquetry.planner.lake import Lake
 
 
 def managed_location(lake: Lake, database: str, name: str) -> str:

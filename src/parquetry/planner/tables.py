@@ -16,11 +16,11 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.metastore.model import TableMetadata
-from parquetry.spark import protocol as p
-from parquetry.spark.definition import RESERVED, check_sorting, new_database, new_metadata
-from parquetry.spark.lake import Lake, Staged
-from parquetry.spark.locations import doomed_files, doomed_staged, give_back
-from parquetry.spark.schema import changed
+from parquetry.planner import protocol as p
+from parquetry.planner.definition import RESERVED, check_sorting, new_database, new_metadata
+from parquetry.planner.lake import Lake, Staged
+from parquetry.planner.locations import doomed_files, doomed_staged, give_back
+from parquetry.planner.schema import changed
 
 
 def create(lake: Lake, q: p.CreateTable) -> dict[str, Any]:

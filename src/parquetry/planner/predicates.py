@@ -8,6 +8,7 @@ from typing import Any
 from parquetry.errors import UnsupportedError
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
+from parquetry.planner.values import from_wire
 from parquetry.predicate.filter import EVERY_ROW, Filter
 from parquetry.predicate.match import Match, match_values
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate, TupleIn, columns_of
@@ -16,7 +17,6 @@ from parquetry.predicate.spark_json import filter_from_json
 from parquetry.prune.condition import Condition, Origin
 from parquetry.prune.partitions import on_partitions, plan_partitions
 from parquetry.prune.whole import whole_partitions
-from parquetry.spark.values import from_wire
 from parquetry.types import ColumnType
 
 EVALUATED = "PARTITION_PREDICATE"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow.fs as pafs
-from pyspark.sql import SparkSession
 
 from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
 from parquetry.layout.discover import discover
@@ -19,14 +18,13 @@ from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.access import plan_partitions
 from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.planner import protocol as p
+from parquetry.planner.lake import Lake
+from parquetry.planner.locations import partition_location
+from parquetry.planner.predicates import conjuncts, replace_where, whole
+from parquetry.planner.values import from_wire, to_wire
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
-from parquetry.spark import protocol as p
-from parquetry.spark.footers import data_files
-from parquetry.spark.lake import Lake
-from parquetry.spark.locations import partition_location
-from parquetry.spark.predicates import conjuncts, replace_where, whole
-from parquetry.spark.values import from_wire, to_wire
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
@@ -73,7 +71,7 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
         if _is_folder(filesystem, path):
             (part,) = discover(filesystem, path, (), ())
             found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
-            files = data_files(SparkSession.active(), snapshot.metadata.format, location, found)
+            files = lake.engine.data_files(snapshot.metadata.format, location, found)
         taken += (join_location(location, file.path) for file in files)
         transaction.add(values, location if given else None, files)
     transaction.commit()

@@ -6,18 +6,19 @@ column's already gets an underscore before it. `VERSION AS OF` holds here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.layout.places import join_location
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.spark import protocol as p
-from parquetry.spark.lake import Lake
-from parquetry.spark.schema import logical_schema
-from parquetry.spark.tables import load as load_table
-from parquetry.spark.values import to_wire
-from parquetry.spark.versions import HISTORY, Rows, history_rows, number
+from parquetry.planner import protocol as p
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.history import HISTORY, history_rows
+from parquetry.planner.procedures.procedure import Row, Rows, wire_rows
+from parquetry.planner.schema import logical_schema
+from parquetry.planner.tables import load as load_table
+from parquetry.planner.values import to_wire
 from parquetry.types import Value
 
 _PARTITIONS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
@@ -59,7 +60,7 @@ def load(lake: Lake, q: p.LoadMetadataTable) -> dict[str, Any]:
 
 def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
     if name == "history":
-        return list(HISTORY)
+        return list(HISTORY.columns)
     taken = {column.lower() for column in snapshot.metadata.partition_by}
     columns: tuple[tuple[str, str], ...] = _PARTITIONS if name == "partitions" else _FILES
     while any(column in taken for column, _ in columns):
@@ -69,31 +70,21 @@ def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
 
 def read(lake: Lake, q: p.ReadMetadataTable) -> Rows:
     """Return the rows of a metadata table."""
-    return _ROWS[q.kind](lake.snapshot(q.table))
+    return wire_rows(_ROWS[q.kind](lake.snapshot(q.table)))
 
 
-def _partitions(snapshot: TableSnapshot) -> Rows:
-    return [
-        [
-            *_values(snapshot, found.values),
-            found.location,
-            str(found.file_count),
-            number(found.rows),
-            str(found.bytes),
-        ]
-        for found in snapshot.partitions()
-    ]
+def _partitions(snapshot: TableSnapshot) -> Iterator[Row]:
+    for found in snapshot.partitions():
+        values = _values(snapshot, found.values)
+        yield *values, found.location, found.file_count, found.rows, found.bytes
 
 
-def _files(snapshot: TableSnapshot) -> Rows:
-    rows: Rows = []
+def _files(snapshot: TableSnapshot) -> Iterator[Row]:
     for found in snapshot.partitions():
         values = _values(snapshot, found.values)
         for file in found.files:
-            modified = None if file.modified is None else str(file.modified * 1000)
-            path = join_location(found.location, file.path)
-            rows.append([*values, path, number(file.rows), str(file.bytes), modified])
-    return rows
+            modified = None if file.modified is None else file.modified * 1000
+            yield *values, join_location(found.location, file.path), file.rows, file.bytes, modified
 
 
 def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | None]:
@@ -101,7 +92,7 @@ def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | No
     return [to_wire(type_, value) for type_, value in zip(types, values, strict=True)]
 
 
-_ROWS: dict[str, Callable[[TableSnapshot], Rows]] = {
+_ROWS: dict[str, Callable[[TableSnapshot], Iterator[Row]]] = {
     "partitions": _partitions,
     "files": _files,
     "history": history_rows,

@@ -7,6 +7,11 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner import protocol as p
+from parquetry.planner.lake import Lake
+from parquetry.planner.predicates import conditions, implied_by, without_implied
+from parquetry.planner.schema import logical_schema
+from parquetry.planner.values import to_wire
 from parquetry.predicate.nodes import IsNull, Not, columns_of
 from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
@@ -15,11 +20,6 @@ from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
 from parquetry.prune.report import Report, ScanReport
 from parquetry.prune.select import Selection, exact_conditions, select_files
-from parquetry.spark import protocol as p
-from parquetry.spark.lake import Lake
-from parquetry.spark.predicates import conditions, implied_by, without_implied
-from parquetry.spark.schema import logical_schema
-from parquetry.spark.values import to_wire
 from parquetry.types import type_from_json
 
 _COUNT = type_from_json("long")

@@ -1,0 +1,176 @@
+"""Adopt what lies on disk: partitions and files that others wrote, changed or removed.
+
+What lies there, and how it differs from what the table lists, is `tree`'s to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parquetry.errors import CommitConflictError, FilterError
+from parquetry.layout.changes import ChangedPartition, Changes
+from parquetry.layout.discover import FoundPartition, Unfit
+from parquetry.layout.footers import FooterReader
+from parquetry.layout.places import join_location, path_below, path_within
+from parquetry.layout.records import DataFile
+from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.files import require_files
+from parquetry.maintenance.passing_over import PassingOver
+from parquetry.maintenance.tree import changes_of
+from parquetry.metastore.model import row_sum
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.transaction import Transaction
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.parse import parse_filter
+from parquetry.progress import Progress, silent, track
+from parquetry.types import Value
+
+_ATTEMPTS = 5
+"""How often to look at what others have just changed."""
+
+
+def synchronise(
+    snapshot: TableSnapshot,
+    footers: FooterReader,
+    *,
+    where: str | None = None,
+    dry_run: bool = False,
+    add: bool = True,
+    drop: bool = True,
+    readopt: bool = False,
+    progress: Progress = silent,
+) -> list[Difference]:
+    """Make a table agree with the files below its location, in one commit.
+
+    What others change meanwhile is looked at again: two who adopt one file at once both succeed, and it is listed
+    once.
+
+    Args:
+        snapshot: the table as it is.
+        footers: reads those of the files that are new.
+        where: a filter on partition columns: only these partitions.
+        dry_run: report what would be done, and do nothing.
+        add: take in what is new or changed.
+        drop: take out what is gone.
+        readopt: take in again what a version took out on purpose, too.
+        progress: called with what is listed or read.
+
+    Returns:
+        What is said of each partition that differs, or in which something is passed over.
+
+    Raises:
+        FilterError: the filter cannot be used.
+        FileCorruptError: a file that would be taken in cannot be read.
+        FileMissingError: the table's location is not there.
+        CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting files.
+    """
+    sync = _Sync(footers, where, dry_run, add, drop, readopt, progress)
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return sync.run(snapshot)
+        except CommitConflictError:
+            now = snapshot.refresh()
+            if now.version == snapshot.version:
+                raise
+            snapshot = now
+    return sync.run(snapshot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sync:
+    """What was asked for; see `synchronise`."""
+
+    footers: FooterReader
+    where: str | None
+    dry_run: bool
+    add: bool
+    drop: bool
+    readopt: bool
+    progress: Progress
+
+    def run(self, snapshot: TableSnapshot) -> list[Difference]:
+        condition = self._condition(snapshot)
+        unfit: list[Unfit] = []
+        passing = PassingOver(snapshot, self.readopt)
+        changes = changes_of(snapshot, condition, unfit, passing, self.footers, self.progress)
+        transaction = snapshot.begin("sync")
+        transaction.leave_records()
+        if condition is None:  # otherwise not all folders were looked at
+            transaction.record_taken_out(dict.fromkeys(passing.stale()))
+        taken = _locations(snapshot, changes)
+        transaction.adopt(lambda: require_files(snapshot.label, taken))
+        told: list[Difference] = []
+        if self.add:
+            new = track(self.progress, "Reading new partitions", changes.added)
+            told += [self._added(transaction, found) for found in new]
+            changed = track(self.progress, "Reading changed partitions", changes.changed)
+            told += [self._changed(transaction, change) for change in changed]
+        told += [self._gone(transaction, values) for values in changes.gone]
+        told += passing.told()
+        told += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
+        if not self.dry_run:
+            transaction.commit()
+        return told
+
+    def _condition(self, snapshot: TableSnapshot) -> Filter | None:
+        types = dict(zip(snapshot.metadata.partition_by, snapshot.metadata.partition_types, strict=True))
+        if self.where is not None and not types:
+            raise FilterError(f"table {snapshot.label} has no partition columns to filter by", self.where, 0)
+        return None if self.where is None else parse_filter(self.where, types)
+
+    def _added(self, transaction: Transaction, found: FoundPartition) -> Difference:
+        """Have the transaction add a partition, with the files that lie in its folder."""
+        snapshot = transaction.base
+        root, place = snapshot.metadata.location, found.relative_path
+        files = self._read(snapshot, found, [file.path for file in found.files])
+        own_place = place != path_below(root, snapshot.default_location(found.values))
+        transaction.add(found.values, join_location(root, place) if own_place and place else None, files)
+        return _told(snapshot, "added", found.values, files)
+
+    def _changed(self, transaction: Transaction, change: ChangedPartition) -> Difference:
+        """Have the transaction replace a partition's files: those unchanged, and those read anew."""
+        snapshot, values = transaction.base, change.partition.values
+        known = snapshot.partition(values)
+        assert known is not None  # `compare` found it among the known ones
+        dropped = {*change.gone, *(file.path for file in change.added)}
+        kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
+        read = self._read(snapshot, change.partition, [file.path for file in change.added])
+        transaction.replace(values, [*kept, *read], known.entry.location)
+        detail = f"{len(read)} read, {len(change.gone)} gone"
+        return _told(snapshot, "changed", values, [*kept, *read], detail)
+
+    def _gone(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
+        """Have the transaction drop a partition whose files are gone, if that was asked for."""
+        snapshot = transaction.base
+        known = snapshot.partition(values)
+        files = list(known.files) if known is not None else []
+        if self.drop:
+            transaction.drop(values)
+        kept = "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
+        return _told(snapshot, "gone", values, files, None if self.drop else kept)
+
+    def _read(self, snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]) -> list[DataFile]:
+        location = join_location(snapshot.metadata.location, found.relative_path)
+        return self.footers.data_files(snapshot.metadata.format, location, paths)
+
+
+def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
+    """Return where the files lie that are taken in."""
+    found = [*changes.added, *(change.partition for change in changes.changed)]
+    return [
+        join_location(join_location(snapshot.metadata.location, each.relative_path), file.path)
+        for each in found
+        for file in each.files
+    ]
+
+
+def _told(
+    snapshot: TableSnapshot,
+    action: str,
+    values: tuple[Value, ...],
+    files: Sequence[DataFile],
+    detail: str | None = None,
+) -> Difference:
+    name = snapshot.describe(snapshot.key_of(values)) if values else None
+    return Difference(action, name, len(files), row_sum(files), sum(file.bytes for file in files), detail)

@@ -1,0 +1,29 @@
+"""`CALL catalog.system.name(…)`: the procedures, one to a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parquetry.planner.procedures.create_partition_index import CREATE_PARTITION_INDEX
+from parquetry.planner.procedures.drop_partition_index import DROP_PARTITION_INDEX
+from parquetry.planner.procedures.fsck import FSCK
+from parquetry.planner.procedures.history import HISTORY
+from parquetry.planner.procedures.procedure import Procedure
+from parquetry.planner.procedures.rebuild_partition_index import REBUILD_PARTITION_INDEX
+from parquetry.planner.procedures.rollback import ROLLBACK
+from parquetry.planner.procedures.sync import SYNC
+from parquetry.planner.procedures.vacuum import VACUUM
+
+PROCEDURES: dict[str, Procedure[Any]] = {
+    procedure.name: procedure
+    for procedure in (
+        SYNC,
+        HISTORY,
+        ROLLBACK,
+        VACUUM,
+        CREATE_PARTITION_INDEX,
+        DROP_PARTITION_INDEX,
+        REBUILD_PARTITION_INDEX,
+        FSCK,
+    )
+}

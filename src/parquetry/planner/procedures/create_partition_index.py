@@ -1,0 +1,33 @@
+"""`CALL system.create_partition_index`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from parquetry.maintenance.indexes import create_index
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.index import INDEXES, index_rows, named_columns
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+from parquetry.progress import progress_bar
+
+
+class CreatePartitionIndex(Arguments, frozen=True, kw_only=True):
+    """See `create_index`."""
+
+    columns: Annotated[list[str | None], "Partition columns, the first to look by first."]
+    name: Annotated[str | None, "Its name; by default that of its columns."] = None
+
+
+def _run(lake: Lake, asked: CreatePartitionIndex) -> list[Row]:
+    table = lake.find(asked.table)
+    with progress_bar() as progress:
+        return index_rows(lake, create_index(table, named_columns(asked.columns), asked.name, progress))
+
+
+CREATE_PARTITION_INDEX = Procedure(
+    "create_partition_index",
+    "Makes an index over partition columns, for filters that skip the first.",
+    CreatePartitionIndex,
+    INDEXES,
+    _run,
+)

@@ -1,0 +1,35 @@
+"""`CALL system.fsck`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from parquetry.maintenance.fsck import fsck
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+
+
+class Fsck(Arguments, frozen=True, kw_only=True):
+    """See `fsck`."""
+
+    repair: Annotated[bool, "Whether to put right what can be."] = False
+
+
+def _run(lake: Lake, asked: Fsck) -> list[Row]:
+    found = fsck(lake.find(asked.table), repair=asked.repair)
+    return [(each.kind, each.partition, each.path, each.detail, each.repaired) for each in found]
+
+
+FSCK = Procedure(
+    "fsck",
+    "Compares what is known of a table with itself and with the files.",
+    Fsck,
+    (
+        ("kind", "string"),
+        ("partition", "string"),
+        ("path", "string"),
+        ("detail", "string"),
+        ("repaired", "boolean"),
+    ),
+    _run,
+)

@@ -1,0 +1,50 @@
+"""`CALL system.history`; the metadata table `history` has the same rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from parquetry.maintenance.history import history
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+
+
+def history_rows(snapshot: TableSnapshot) -> Iterator[Row]:
+    """Yield a row for each version up to this one that can be read, newest first."""
+    for commit in history(snapshot):
+        totals = commit.totals
+        summary = json.dumps(commit.summary, ensure_ascii=False) if commit.summary else None
+        yield (
+            commit.version,
+            commit.committed_at * 1000,
+            commit.operation,
+            totals.partitions,
+            totals.files,
+            totals.rows,
+            totals.bytes,
+            summary,
+        )
+
+
+def _run(lake: Lake, asked: Arguments) -> Iterator[Row]:
+    return history_rows(lake.find(asked.table))
+
+
+HISTORY = Procedure(
+    "history",
+    "Lists the versions of a table that can be read, newest first.",
+    Arguments,
+    (
+        ("version", "long"),
+        ("committed_at", "timestamp"),
+        ("operation", "string"),
+        ("partitions", "long"),
+        ("files", "long"),
+        ("rows", "long"),
+        ("bytes", "long"),
+        ("summary", "string"),
+    ),
+    _run,
+)

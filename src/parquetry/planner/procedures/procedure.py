@@ -1,0 +1,124 @@
+"""What a procedure is: a name, typed arguments that say what they are for, and the rows it gives.
+
+A procedure's arguments are a struct: a field is a parameter of CALL, its annotation the type and the comment, its
+default the default. `Vacuum(table='db.t', dry_run=True)` is what `CALL lake.system.vacuum('db.t', dry_run => true)`
+arrives as.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, NewType, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from parquetry.planner.lake import Lake
+
+Row: TypeAlias = Sequence[str | int | bool | None]
+Rows: TypeAlias = list[list[str | None]]
+"""Rows as the bridge reads them: text, numbers and timestamps (microseconds) as their digits."""
+Timestamp = NewType("Timestamp", int)
+"""Microseconds since the epoch."""
+
+_TYPES: dict[Any, tuple[str, str]] = {
+    str: ("string", "NULL"),
+    int: ("bigint", "CAST(NULL AS BIGINT)"),
+    bool: ("boolean", "CAST(NULL AS BOOLEAN)"),
+    Timestamp: ("timestamp", "CAST(NULL AS TIMESTAMP)"),
+    list: ("array<string>", "CAST(NULL AS ARRAY<STRING>)"),
+}
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of a procedure about a table.
+
+    Attributes:
+        table: as ``database.table``; what a caller leaves out, its session has filled in.
+    """
+
+    table: Annotated[str, "The table, as 'database.table', or 'table' of the current database."]
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A parameter: its name, type in DDL, comment, and default in SQL (None: it must be given)."""
+
+    name: str
+    type: str
+    comment: str
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure(Generic[A]):
+    """A procedure.
+
+    Attributes:
+        name: in the namespace ``system``.
+        description: one sentence.
+        arguments: the struct that its arguments come as.
+        columns: of the rows it gives, as name and Spark's JSON type.
+        run: from the catalog and the arguments to rows.
+    """
+
+    name: str
+    description: str
+    arguments: type[A]
+    columns: tuple[tuple[str, str], ...]
+    run: Callable[[Lake, A], Iterable[Row]]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Return Spark's JSON of the rows."""
+        fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in self.columns]
+        return {"type": "struct", "fields": fields}
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Return the parameters, in order."""
+        hints = get_type_hints(self.arguments, include_extras=True)
+        return [
+            _parameter(field, *get_args(hints[field.name])[:2])
+            for field in msgspec.structs.fields(self.arguments)
+        ]
+
+    def call(self, lake: Lake, given: dict[str, Any]) -> Rows:
+        """Run the procedure.
+
+        Args:
+            lake: the catalog.
+            given: the arguments as the bridge sends them: text, lists of text, None.
+        """
+        return wire_rows(self.run(lake, msgspec.convert(given, self.arguments, strict=False)))
+
+
+def wire_rows(rows: Iterable[Row]) -> Rows:
+    """Return rows as the bridge reads them."""
+    return [[_text(value) for value in row] for row in rows]
+
+
+def _text(value: str | int | bool | None) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if value is None else str(value)
+
+
+def _parameter(field: msgspec.structs.FieldInfo, type: Any, comment: str) -> Parameter:
+    """Return the parameter of a field, whose type may be `X | None`."""
+    kind = (
+        next((part for part in get_args(type) if part is not None.__class__), type)
+        if _optional(type)
+        else type
+    )
+    ddl, null = _TYPES[get_origin(kind) or kind]
+    if field.required:
+        return Parameter(field.name, ddl, comment, None)
+    default = _text(field.default)
+    return Parameter(field.name, ddl, comment, null if default is None else default)
+
+
+def _optional(type: Any) -> bool:
+    return None.__class__ in get_args(type)

@@ -1,0 +1,24 @@
+"""`CALL system.rebuild_partition_index`."""
+
+from __future__ import annotations
+
+from parquetry.maintenance.indexes import rebuild_index
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.index import INDEXES, WhichIndex, index_rows
+from parquetry.planner.procedures.procedure import Procedure, Row
+from parquetry.progress import progress_bar
+
+
+def _run(lake: Lake, asked: WhichIndex) -> list[Row]:
+    table = lake.find(asked.table)
+    with progress_bar() as progress:
+        return index_rows(lake, rebuild_index(table, asked.index(), progress))
+
+
+REBUILD_PARTITION_INDEX = Procedure(
+    "rebuild_partition_index",
+    "Builds an index over partition columns anew, while the old one is used.",
+    WhichIndex,
+    INDEXES,
+    _run,
+)

@@ -1,0 +1,30 @@
+"""`CALL system.rollback`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from parquetry.maintenance.rollback import rollback
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+
+
+class Rollback(Arguments, frozen=True, kw_only=True):
+    """See `rollback`."""
+
+    version: Annotated[int, "The version to go back to."]
+
+
+def _run(lake: Lake, asked: Rollback) -> list[Row]:
+    current = lake.find(asked.table)
+    target = lake.metastore.table(current.database, current.name, version=asked.version)
+    return [(current.version, lake.hold(rollback(current, target)).version)]
+
+
+ROLLBACK = Procedure(
+    "rollback",
+    "Makes a table what it was in an earlier version, as a new version.",
+    Rollback,
+    (("version_before", "long"), ("version", "long")),
+    _run,
+)

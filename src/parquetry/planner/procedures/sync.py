@@ -1,0 +1,56 @@
+"""`CALL system.sync`, and MSCK REPAIR TABLE, which gives the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.sync import synchronise
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+from parquetry.progress import progress_bar
+
+
+class Sync(Arguments, frozen=True, kw_only=True):
+    """See `synchronise`."""
+
+    where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
+    dry_run: Annotated[bool, "Whether to report only."] = False
+    readopt: Annotated[bool, "Whether to take in again what was taken out on purpose."] = False
+
+
+def rows(told: Iterable[Difference]) -> Iterator[Row]:
+    """Yield a row for each difference."""
+    for each in told:
+        yield each.action, each.partition, each.files, each.rows, each.bytes, each.detail
+
+
+def _run(lake: Lake, asked: Sync) -> Iterator[Row]:
+    with progress_bar() as progress:
+        return rows(
+            synchronise(
+                lake.find(asked.table),
+                lake.engine,
+                where=asked.where,
+                dry_run=asked.dry_run,
+                readopt=asked.readopt,
+                progress=progress,
+            )
+        )
+
+
+SYNC = Procedure(
+    "sync",
+    "Makes a table agree with the files below its location.",
+    Sync,
+    (
+        ("action", "string"),
+        ("partition", "string"),
+        ("files", "long"),
+        ("rows", "long"),
+        ("bytes", "long"),
+        ("detail", "string"),
+    ),
+    _run,
+)

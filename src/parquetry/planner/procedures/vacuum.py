@@ -1,0 +1,34 @@
+"""`CALL system.vacuum`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from parquetry.maintenance.vacuum import vacuum
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row, Timestamp
+
+
+class Vacuum(Arguments, frozen=True, kw_only=True):
+    """See `vacuum`."""
+
+    older_than: Annotated[
+        Timestamp | None,
+        "Versions that another took the place of before this time go; by default seven days ago.",
+    ] = None
+    dry_run: Annotated[bool, "Whether to report only."] = False
+
+
+def _run(lake: Lake, asked: Vacuum) -> list[Row]:
+    older_than = None if asked.older_than is None else asked.older_than // 1000
+    removed = vacuum(lake.find(asked.table), older_than=older_than, dry_run=asked.dry_run)
+    return [(row.kind, row.path, row.count, row.bytes) for row in removed]
+
+
+VACUUM = Procedure(
+    "vacuum",
+    "Deletes files and records that only old versions of a table need.",
+    Vacuum,
+    (("kind", "string"), ("path", "string"), ("count", "long"), ("bytes", "long")),
+    _run,
+)

@@ -1,0 +1,33 @@
+"""How far long work is: a callback for those who do the work, a bar on standard error for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias, TypeVar
+
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+"""Called with the name of a piece of work, how much of it is done, and of how much; None: not known."""
+_T = TypeVar("_T")
+
+
+def silent(_name: str, _done: int, _of: int | None) -> None:
+    """Show nothing."""
+
+
+def track(progress: Progress, name: str, things: Sequence[_T]) -> Iterator[_T]:
+    """Yield things one by one, and tell how many are done."""
+    for done, thing in enumerate(things, 1):
+        yield thing
+        progress(name, done, len(things))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Yield what shows a bar on standard error while the work runs."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda name, done, of: bar.update(task, description=name, completed=done, total=of)

@@ -1,0 +1,29 @@
+"""The one object that Py4J calls: the planner, and INSERT beside it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from parquetry.planner.planner import Planner
+from parquetry.spark import writes
+from parquetry.spark.engine import SparkEngine
+
+
+class Door:
+    """Answers for all catalogs of all sessions of one JVM; may be called by several threads."""
+
+    def __init__(self) -> None:
+        self._planner = Planner(SparkEngine())
+
+    def ask(self, question: str) -> str:
+        """Answer a question (JSON, see `parquetry.planner.protocol`)."""
+        return self._planner.ask(question)
+
+    def write(self, question: str, data: Any) -> str:
+        """Write the rows of a JVM DataFrame into a table."""
+        return self._planner.answered(question, lambda lake, asked: writes.write(lake, asked, data))
+
+    class Java:
+        """What Py4J looks for."""
+
+        implements: ClassVar[list[str]] = ["org.apache.spark.sql.parquetry.Planner"]

@@ -1,0 +1,91 @@
+"""Spark's answers to what the planner asks back: columns and footers, its time zone, its errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
+
+from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
+from parquetry.layout.footers import ArrowFooters
+from parquetry.layout.places import join_location
+from parquetry.layout.records import DataFile
+from parquetry.layout.statistics import from_bridge
+from parquetry.planner.engine import Failure
+
+_THREADS = 8
+_BATCH = 256
+
+
+class SparkEngine:
+    """The engine of this process's sessions; each question is asked by the active one."""
+
+    @property
+    def time_zone(self) -> str:
+        """Return the session's time zone."""
+        zone: str = SparkSession.active().conf.get("spark.sql.session.timeZone")
+        return zone
+
+    def data_files(
+        self,
+        file_format: str,
+        location: str,
+        paths: Sequence[str],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[DataFile]:
+        """Return what the footers of files say, ORC's read by the bridge; see `FooterReader.data_files`."""
+        if file_format == "parquet":
+            return ArrowFooters().data_files(file_format, location, paths, progress)
+        spark = SparkSession.active()
+        door = spark._jvm.org.apache.spark.sql.parquetry.OrcStatistics
+        files: list[DataFile] = []
+        for start in range(0, len(paths), _BATCH):
+            batch = paths[start : start + _BATCH]
+            answers = json.loads(
+                door.read(spark._jsparkSession, [join_location(location, path) for path in batch], _THREADS)
+            )
+            for path, answer in zip(batch, answers, strict=True):
+                if "error" in answer:
+                    kind = FileMissingError if answer["missing"] else FileCorruptError
+                    raise kind(
+                        f"The file '{answer['path']}' is not a whole ORC file that can be read: {answer['error']}. "
+                        "Remove or restore it."
+                    )
+                files.append(msgspec.structs.replace(from_bridge(answer), path=path))
+            if progress is not None:
+                progress(len(files), len(paths))
+        return files
+
+    def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        """Return the columns of the files of a location; see `Engine.inferred`."""
+        try:
+            frame = SparkSession.active().read.format(file_format).load(location)
+        except (Py4JJavaError, CapturedException) as error:
+            raise WarehouseError(
+                f"the columns cannot be read from LOCATION {location}: {_reason(error)}; name the columns, or a "
+                f"folder that holds {file_format} files."
+            ) from None
+        relation = frame._jdf.queryExecution().analyzed().relation()
+        fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
+        return fields, tuple(relation.partitionSchema().fieldNames())
+
+    def failure(self, error: Exception, /) -> Failure | None:
+        """Leave an error of Spark's own on its side, where it is raised again as if nobody had stood between."""
+        if not isinstance(error, Py4JJavaError | CapturedException):
+            return None
+        door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.Bridge
+        java = error._origin if isinstance(error, CapturedException) else error.java_exception
+        return Failure("SPARK", door.keep(java))
+
+
+def _reason(error: Py4JJavaError | CapturedException) -> str:
+    """Return why Spark could not read a location: its condition, or what a file system says without one."""
+    condition = error.getCondition() if isinstance(error, CapturedException) else None
+    java = error._origin if isinstance(error, CapturedException) else error.java_exception
+    return condition or str(java.toString())

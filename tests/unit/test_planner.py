@@ -1,0 +1,83 @@
+"""The planner answers without an engine: pyspark and py4j are never imported."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import parquetry.planner
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.planner import Planner
+
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages(parquetry.planner.__path__, "parquetry.planner.")
+)
+
+
+def test_no_module_of_the_planner_needs_pyspark() -> None:
+    """Each is imported by a Python in which pyspark and py4j cannot be."""
+    assert len(MODULES) > 20
+    program = (
+        "import importlib, sys\n"
+        "for name in ('pyspark', 'py4j'): sys.modules[name] = None\n"
+        f"for name in {MODULES!r}: importlib.import_module(name)\n"
+        "print(len([name for name in sys.modules if name.startswith('parquetry.planner')]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == len(MODULES) + 1
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Any:
+    """Ask a planner that no engine stands behind; the answer is what `ok` holds, or the error."""
+    planner = Planner(NoEngine("UTC"))
+
+    def ask(op: str, **question: Any) -> Any:
+        asked = {"protocol": parquetry.planner.protocol.PROTOCOL, "op": op, "catalog": "lake", **question}
+        answer = json.loads(planner.ask(json.dumps({**asked, "options": {"warehouse": str(tmp_path)}})))
+        return answer["ok"] if "ok" in answer else answer["error"]
+
+    return ask
+
+
+def test_a_table_is_made_and_its_history_called(ask: Any) -> None:
+    """What CALL gives comes as text, numbers as their digits; arguments are typed by the procedure."""
+    fields = [{"name": name, "type": "long", "nullable": True, "metadata": {}} for name in ("id", "day")]
+    made = ask(
+        "create_table", namespace=["default"], name="t", schema={"type": "struct", "fields": fields},
+        partitioning=[{"name": "identity", "columns": [["day"]], "text": "day"}], properties={},
+    )  # fmt: skip
+    assert made["table"]["table"] == "t"
+    session = {"current_catalog": "lake", "current_namespace": ["default"]}
+    called = ask("call", name="HISTORY", arguments={"table": "t"}, **session)
+    assert [row[0] for row in called["rows"]] == ["0"]
+    arguments = {"table": "lake.default.t", "older_than": None, "dry_run": "true"}
+    assert ask("call", name="vacuum", arguments=arguments, **session)["rows"] == []
+
+
+def test_parameters_of_a_procedure_are_the_fields_of_its_arguments(ask: Any) -> None:
+    """Names, types in DDL, and defaults in SQL; a parameter without a default has to be given."""
+    loaded = ask("load_procedure", namespace=["system"], name="vacuum")
+    assert [(each["name"], each["type"], each["default"]) for each in loaded["parameters"]] == [
+        ("table", "string", None),
+        ("older_than", "timestamp", "CAST(NULL AS TIMESTAMP)"),
+        ("dry_run", "boolean", "false"),
+    ]
+
+
+def test_columns_cannot_be_inferred_without_an_engine(ask: Any, tmp_path: Path) -> None:
+    """The error says what to do instead, and no table is made."""
+    failure = ask(
+        "create_table", namespace=["default"], name="t", schema={"type": "struct", "fields": []},
+        partitioning=[], properties={"location": str(tmp_path / "tree")},
+    )  # fmt: skip
+    assert failure["code"] == "UNSUPPORTED"
+    assert "name them" in failure["message"]
+    assert ask("list_tables", namespace=["default"]) == []
