@@ -15,7 +15,8 @@ from parquetry.errors import LocationTakenError
 from parquetry.maintenance.claims import claims, require_free, require_outside
 from parquetry.maintenance.deleting import DoomedTable, purge
 from parquetry.maintenance.files import Files, RealPlaces
-from parquetry.maintenance.vacuum import Removed, vacuum
+from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, TableSnapshot
 from parquetry.metastore.keyspace import metadata_key
 from tests.unit.metastore_testing import metadata

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
-from parquetry.maintenance.vacuum import Removed, vacuum
+from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, Metastore, StagedTable, orphans
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import RESTORING, head_key

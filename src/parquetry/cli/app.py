@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parquetry._version import __version__
 
+if TYPE_CHECKING:
+    from parquetry.catalog import Catalog
+
 app = typer.Typer(
     name="parquetry",
-    help="Look into a Parquetry warehouse: its tables, partitions and files.",
+    help="Look into a Parquetry warehouse, its tables, partitions and files, and look after it.",
     epilog="Example: parquetry tables --warehouse /data/lake",
     no_args_is_help=True,
     add_completion=False,
@@ -51,3 +54,10 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+def open_catalog(warehouse: str | None, store: str | None) -> Catalog:
+    """Open the catalog that the options name."""
+    from parquetry.catalog import Catalog
+
+    return Catalog.open(warehouse, store)

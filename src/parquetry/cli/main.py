@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import show, system
+from parquetry.cli import maintain, show, system
 from parquetry.cli.app import app
 from parquetry.errors import ParquetryError
 
-__all__ = ["app", "main", "show", "system"]
+__all__ = ["app", "main", "maintain", "show", "system"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

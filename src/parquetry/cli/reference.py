@@ -18,9 +18,9 @@ INTRODUCTION = """\
 
 <!-- Written by `python -m parquetry.cli.reference > docs/cli.md`; change the commands instead. -->
 
-`parquetry` shows what the Python API shows (`parquetry.open()`): the tables of a warehouse, their partitions
-and their files. It needs no Spark and no Java, save for `conf` and for what `doctor` looks at, and changes
-nothing, save for `restore`.
+`parquetry` does what the Python API does (`parquetry.open()`): it shows the tables of a warehouse, their partitions
+and their files, and looks after them as `CALL lake.system.…` does in Spark. It needs no Spark and no Java, save for
+`conf` and for what `doctor` looks at.
 
 **Which warehouse.** `--warehouse`; else the environment variable `PARQUETRY_WAREHOUSE`; else the nearest
 `parquetry.toml` in the working directory and the folders above it, or `~/.config/parquetry/config.toml`:

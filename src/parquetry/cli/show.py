@@ -5,15 +5,12 @@ Imports are made in the commands, so that each starts with what it needs only. P
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app
-
-if TYPE_CHECKING:
-    from parquetry.catalog import Catalog
+from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
 
 
 @app.command(epilog="Example: parquetry tables --json")
@@ -22,7 +19,7 @@ def tables(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
     from parquetry.errors import TableNotFoundError
 
     found = []
-    with _open(warehouse, store) as catalog:
+    with open_catalog(warehouse, store) as catalog:
         for name in catalog.tables():
             try:
                 found.append(catalog.table(name))
@@ -61,7 +58,7 @@ def describe(
     """Show a table's columns, place and totals."""
     import dataclasses
 
-    with _open(warehouse, store) as catalog:
+    with open_catalog(warehouse, store) as catalog:
         found = catalog.table(table)
     if as_json:
         fields = dataclasses.asdict(found)
@@ -119,7 +116,7 @@ def partitions(
     """
     from parquetry.layout.places import path_within
 
-    with _open(warehouse, store) as catalog:
+    with open_catalog(warehouse, store) as catalog:
         found = catalog.partitions(table, where, limit)
         if as_json:
             output.print_json(
@@ -174,7 +171,7 @@ def files(
     """
     from parquetry.layout.places import path_within
 
-    with _open(warehouse, store) as catalog:
+    with open_catalog(warehouse, store) as catalog:
         found = catalog.files(table, where)
         if as_json:
             output.print_json(
@@ -205,7 +202,7 @@ def plan(
 
     A plan is ranges of keys in the metastore, and what is tested on the keys in them.
     """
-    with _open(warehouse, store) as catalog:
+    with open_catalog(warehouse, store) as catalog:
         found = catalog.plan(table, where, run=run)
     print(output.json_text(found.to_dict()) if as_json else found)
 
@@ -223,7 +220,7 @@ def history(
     """
     import dataclasses
 
-    with _open(warehouse, store) as catalog:
+    with open_catalog(warehouse, store) as catalog:
         found = catalog.history(table)
         if as_json:
             output.print_json(map(dataclasses.asdict, found))
@@ -244,9 +241,3 @@ def history(
             ),
             numbers=("version", "partitions", "files", "rows", "size"),
         )
-
-
-def _open(warehouse: str | None, store: str | None) -> Catalog:
-    from parquetry.catalog import Catalog
-
-    return Catalog.open(warehouse, store)

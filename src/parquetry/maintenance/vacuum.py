@@ -25,6 +25,7 @@ from parquetry.layout.places import Place, folder_of, join_location
 from parquetry.maintenance.deleting import Territory
 from parquetry.maintenance.files import Files, Info, checked_file, checksum_of
 from parquetry.maintenance.orphan_tables import remove_orphans
+from parquetry.maintenance.removed import Removed
 from parquetry.metastore import recovery
 from parquetry.metastore.cleaner import cleaner
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
@@ -62,25 +63,6 @@ SAFETY_MS = DAY_MS
 PATIENCE_S = 30.0
 """How long to wait for commits under way, in seconds."""
 _BATCH = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """What was deleted, or would be.
-
-    Attributes:
-        kind: ``data file``, ``left-over file``, ``checksum file`` (which Hadoop keeps beside one of those),
-            ``partition versions``, ``taken-out records``, ``index entries``, ``file lists``, ``metadata``, ``commits``,
-            ``journals``, ``left-over tables`` or ``left-over names``.
-        path: of a file; None for rows of the metastore.
-        count: how many.
-        bytes: of a file, or of the values of rows where they are known.
-    """
-
-    kind: str
-    path: str | None
-    count: int
-    bytes: int | None
 
 
 @dataclass(slots=True)

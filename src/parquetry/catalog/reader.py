@@ -1,24 +1,16 @@
-"""A warehouse's tables, partitions and files in plain Python, for scripts, notebooks and the command line.
+"""Look into a warehouse: its databases, tables, partitions, files and versions.
 
-A view of the metastore, to read: names are text, and no object here changes anything. Which files can hold an
-answer is decided in `parquetry.prune`; tables are made and written through Spark.
+Names are text, and nothing here changes anything. Which files can hold an answer is decided in `parquetry.prune`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Self
 
 from parquetry import metastore as ms
-from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
-from parquetry.identifiers import parse_name
-from parquetry.layout.places import join_location
-from parquetry.metastore.identifiers import DEFAULT_DATABASE
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import Predicate
-from parquetry.scan.plan import ScanPlan
-from parquetry.types import ColumnType
-from parquetry.views import (
+from parquetry.catalog.shapes import (
     Commit,
     DataFile,
     Partition,
@@ -31,10 +23,18 @@ from parquetry.views import (
     plan_view,
     table_view,
 )
+from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
+from parquetry.identifiers import parse_name
+from parquetry.layout.places import join_location
+from parquetry.metastore.identifiers import DEFAULT_DATABASE
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import Predicate
+from parquetry.scan.plan import ScanPlan
+from parquetry.types import ColumnType
 from parquetry.warehouse import find_warehouse
 
 
-class Catalog:
+class CatalogReader:
     """The databases and tables of a warehouse, to read; a context manager.
 
     Tables are named ``database.table``, or ``table`` in the default database, in any case; a name that holds
@@ -48,7 +48,7 @@ class Catalog:
         self._metastore = metastore
 
     @classmethod
-    def open(cls, warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Catalog:
+    def open(cls, warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Self:
         """Open the catalog of a warehouse; see `parquetry.open`."""
         found = find_warehouse(warehouse, store)
         return cls(ms.open_metastore(found.location, found.store))
@@ -62,14 +62,14 @@ class Catalog:
         """Close the metastore's store."""
         self._metastore.close()
 
-    def __enter__(self) -> Catalog:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Catalog({self.warehouse!r})"
+        return f"{type(self).__name__}({self.warehouse!r})"
 
     def databases(self) -> list[str]:
         """Return the names of the databases, sorted."""

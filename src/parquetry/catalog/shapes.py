@@ -1,6 +1,6 @@
 """What a catalog shows: tables, partitions and files as plain Python values.
 
-Made from a version of a table in the metastore; which of them are shown is for `parquetry.catalog` to say.
+Made from a version of a table in the metastore; which of them are shown is for `reader` to say.
 """
 
 from __future__ import annotations

@@ -1,0 +1,21 @@
+"""A warehouse's tables, partitions and files in plain Python, for scripts, notebooks and the command line."""
+
+from parquetry.catalog.catalog import Catalog
+from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, Statistics, Table
+from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.removed import Removed
+
+__all__ = [
+    "Catalog",
+    "Column",
+    "Commit",
+    "DataFile",
+    "Difference",
+    "Finding",
+    "Partition",
+    "Plan",
+    "Removed",
+    "Statistics",
+    "Table",
+]

@@ -1,0 +1,214 @@
+"""Look after a warehouse without Spark: go back, tidy up, check, index, adopt.
+
+Each verb is that of `CALL lake.system.…` in Spark and of the command `parquetry`; what it does is
+`parquetry.maintenance`'s. Tables are made and written through Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from parquetry.catalog.reader import CatalogReader
+from parquetry.catalog.shapes import Table, table_view
+from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.removed import Removed
+from parquetry.progress import Progress, silent
+
+
+class Catalog(CatalogReader):
+    """The databases and tables of a warehouse, to look into and to look after; a context manager.
+
+    Tables are named ``database.table``, or ``table`` in the default database, in any case; a name that holds
+    a dot stands in backticks.
+
+    Args:
+        metastore: of the warehouse.
+    """
+
+    def rollback(self, name: str, version: int) -> Table:
+        """Make a table what it was in an earlier version, as a new version.
+
+        Args:
+            name: of the table.
+            version: to go back to; see `history`.
+
+        Returns:
+            The table as it is now.
+
+        Raises:
+            TableNotFoundError: there is no such table, or the version was vacuumed away.
+            FileMissingError: a file of that version is gone.
+            CommitConflictError: others changed meanwhile what differs.
+        """
+        from parquetry.maintenance.rollback import rollback
+
+        current = self._snapshot(name)
+        target = self._metastore.table(current.database, current.name, version=version)
+        return table_view(rollback(current, target))
+
+    def vacuum(
+        self, name: str, older_than: datetime | None = None, *, dry_run: bool = False
+    ) -> list[Removed]:
+        """Delete files and records that only old versions of a table need.
+
+        Args:
+            name: of the table.
+            older_than: versions that another took the place of before this time go, with a time zone; by default
+                seven days ago.
+            dry_run: report only.
+
+        Returns:
+            What was deleted, or would be: one for each file, and one for each kind of record.
+
+        Raises:
+            ValueError: the time has no time zone.
+            TableNotFoundError: there is no such table.
+            WarehouseError: a file cannot be deleted, or a directory cannot be listed.
+            CommitConflictError: others keep committing; nothing is lost, run it again.
+        """
+        from parquetry.maintenance.vacuum import vacuum
+
+        if older_than is not None and older_than.tzinfo is None:
+            raise ValueError(
+                f"older_than {older_than.isoformat()} has no time zone: give one, as {older_than.isoformat()}+00:00"
+            )
+        before = None if older_than is None else int(older_than.timestamp() * 1000)
+        return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
+
+    def fsck(self, name: str, *, repair: bool = False) -> list[Finding]:
+        """Compare what is known of a table with itself and with the files.
+
+        Args:
+            name: of the table.
+            repair: put right what can be; missing files are taken out of the table in one commit.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            WarehouseError: its files cannot be looked at.
+            CommitConflictError: others changed meanwhile what is to be repaired.
+        """
+        from parquetry.maintenance.fsck import fsck
+
+        return fsck(self._snapshot(name), repair=repair)
+
+    def sync(
+        self,
+        name: str,
+        where: str | None = None,
+        *,
+        dry_run: bool = False,
+        readopt: bool = False,
+        time_zone: str | None = None,
+        progress: Progress = silent,
+    ) -> list[Difference]:
+        """Make a table of Parquet files agree with the files below its location, in one commit.
+
+        Args:
+            name: of the table.
+            where: a condition on partition columns: only these partitions.
+            dry_run: report only.
+            readopt: take in again what was taken out on purpose.
+            time_zone: of directories that are named for timestamps, such as ``Europe/Berlin``: that of the session
+                that wrote them. Needed for tables partitioned by a timestamp only.
+            progress: called with what is listed or read.
+
+        Returns:
+            What was said of each partition that differed.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            FilterError: the condition cannot be used.
+            UnsupportedError: ORC files are to be read, or the time zone is needed: nothing was changed.
+            FileCorruptError: a file that would be taken in cannot be read.
+            FileMissingError: the table's location is not there.
+            CommitConflictError: others changed these partitions each time; run it again.
+        """
+        from parquetry.layout.footers import ArrowFooters
+        from parquetry.maintenance.sync import synchronise
+
+        return synchronise(
+            self._snapshot(name),
+            ArrowFooters(time_zone),
+            where=where,
+            dry_run=dry_run,
+            readopt=readopt,
+            progress=progress,
+        )
+
+    def create_partition_index(
+        self,
+        name: str,
+        columns: Sequence[str],
+        index: str | None = None,
+        *,
+        progress: Progress = silent,
+    ) -> Table:
+        """Make an index over partition columns, for filters that skip the first.
+
+        Args:
+            name: of the table.
+            columns: partition columns, the first to look by first.
+            index: its name; by default that of its columns.
+            progress: called with how many partitions are indexed.
+
+        Returns:
+            The table as it is now, with its indexes.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            IndexExistsError: there is such an index already.
+            ColumnNotFoundError: a column is none of the partition columns.
+            CommitConflictError: others keep changing the table's metadata.
+        """
+        from parquetry.maintenance.indexes import create_index
+
+        return table_view(create_index(self._snapshot(name), _columns(columns), index, progress))
+
+    def drop_partition_index(self, name: str, index: str | Sequence[str]) -> Table:
+        """Drop an index over partition columns.
+
+        Args:
+            name: of the table.
+            index: its name, or its columns.
+
+        Returns:
+            The table as it is now, with its indexes.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            IndexNotFoundError: there is no such index.
+            CommitConflictError: others keep changing the table's metadata.
+        """
+        from parquetry.maintenance.indexes import drop_index
+
+        return table_view(drop_index(self._snapshot(name), index))
+
+    def rebuild_partition_index(
+        self, name: str, index: str | Sequence[str], *, progress: Progress = silent
+    ) -> Table:
+        """Build an index over partition columns anew, while the old one is used.
+
+        Args:
+            name: of the table.
+            index: its name, or its columns.
+            progress: called with how many partitions are indexed.
+
+        Returns:
+            The table as it is now, with its indexes.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            IndexNotFoundError: there is no such index.
+            CommitConflictError: others keep changing the table's metadata.
+        """
+        from parquetry.maintenance.indexes import rebuild_index
+
+        return table_view(rebuild_index(self._snapshot(name), index, progress))
+
+
+def _columns(columns: Sequence[str]) -> Sequence[str]:
+    if isinstance(columns, str):
+        raise TypeError(f"columns {columns!r} is a text: give a list of names, such as [{columns!r}]")
+    return columns

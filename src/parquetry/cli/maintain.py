@@ -1,0 +1,249 @@
+"""The commands that look after a warehouse, as `CALL lake.system.…` does in Spark.
+
+Imports are made in the commands, so that each starts with what it needs only. What a verb does is
+`parquetry.maintenance`'s, reached through `parquetry.catalog`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parquetry.cli import output
+from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
+
+if TYPE_CHECKING:
+    from parquetry.catalog import Difference, Finding, Removed, Table
+
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Report what would be done, and do nothing.")]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", metavar="A,B", help="The index's columns, instead of its name.", show_default=False
+    ),
+]
+_RIGHT = ("files", "rows", "size", "count")
+
+
+@app.command(epilog="Example: parquetry rollback sales.orders 17")
+def rollback(
+    table: TableArgument,
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="One of those that `history` lists.")],
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a table what it was in an earlier version, as a new version."""
+    with open_catalog(warehouse, store) as catalog:
+        before = catalog.table(table)
+        after = catalog.rollback(table, version)
+    if as_json:
+        output.print_json([{"version_before": before.version, "version": after.version}])
+    elif after.version == before.version:
+        print(f"{after.name} is what it was in version {version}: nothing to do.")
+    else:
+        print(f"{after.name} is again what it was in version {version}, as version {after.version}.")
+
+
+@app.command(epilog="Example: parquetry vacuum sales.orders --dry-run")
+def vacuum(
+    table: TableArgument,
+    older_than: Annotated[
+        datetime | None,
+        typer.Option(
+            "--older-than",
+            metavar="TIME",
+            formats=["%Y-%m-%dT%H:%M:%S%z"],
+            help="Versions that another took the place of before this time go; by default seven days ago.",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: DryRunOption = False,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete files and records that only old versions of a table need."""
+    with open_catalog(warehouse, store) as catalog:
+        removed: Sequence[Removed] = catalog.vacuum(table, older_than, dry_run=dry_run)
+    if as_json:
+        output.print_json(map(dataclasses.asdict, removed))
+        return
+    output.print_table(
+        ("kind", "count", "size", "path"),
+        ((r.kind, output.count(r.count), _size(r.bytes), r.path or "") for r in removed),
+        numbers=_RIGHT,
+        empty="Nothing to delete.",
+    )
+
+
+@app.command(epilog="Example: parquetry fsck sales.orders --repair")
+def fsck(
+    table: TableArgument,
+    repair: Annotated[bool, typer.Option("--repair", help="Put right what can be.")] = False,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare what is known of a table with itself and with the files.
+
+    The exit code is 1 if something was found that was not put right.
+    """
+    with open_catalog(warehouse, store) as catalog:
+        found: Sequence[Finding] = catalog.fsck(table, repair=repair)
+    if as_json:
+        output.print_json(map(dataclasses.asdict, found))
+    else:
+        output.print_table(
+            ("kind", "partition", "path", "repaired", "detail"),
+            ((f.kind, f.partition or "", f.path or "", f.repaired, f.detail) for f in found),
+            empty="All is as it should be.",
+        )
+    if not all(finding.repaired for finding in found):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: parquetry sync sales.orders --where \"day >= '2026-03-01'\" --dry-run")
+def sync(
+    table: TableArgument,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="FILTER",
+            help="A filter on partition columns, in SQL: only these partitions.",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: DryRunOption = False,
+    readopt: Annotated[
+        bool, typer.Option("--readopt", help="Take in again what was taken out on purpose.")
+    ] = False,
+    time_zone: Annotated[
+        str | None,
+        typer.Option(
+            "--time-zone",
+            metavar="ZONE",
+            help="Of directories that are named for timestamps, such as Europe/Berlin.",
+            show_default=False,
+        ),
+    ] = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a table of Parquet files agree with the files below its location.
+
+    What others wrote, changed or removed is taken in or out, in one commit. ORC files are read by Spark only:
+    CALL system.sync.
+    """
+    from parquetry.progress import progress_bar
+
+    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+        found: Sequence[Difference] = catalog.sync(
+            table, where, dry_run=dry_run, readopt=readopt, time_zone=time_zone, progress=progress
+        )
+    if as_json:
+        output.print_json(map(dataclasses.asdict, found))
+        return
+    output.print_table(
+        ("action", "partition", "files", "rows", "size", "detail"),
+        (
+            (d.action, d.partition or "", _count(d.files), _count(d.rows), _size(d.bytes), d.detail or "")
+            for d in found
+        ),
+        numbers=_RIGHT,
+        empty="The table and the files agree.",
+    )
+
+
+@app.command(epilog="Example: parquetry create-partition-index sales.orders region hour")
+def create_partition_index(
+    table: TableArgument,
+    columns: Annotated[
+        list[str], typer.Argument(metavar="COLUMN…", help="Partition columns, the first to look by first.")
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="By default that of its columns.", show_default=False),
+    ] = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make an index over partition columns, for filters that skip the first."""
+    from parquetry.progress import progress_bar
+
+    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+        found = catalog.create_partition_index(table, columns, name, progress=progress)
+    _print_indexes(found, as_json)
+
+
+@app.command(epilog="Example: parquetry drop-partition-index sales.orders region_hour")
+def drop_partition_index(
+    table: TableArgument,
+    index: Annotated[
+        str | None, typer.Argument(metavar="INDEX", help="Its name.", show_default=False)
+    ] = None,
+    columns: ColumnsOption = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Drop an index over partition columns."""
+    which = _which(index, columns)
+    with open_catalog(warehouse, store) as catalog:
+        found = catalog.drop_partition_index(table, which)
+    _print_indexes(found, as_json)
+
+
+@app.command(epilog="Example: parquetry rebuild-partition-index sales.orders shop")
+def rebuild_partition_index(
+    table: TableArgument,
+    index: Annotated[
+        str | None, typer.Argument(metavar="INDEX", help="Its name.", show_default=False)
+    ] = None,
+    columns: ColumnsOption = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Build an index over partition columns anew, while the old one is used."""
+    from parquetry.progress import progress_bar
+
+    which = _which(index, columns)
+    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+        found = catalog.rebuild_partition_index(table, which, progress=progress)
+    _print_indexes(found, as_json)
+
+
+def _which(index: str | None, columns: str | None) -> str | list[str]:
+    """Return the name of an index, or its columns."""
+    if (index is None) == (columns is None):
+        raise typer.BadParameter("Say which index: either its name, or its --columns.")
+    return str(index) if columns is None else [column.strip() for column in columns.split(",")]
+
+
+def _print_indexes(table: Table, as_json: bool) -> None:
+    """Print the indexes that a table has afterwards."""
+    indexes = [{"name": name, "columns": columns} for name, columns in table.indexes.items()]
+    if as_json:
+        output.print_json(indexes)
+        return
+    output.print_table(
+        ("index", "columns"),
+        ((name, ", ".join(columns)) for name, columns in table.indexes.items()),
+        empty=f"{table.name} has no indexes.",
+    )
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else output.count(number)
+
+
+def _size(number: int | None) -> str:
+    return "" if number is None else output.size(number)

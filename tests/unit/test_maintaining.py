@@ -1,0 +1,214 @@
+"""A warehouse is looked after without Spark: the verbs of `Catalog`, and the commands that are their mirrors."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import typer
+
+import parquetry
+from parquetry.catalog import Catalog
+from parquetry.cli.main import app, main
+from parquetry.errors import IndexNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.metastore import Column, TableMetadata, open_metastore
+from parquetry.planner.procedures import PROCEDURES
+from parquetry.warehouse import VARIABLE
+
+SOON = datetime.now(UTC) + timedelta(days=1)
+ORDERS = (Column("id", "long"), Column("day", "date"), Column("shop", "string"))
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table over a Hive tree of Parquet files that nobody has adopted yet, one of ORC, one named for times."""
+    path = tmp_path / "lake"
+    monkeypatch.setenv(VARIABLE, str(path))
+    monkeypatch.chdir(tmp_path)
+    with open_metastore(str(path), create=True) as metastore:
+        for name, columns, format in (
+            ("orders", ORDERS, "parquet"),
+            ("old", ORDERS[:2], "orc"),
+            ("timed", (ORDERS[0], Column("at", "timestamp")), "parquet"),
+        ):
+            by = tuple(column.name for column in columns[1:])
+            metadata = TableMetadata(columns, by, format, f"{path}/{name}")
+            metastore.create_table("default", name, metadata)
+    for day, shop, rows in (("2026-03-01", "eu", 3), ("2026-03-01", "us", 4), ("2026-03-02", "eu", 5)):
+        put(path / "orders" / f"day={day}" / f"shop={shop}" / "part-0.parquet", rows)
+    put(path / "timed" / "at=2026-03-01 00%3A00%3A00" / "part-0.parquet", 1)
+    (path / "old" / "day=2026-03-01").mkdir(parents=True)
+    (path / "old" / "day=2026-03-01" / "a.orc").write_bytes(b"ORC")
+    return path
+
+
+def put(path: Path, rows: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"id": list(range(rows))}), path)
+
+
+@pytest.fixture
+def catalog(warehouse: Path) -> Any:
+    with parquetry.open(warehouse) as catalog:
+        yield catalog
+
+
+def adopted(catalog: Catalog) -> list[tuple[str, str | None, int | None]]:
+    return [(each.action, each.partition, each.rows) for each in catalog.sync("orders")]
+
+
+def test_sync_takes_in_what_others_wrote(catalog: Catalog) -> None:
+    """Partitions, row counts and statistics come from the tree; what is in already is left alone."""
+    assert adopted(catalog) == [
+        ("added", "day=2026-03-01/shop=eu", 3),
+        ("added", "day=2026-03-01/shop=us", 4),
+        ("added", "day=2026-03-02/shop=eu", 5),
+    ]
+    assert catalog.table("orders").rows == 12
+    assert [file.statistics["id"].max for file in catalog.files("orders", "shop = 'us'")] == [3]
+    assert adopted(catalog) == []
+
+
+def test_sync_of_some_partitions_and_without_doing_it(catalog: Catalog, warehouse: Path) -> None:
+    """`where` and `dry_run` are those of CALL system.sync; how far it is is told."""
+    told: list[tuple[str, int, int | None]] = []
+    found = catalog.sync("orders", "shop = 'us'", dry_run=True, progress=lambda *args: told.append(args))
+    assert [each.partition for each in found] == ["day=2026-03-01/shop=us"]
+    assert ("Reading new partitions", 1, 1) in told
+    assert catalog.table("orders").partitions == 0
+    catalog.sync("orders", "shop = 'us'")
+    assert catalog.table("orders").partitions == 1
+
+
+def test_sync_of_what_only_an_engine_reads_changes_nothing(catalog: Catalog) -> None:
+    """ORC footers, and directories named for timestamps in a zone that is not given; the error says what to do."""
+    with pytest.raises(UnsupportedError, match=r"CALL system\.sync"):
+        catalog.sync("old")
+    with pytest.raises(UnsupportedError, match="give time_zone"):
+        catalog.sync("timed")
+    assert (catalog.table("old").version, catalog.table("timed").version) == (0, 0)
+    catalog.sync("timed", time_zone="Asia/Tokyo")
+    (part,) = catalog.partitions("timed")
+    assert part.values["at"] == datetime(2026, 2, 28, 15, tzinfo=UTC)
+
+
+def test_rollback_and_vacuum(catalog: Catalog, warehouse: Path) -> None:
+    """A version comes back as a new one; what only old versions need goes, files that others wrote stay where the table is external."""
+    catalog.sync("orders")
+    shutil.rmtree(warehouse / "orders" / "day=2026-03-02")
+    catalog.sync("orders")
+    put(warehouse / "orders" / "day=2026-03-02" / "shop=eu" / "part-0.parquet", 5)
+    assert catalog.table("orders").partitions == 2
+    assert catalog.rollback("orders", 1).partitions == 3
+    assert next(catalog.history("orders")).operation == "rollback"
+    would = catalog.vacuum("orders", SOON, dry_run=True)
+    assert {each.kind for each in would} >= {"commits", "partition versions"}
+    assert len(list(catalog.history("orders"))) == 4
+    assert catalog.vacuum("orders", SOON) == would
+    assert [commit.version for commit in catalog.history("orders")] == [3]
+    with pytest.raises(TableNotFoundError):
+        catalog.rollback("orders", 1)
+
+
+def test_vacuum_wants_a_time_zone(catalog: Catalog) -> None:
+    """A time without one would mean another moment on another machine."""
+    with pytest.raises(ValueError, match="has no time zone"):
+        catalog.vacuum("orders", datetime(2026, 3, 1))
+
+
+def test_fsck_finds_and_repairs(catalog: Catalog, warehouse: Path) -> None:
+    """A file that is gone is found, and taken out if asked for."""
+    catalog.sync("orders")
+    assert catalog.fsck("orders") == []
+    (warehouse / "orders" / "day=2026-03-02" / "shop=eu" / "part-0.parquet").unlink()
+    assert [(each.kind, each.partition, each.repaired) for each in catalog.fsck("orders")] == [
+        ("missing file", "day=2026-03-02/shop=eu", False)
+    ]
+    assert [each.repaired for each in catalog.fsck("orders", repair=True)] == [True]
+    assert catalog.table("orders").rows == 7
+
+
+def test_indexes(catalog: Catalog) -> None:
+    """Made, used by plans, built anew, dropped, by name or by columns."""
+    catalog.sync("orders")
+    assert catalog.create_partition_index("orders", ["shop"]).indexes == {"shop": ("shop",)}
+    assert catalog.plan("orders", "shop = 'us'").index == "shop"
+    assert catalog.rebuild_partition_index("orders", ["shop"]).indexes == {"shop": ("shop",)}
+    assert catalog.drop_partition_index("orders", "shop").indexes == {}
+    with pytest.raises(IndexNotFoundError):
+        catalog.drop_partition_index("orders", "shop")
+    with pytest.raises(TypeError, match="give a list"):
+        catalog.create_partition_index("orders", "shop")
+
+
+# -- the command line
+
+
+@pytest.fixture
+def run(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command; gives exit code, standard output and standard error."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        captured = capsys.readouterr()
+        return int(caught.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def test_every_procedure_has_a_method_and_a_command() -> None:
+    """CALL, Python and the command line mirror each other."""
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for name in PROCEDURES:
+        assert callable(getattr(Catalog, name))
+        assert name.replace("_", "-") in commands
+
+
+def test_commands(run: Callable[..., tuple[int, str, str]], warehouse: Path) -> None:
+    """Each does what its method does, and says so in JSON or as a table."""
+    code, out, _ = run("sync", "orders", "--json")
+    assert code == 0
+    assert [(each["action"], each["rows"]) for each in json.loads(out)] == [("added", n) for n in (3, 4, 5)]
+    assert "agree" in run("sync", "orders")[1]
+    assert json.loads(run("create-partition-index", "orders", "shop", "--json")[1]) == [
+        {"name": "shop", "columns": ["shop"]}
+    ]
+    assert "shop" in run("rebuild-partition-index", "orders", "--columns", "shop")[1]
+    assert "has no indexes" in run("drop-partition-index", "orders", "shop")[1]
+    assert run("fsck", "orders")[:2] == (0, "All is as it should be.\n")
+    (warehouse / "orders" / "day=2026-03-02" / "shop=eu" / "part-0.parquet").unlink()
+    code, out, _ = run("fsck", "orders", "--json")
+    assert (code, json.loads(out)[0]["kind"]) == (1, "missing file")
+    assert run("fsck", "orders", "--repair")[0] == 0
+    code, out, _ = run("rollback", "orders", "0")
+    assert (code, out) == (0, "default.orders is again what it was in version 0, as version 8.\n")
+    code, out, _ = run("vacuum", "orders", "--older-than", SOON.strftime("%Y-%m-%dT%H:%M:%S%z"), "--dry-run")
+    assert code == 0
+    assert "commits" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("drop-partition-index", "orders"), "Say which index"),
+        (("vacuum", "orders", "--older-than", "2026-03-01T00:00:00"), "--older-than"),
+        (("rollback", "orders", "77"), "77"),
+        (("sync", "old"), "CALL system.sync"),
+        (("sync", "nothing"), "nothing"),
+    ],
+)
+def test_commands_that_cannot_be_run_say_why(
+    run: Callable[..., tuple[int, str, str]], arguments: tuple[str, ...], said: str
+) -> None:
+    """The exit code tells, and the sentence names what is wrong."""
+    code, _, err = run(*arguments)
+    assert code in (1, 2)
+    assert said in err
