@@ -38,7 +38,7 @@ bench-metastore: java $(READY) ## find partitions among a million, beside Hive's
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" metastore
 
 hbase: java $(READY) ## start a real HBase to try things on, until Enter is pressed
-	@PYTHONPATH=src $(RUN) -m tests.hbase.server
+	@PYTHONPATH=src $(RUN) -m tests.support.hbase
 
 # The jar must not stay: in a source tree it would be taken before the sources, however they have changed since.
 wheel: java $(READY) ## build dist/*.whl, which carries the compiled bridge, and dist/*.tar.gz

@@ -42,7 +42,7 @@ from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.types import STRING
-from tests.hbase.server.artifacts import libraries
+from tests.support.hbase.artifacts import libraries
 
 _SIZES = {1_000_000: 4_000, 100_000: 2_000, 10_000: 1_000}
 """Partitions of the tables, largest first, and the fewest that a small scale makes of them."""

@@ -35,8 +35,8 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
-from tests.hbase.proxy import Proxy
-from tests.hbase.server.launcher import HBaseServer
+from tests.support.hbase.launcher import HBaseServer
+from tests.support.hbase.proxy import Proxy
 
 _TABLE = "metastore"
 _WASTE = 1.1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from parquetry.store import MemoryStore, SQLiteStore, Store, open_store
-from tests.hbase.server.launcher import shared_server
+from tests.support.hbase.launcher import shared_server
 
 _NUMBERS = itertools.count()
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from parquetry.store import MemoryStore, SQLiteStore, Store
-from tests.conformance.crash_world import OPERATIONS, World, hurried, make_world
-from tests.conformance.crashes import Expected, check, crash, expect, stops
-from tests.conformance.failing_client import How
+from tests.support.crash_world import OPERATIONS, World, hurried, make_world
+from tests.support.crashes import Expected, check, crash, expect, stops
+from tests.support.failing_client import How
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def killed() -> Iterator[subprocess.Popen[str]]:
     """A process that has its children killed."""
     root = Path(__file__).parents[2]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.conformance.killed_client"],
+        [sys.executable, "-m", "tests.support.killed_client"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

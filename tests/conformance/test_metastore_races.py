@@ -14,9 +14,9 @@ from parquetry.maintenance.history import history
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Metastore
 from parquetry.store import MemoryStore
-from tests.conformance.crash_world import OPERATIONS, World, hurried, make_world
-from tests.conformance.crashes import content, leftovers
-from tests.conformance.failing_client import Client
+from tests.support.crash_world import OPERATIONS, World, hurried, make_world
+from tests.support.crashes import content, leftovers
+from tests.support.failing_client import Client
 
 NAMES = (
     "append",

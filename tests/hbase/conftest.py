@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from parquetry.store.hbase import HBaseStore
-from tests.hbase.proxy import Proxy
-from tests.hbase.server.launcher import HBaseServer, shared_server
+from tests.support.hbase.launcher import HBaseServer, shared_server
+from tests.support.hbase.proxy import Proxy
 
 _NUMBERS = itertools.count()
 

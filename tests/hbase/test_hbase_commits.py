@@ -15,9 +15,9 @@ from parquetry.errors import CommitConflictError, CommitUnknownError, StoreError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.store import MemoryStore, Store
 from parquetry.store.hbase import HBaseStore
-from tests.hbase.proxy import Fate, Proxy
-from tests.hbase.server.launcher import HBaseServer
-from tests.unit.metastore_testing import (
+from tests.support.hbase.launcher import HBaseServer
+from tests.support.hbase.proxy import Fate, Proxy
+from tests.support.metastores import (
     Content,
     Crash,
     FaultyStore,

@@ -20,10 +20,10 @@ from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, Fie
 from parquetry.store.hbase import HBaseStore, scans
 from parquetry.store.hbase.client import Table, thrift
 from parquetry.types import Value, parse_type
-from tests.hbase.proxy import Proxy
-from tests.hbase.server.launcher import HBaseServer
-from tests.support.key_testing import fields_of
-from tests.unit.metastore_testing import file, metadata
+from tests.support.hbase.launcher import HBaseServer
+from tests.support.hbase.proxy import Proxy
+from tests.support.keys import fields_of
+from tests.support.metastores import file, metadata
 
 COUNT = 3000
 ROWS = [(b"%05d" % n, b"value %d" % n) for n in range(COUNT)]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from parquetry.store.hbase import HBaseStore
-from tests.conformance.crash_world import OPERATIONS, World, hurried, make_world
-from tests.conformance.crashes import Expected, check, crash, expect, stops
-from tests.conformance.failing_client import How
-from tests.hbase.server.launcher import HBaseServer
+from tests.support.crash_world import OPERATIONS, World, hurried, make_world
+from tests.support.crashes import Expected, check, crash, expect, stops
+from tests.support.failing_client import How
+from tests.support.hbase.launcher import HBaseServer
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import pytest
 from parquetry.errors import StoreError
 from parquetry.store.condition import FieldCompare, holds
 from parquetry.store.hbase import HBaseStore
-from tests.hbase.proxy import Fate, Proxy
-from tests.hbase.server.launcher import HBaseServer
+from tests.support.hbase.launcher import HBaseServer
+from tests.support.hbase.proxy import Fate, Proxy
 
 ROWS = [(b"%05d" % n, b"value %d" % n) for n in range(6000)]
 THIRD = FieldCompare(0, "=", b"0")

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that runs an HBase to try things on."""
     started = subprocess.Popen(
-        [sys.executable, "-m", "tests.hbase.server"],
+        [sys.executable, "-m", "tests.support.hbase"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(tmp_path)},
         stdin=subprocess.PIPE,

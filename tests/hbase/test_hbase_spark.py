@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.hbase.server.launcher import HBaseServer
+from tests.support.hbase.launcher import HBaseServer
 
 QUERIES = """
 import sys

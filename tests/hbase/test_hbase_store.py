@@ -13,8 +13,8 @@ from parquetry.store import open_store
 from parquetry.store.hbase import HBaseStore, cells
 from parquetry.store.hbase.client import Cell, Table
 from parquetry.store.hbase.connection import Connections, thrift
-from tests.hbase.proxy import Proxy
-from tests.hbase.server.launcher import HBaseServer, free_ports
+from tests.support.hbase.launcher import HBaseServer, free_ports
+from tests.support.hbase.proxy import Proxy
 
 ROWS = [(b"%05d" % n, b"value %d" % n) for n in range(3000)]
 

@@ -12,8 +12,8 @@ import parquetry
 from parquetry.cli.main import main
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import ColumnStatistics, DataFile, open_metastore
-from tests.hbase.server.launcher import HBaseServer
-from tests.unit.metastore_testing import content, file, metadata
+from tests.support.hbase.launcher import HBaseServer
+from tests.support.metastores import content, file, metadata
 
 EXPECTED = {
     (None, "left"): ["only"],

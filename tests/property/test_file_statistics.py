@@ -32,7 +32,7 @@ from parquetry.prune.select import select_files
 from parquetry.prune.whole import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import order_key
-from tests.support.filter_testing import filter_of
+from tests.support.filters import filter_of
 
 LOCAL = pafs.LocalFileSystem()
 

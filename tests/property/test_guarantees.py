@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from generated_tables import POOLS, predicates, rows, tables
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from parquetry.predicate.guarantees import allowed_values
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Or, Predicate, TupleIn
 from parquetry.predicate.normalise import normalise
 from parquetry.types import Value, order_key, parse_type
+from tests.support.generated_tables import POOLS, predicates, rows, tables
 
 RELAXED = settings(
     max_examples=400,

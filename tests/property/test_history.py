@@ -33,10 +33,10 @@ from parquetry.metastore.partition import Partition
 from parquetry.metastore.taken_out import taken_out
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite
-from tests.conformance.failing_client import Client
-from tests.property.table_model import KEYS, THEIRS, Key, Model, Pending, Version
-from tests.support.key_testing import leading
-from tests.unit.metastore_testing import Crash
+from tests.support.failing_client import Client
+from tests.support.keys import leading
+from tests.support.metastores import Crash
+from tests.support.table_model import KEYS, THEIRS, Key, Model, Pending, Version
 
 CLIENTS = 3
 keys = st.sampled_from(KEYS)

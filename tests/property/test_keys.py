@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from generated_tables import free_values, tables, types, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parquetry.key_schema import KeyField, KeySchema
 from parquetry.keys import decode_value, encode_value, split_fields, successor
 from parquetry.types import Value, order_key, parse_type
+from tests.support.generated_tables import free_values, tables, types, values
 
 
 class Descending:

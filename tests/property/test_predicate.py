@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from generated_tables import POOLS, predicates, rows, tables, types, values
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from parquetry.predicate.nodes import OPERATORS, Compare, Not
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.parse import parse_condition
 from parquetry.types import ColumnType, Value, order_key, parse_type
+from tests.support.generated_tables import POOLS, predicates, rows, tables, types, values
 
 RELAXED = settings(
     max_examples=200,

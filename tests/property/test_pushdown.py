@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from generated_tables import POOLS, free_values, literals, predicates, rows, tables
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +12,9 @@ from parquetry.scan import compile_residual, plan_scan
 from parquetry.scan.pushdown import field_condition, scans_condition
 from parquetry.store.condition import holds
 from parquetry.types import ColumnType, parse_type
-from tests.support.filter_testing import filter_of
-from tests.support.key_testing import fields_of
+from tests.support.filters import filter_of
+from tests.support.generated_tables import POOLS, free_values, literals, predicates, rows, tables
+from tests.support.keys import fields_of
 
 PREFIX, SUFFIX = b"tablename", b"\xff\xff\xff\xff\xff\xff\xff\xf8"
 RELAXED = settings(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 
-from generated_tables import Columns, predicates, rows, tables
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,8 +15,9 @@ from parquetry.predicate.nodes import FALSE, TRUE, And, Constant, Not, Opaque, O
 from parquetry.predicate.normalise import normalise
 from parquetry.scan import EVERYTHING, compile_residual, plan_scan
 from parquetry.scan.plan import ScanPlan
-from tests.support.filter_testing import filter_of
-from tests.support.key_testing import read_plan
+from tests.support.filters import filter_of
+from tests.support.generated_tables import Columns, predicates, rows, tables
+from tests.support.keys import read_plan
 
 VERSION = b"\x00\x00\x00\x00\x00\x00\x00\x07"
 RELAXED = settings(

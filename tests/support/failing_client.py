@@ -11,7 +11,7 @@ from parquetry.errors import StoreError
 from parquetry.store import Store
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
-from tests.unit.metastore_testing import Crash
+from tests.support.metastores import Crash
 
 How = Literal["before", "after", "unanswered", "unreachable", "kill"]
 

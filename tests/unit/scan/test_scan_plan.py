@@ -28,8 +28,8 @@ from parquetry.predicate.parse import parse_filter
 from parquetry.scan import EVERYTHING, KeyScan, compile_residual, plan_scan
 from parquetry.scan.generate import MAX_SCANS, MERGE_POINTS
 from parquetry.types import Value, parse_type
-from tests.support.filter_testing import filter_of
-from tests.support.key_testing import leading, read_plan
+from tests.support.filters import filter_of
+from tests.support.keys import leading, read_plan
 
 INT, STRING = parse_type("int"), parse_type("string")
 ONE = KeySchema.of([("p1", INT)])

@@ -30,8 +30,8 @@ from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import FORMAT, head_key
 from parquetry.metastore.model import encode
 from parquetry.store import MemoryStore, Store
-from tests.conformance.failing_client import Client
-from tests.unit.metastore_testing import Crash, metadata, whole_day
+from tests.support.failing_client import Client
+from tests.support.metastores import Crash, metadata, whole_day
 
 LATER = 1 << 50
 """A time in milliseconds after all commits."""

@@ -15,19 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from metastore_testing import (
-    Content,
-    Crash,
-    FaultyStore,
-    LateStore,
-    OnceStore,
-    content,
-    file,
-    leftovers,
-    metadata,
-    new_table,
-    whole_day,
-)
 
 from parquetry.errors import (
     CommitAbortedError,
@@ -46,6 +33,19 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.store import MemoryStore, SQLiteStore
+from tests.support.metastores import (
+    Content,
+    Crash,
+    FaultyStore,
+    LateStore,
+    OnceStore,
+    content,
+    file,
+    leftovers,
+    metadata,
+    new_table,
+    whole_day,
+)
 
 OLD: Content = {(1, "a"): ["a"], (2, "b"): ["b"]}
 
@@ -637,7 +637,7 @@ for number in range(100):
 
 def test_threads_that_decode_a_type_for_the_first_time() -> None:
     """Threads that meet a type of record at the same time all read it, and the process lives."""
-    source = str(Path(__file__).parents[2] / "src")
+    source = str(Path(__file__).parents[3] / "src")
     for _ in range(3):
         run = subprocess.run(
             [sys.executable, "-c", DECODE],

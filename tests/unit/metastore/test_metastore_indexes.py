@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from metastore_testing import Crash, FaultyStore, file, metadata
 
 from parquetry.errors import (
     ColumnNotFoundError,
@@ -33,6 +32,7 @@ from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.store import MemoryStore, Store
+from tests.support.metastores import Crash, FaultyStore, file, metadata
 
 COLUMNS = (
     Column("x", "long"),

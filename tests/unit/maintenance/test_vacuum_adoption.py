@@ -16,8 +16,8 @@ from parquetry.maintenance.vacuum import Files, vacuum
 from parquetry.metastore import DataFile, Metastore, TableSnapshot
 from parquetry.metastore.head import read_head
 from parquetry.store import MemoryStore
-from tests.conformance.failing_client import Client
-from tests.unit.metastore_testing import Crash, content
+from tests.support.failing_client import Client
+from tests.support.metastores import Crash, content
 
 KEY = (1, "a")
 PLACE = "d=1/s=a"

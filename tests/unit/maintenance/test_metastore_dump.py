@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import pytest
-from metastore_testing import Content, Crash, FaultyStore, content, metadata
 from test_metastore_history import busy
 
 from parquetry.errors import MetastoreVersionError, TableNotFoundError, WarehouseError
@@ -16,6 +15,7 @@ from parquetry.maintenance.restore import restore
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import ColumnStatistics, DataFile, Metastore, entries
 from parquetry.store import MemoryStore, SQLiteStore, Store
+from tests.support.metastores import Content, Crash, FaultyStore, content, metadata
 
 
 def filled(folder: Path, store: Store) -> Metastore:

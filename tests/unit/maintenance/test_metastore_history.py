@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from metastore_testing import Crash, FaultyStore, content, leftovers, metadata
 
 from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, FileMissingError, TableNotFoundError
@@ -21,6 +20,7 @@ from parquetry.metastore import DataFile, Metastore, TableSnapshot, entries
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
 from parquetry.store import MemoryStore, Store
+from tests.support.metastores import Crash, FaultyStore, content, leftovers, metadata
 
 NOW = 1 << 50
 """A time in milliseconds that is later than any commit."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from metastore_testing import Crash, FaultyStore, content, file, metadata, new_table
 
 from parquetry.errors import (
     ColumnNotFoundError,
@@ -30,6 +29,7 @@ from parquetry.metastore.format import FORMAT_VERSION, MAGIC, FormatRow
 from parquetry.metastore.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
 from parquetry.metastore.model import encode
 from parquetry.store import MemoryStore
+from tests.support.metastores import Crash, FaultyStore, content, file, metadata, new_table
 
 # -- databases
 

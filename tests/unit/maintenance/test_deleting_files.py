@@ -19,7 +19,7 @@ from parquetry.maintenance.removed import Removed
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, TableSnapshot
 from parquetry.metastore.keyspace import metadata_key
-from tests.unit.metastore_testing import metadata
+from tests.support.metastores import metadata
 
 KEY = (1, "a")
 OTHER = (2, "b")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from metastore_testing import file, metadata
 
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.indexes import create_index
@@ -20,6 +19,7 @@ from parquetry.predicate.parse import parse_filter
 from parquetry.store import MemoryStore
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
+from tests.support.metastores import file, metadata
 
 COLUMNS = (
     Column("x", "long"),

@@ -38,9 +38,9 @@ from parquetry.metastore.snapshot import load
 from parquetry.metastore.taken_out import taken_out
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
-from tests.conformance.crash_world import Operation, Rows, World, fill
-from tests.conformance.failing_client import Client, How
-from tests.unit.metastore_testing import Crash
+from tests.support.crash_world import Operation, Rows, World, fill
+from tests.support.failing_client import Client, How
+from tests.support.metastores import Crash
 
 State = dict[str, Any]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from parquetry.metastore import Metastore
 from parquetry.store import SQLiteStore
-from tests.conformance.crash_world import OPERATIONS, World, hurried
-from tests.conformance.failing_client import Client
+from tests.support.crash_world import OPERATIONS, World, hurried
+from tests.support.failing_client import Client
 
 
 def run(name: str, row: int, path: str, folder: str, dumped: str) -> None:

@@ -23,7 +23,7 @@ from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
-from tests.support.key_testing import leading
+from tests.support.keys import leading
 
 
 class Crash(BaseException):

@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.hbase.server.artifacts import ArtifactsError
-from tests.hbase.server.launcher import HBaseServer
+from tests.support.hbase.artifacts import ArtifactsError
+from tests.support.hbase.launcher import HBaseServer
 
 
 def main() -> int:

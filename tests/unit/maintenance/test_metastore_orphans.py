@@ -17,9 +17,9 @@ from parquetry.metastore.keyspace import RESTORING, head_key
 from parquetry.metastore.model import encode
 from parquetry.metastore.names import Names
 from parquetry.store import MemoryStore, Store
-from tests.conformance.crashes import leftovers
-from tests.conformance.failing_client import Client
-from tests.unit.metastore_testing import Crash, content, file, metadata, new_table
+from tests.support.crashes import leftovers
+from tests.support.failing_client import Client
+from tests.support.metastores import Crash, content, file, metadata, new_table
 
 
 def clear(store: Store, *, dry_run: bool = False) -> dict[str, int]:

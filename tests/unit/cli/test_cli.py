@@ -18,7 +18,7 @@ from parquetry.cli.reference import reference
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
 from parquetry.warehouse import VARIABLE
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COMMANDS = typer.main.get_command(app).commands
 TYPED = ("date", "timestamp", "decimal(6,2)", "double", "binary", "boolean")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from metastore_testing import Crash, FaultyStore, content, leftovers
 from test_metastore_history import Lake, busy
 
 from parquetry.errors import MetastoreDamagedError, WarehouseError
@@ -24,6 +23,7 @@ from parquetry.metastore.keyspace import (
     prefix_range,
 )
 from parquetry.metastore.model import encode
+from tests.support.metastores import Crash, FaultyStore, content, leftovers
 
 
 def kinds(found: list[Finding]) -> list[tuple[str, str | None, bool]]:
