@@ -8,24 +8,7 @@ import scala.jdk.CollectionConverters._
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, parse}
 
-import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis._
-import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
-
-/**
- * What Python answers. Questions and answers are JSON texts of one protocol version, so that they can be
- * recorded and replayed; the only object that crosses is the DataFrame of a write.
- */
-trait Planner {
-  def ask(question: String): String
-  def write(question: String, data: Object): String
-}
-
-/** An error of Parquetry's, told to Spark's users as an analysis error with our code as its condition. */
-class ParquetryException(val code: String, text: String)
-  extends AnalysisException(
-    s"[PARQUETRY_$code] $text", None, None, None, Some(s"PARQUETRY_$code"), Map.empty, Array.empty)
 
 /**
  * The one door between Spark and the planner. It lives below `org.apache.spark.sql` because analysis errors
@@ -91,20 +74,4 @@ object Bridge {
 
   def write(catalog: CatalogRef, data: Object, fields: JField*): JValue =
     unwrap(asked.write(question(catalog, "write", fields), data))
-}
-
-/** Data that Spark has cached of a table, for statements after which Spark itself does not look for it. */
-object Cached {
-  /** Caches anew what is made of a table; `changed` is its database and name, or null when it did not change. */
-  def refresh(catalog: CatalogRef, changed: JValue): Unit = changed match {
-    case JArray(parts) =>
-      val session = SparkSession.active
-      session.sharedState.cacheManager.recacheTableOrView(session, catalog.name +: parts.map(Json.text), false)
-    case _ =>
-  }
-}
-
-/** A catalog as the planner knows it: its name in the session and the options it was configured with. */
-case class CatalogRef(name: String, options: CaseInsensitiveStringMap) {
-  def ask(op: String, fields: JField*): JValue = Bridge.ask(this, op, fields: _*)
 }

@@ -9,7 +9,7 @@ import org.json4s._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures._
-import org.apache.spark.sql.connector.read.{LocalScan, Scan}
+import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 /** `CALL catalog.system.name(…)`: parameters, columns and rows are the planner's. */
@@ -48,11 +48,4 @@ class ParquetryProcedure(ref: CatalogRef, answer: JValue) extends UnboundProcedu
         case t => Json.ofValue(input.get(i, t), t)
       }
     }
-}
-
-/** Rows that the planner gave, and no file was read for. */
-class RowsScan(schema: StructType, answer: JValue, text: String) extends LocalScan {
-  override def readSchema(): StructType = schema
-  override def description(): String = text
-  override val rows: Array[InternalRow] = answer.children.map(Json.toRow(_, schema)).toArray
 }

@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -120,12 +119,4 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
     val spec = StructType(names.map(n => StructField(n, partitionSchema()(n).dataType)))
     Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, spec))
   }
-}
-
-/** A table that nobody sees until Spark says that the query filling it went well. */
-class StagedParquetryTable(ref: CatalogRef, answer: JValue) extends ParquetryTable(ref, answer) with StagedTable {
-  private val mode: JField = "mode" -> (answer \ "mode")
-  override def commitStagedChanges(): Unit = ask("publish_table", mode)
-  override def abortStagedChanges(): Unit = ask("discard_table", mode)
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = Array.empty
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,9 +16,13 @@ import pytest
 from parquetry._version import __version__
 
 PROJECT = Path(__file__).parents[2]
-SCALA = sorted(path.name for path in (PROJECT / "bridge").glob("*.scala"))
+SCALA = sorted(
+    path.relative_to(PROJECT / "bridge").as_posix() for path in (PROJECT / "bridge").rglob("*.scala")
+)
 WHERE_IS_THE_JAR = "from parquetry.spark import bridge; print(bridge.jar())"
-WHERE_ARE_THE_SOURCES = "from parquetry.spark import bridge; print(*bridge.sources(), sep='\\n')"
+WHERE_ARE_THE_SOURCES = (
+    "import json; from parquetry.spark import bridge; print(json.dumps(bridge.sources(), default=str))"
+)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +91,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path):
     assert wheel.name == f"parquetry-{__version__}-py3-none-any.whl"
     assert {name.split("/")[0] for name in names} == {"parquetry", f"parquetry-{__version__}.dist-info"}
     assert "parquetry/py.typed" in names
-    scala = sorted(name.rpartition("/")[2] for name in names if name.startswith("parquetry/spark/scala/"))
-    assert scala == SCALA
+    carried = "parquetry/spark/scala/"
+    assert sorted(name.removeprefix(carried) for name in names if name.startswith(carried)) == SCALA
     modules = {name for name in names if name.endswith(".py")}
     tree = {f"parquetry/{path.relative_to(PROJECT / 'src' / 'parquetry').as_posix()}" for path in
             (PROJECT / "src" / "parquetry").rglob("*.py")}  # fmt: skip
@@ -99,7 +104,8 @@ def test_the_source_archive_can_compile_the_bridge(source_archive: Path, tmp_pat
     with tarfile.open(source_archive) as archive:
         archive.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
-    assert sorted(path.name for path in (source / "bridge").iterdir()) == SCALA
+    bridge = source / "bridge"
+    assert sorted(path.relative_to(bridge).as_posix() for path in bridge.rglob("*.scala")) == SCALA
     assert not list(source.rglob("*.jar"))
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel"],
@@ -110,9 +116,9 @@ def test_the_source_archive_can_compile_the_bridge(source_archive: Path, tmp_pat
     (wheel,) = (source / "dist").glob("*.whl")
     site = unpacked(wheel, tmp_path / "site")
     assert not list(site.rglob("*.jar"))
-    found = [Path(line) for line in said(site, WHERE_ARE_THE_SOURCES, tmp_path).splitlines()]
-    assert [path.name for path in found] == SCALA
-    assert {path.parent for path in found} == {site / "parquetry" / "spark" / "scala"}
+    found = json.loads(said(site, WHERE_ARE_THE_SOURCES, tmp_path))
+    assert any("/" in name for name in SCALA)  # or sources in sub-folders would not be tested
+    assert found == {name: str(site / "parquetry" / "spark" / "scala" / name) for name in SCALA}
 
 
 def test_make_wheel_leaves_no_jar_in_the_tree(clone: Path):

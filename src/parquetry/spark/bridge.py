@@ -62,14 +62,14 @@ def cache_dir() -> Path:
     return Path(base) / "parquetry" / "bridge"
 
 
-def sources() -> list[Path]:
-    """Return the bridge's Scala sources.
+def sources() -> dict[str, Path]:
+    """Return the bridge's Scala sources by their paths below its folder.
 
     Raises:
         BridgeError: the install carries none.
     """
     for folder in (_HERE / "scala", *(parent / "bridge" for parent in _HERE.parents[2:3])):
-        found = sorted(folder.glob("*.scala"))
+        found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.scala"))}
         if found:
             return found
     raise BridgeError(
@@ -96,7 +96,7 @@ def compile_to(target: Path) -> None:
         classes = work / "classes"
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
-        given = ["-nowarn", "-encoding", "UTF-8", "-d", str(classes), *map(str, [*sources(), info])]
+        given = ["-nowarn", "-encoding", "UTF-8", "-d", str(classes), *map(str, [*sources().values(), info])]
         command = [java(), "-cp", str(jars / "*"), "scala.tools.nsc.Main", *given]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, "CLASSPATH": class_path}
@@ -135,8 +135,8 @@ def java() -> str:
 
 def _sources_hash() -> str:
     digest = hashlib.sha256()
-    for path in sources():
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for name, path in sources().items():
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

@@ -55,6 +55,6 @@ def test_another_protocol() -> None:
 def test_both_sides_know_the_same_questions() -> None:
     """Each op that the Scala side asks has a class here, and each class here is asked for there."""
     bridge = Path(__file__).resolve().parents[3] / "bridge"
-    scala = "".join(path.read_text() for path in bridge.glob("*.scala"))
+    scala = "".join(path.read_text() for path in bridge.rglob("*.scala"))
     for kind in protocol._CLASSES:
         assert f'"{kind.__struct_config__.tag}"' in scala, kind

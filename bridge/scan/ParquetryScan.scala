@@ -1,18 +1,11 @@
 package org.apache.spark.sql.parquetry
 
-import java.io.{EOFException, FileNotFoundException}
 import java.util.OptionalLong
-import java.util.zip.ZipException
-
-import scala.util.control.NonFatal
 
 import org.json4s._
 
-import org.apache.hadoop.fs.ChecksumException
-import org.apache.spark.SparkException
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
@@ -23,7 +16,6 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** The files that the planner chose, read by Spark's own readers. */
 class ParquetryScan(
@@ -154,43 +146,4 @@ object ParquetryScan {
   /** The same as `fromPathString`, which takes 20 microseconds for each of perhaps many thousand files. */
   private def sparkPath(path: String): SparkPath =
     if (plain.matcher(path).matches()) SparkPath.fromUrlString(path) else SparkPath.fromPathString(path)
-}
-
-/** Spark's reader factory; a file that is gone or broken is named, with the table and the remedy. */
-class NamingReaderFactory(inner: PartitionReaderFactory, table: String, remedy: String) extends PartitionReaderFactory {
-  override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
-    named(partition)(new NamingReader(inner.createReader(partition), partition))
-  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    named(partition)(new NamingReader(inner.createColumnarReader(partition), partition))
-
-  private class NamingReader[T](reader: PartitionReader[T], partition: InputPartition) extends PartitionReader[T] {
-    override def next(): Boolean = named(partition)(reader.next())
-    override def get(): T = reader.get()
-    override def close(): Unit = reader.close()
-    override def currentMetricsValues(): Array[CustomTaskMetric] = reader.currentMetricsValues()
-  }
-
-  private def named[R](partition: InputPartition)(body: => R): R = try body catch {
-    case e: Throwable if NonFatal(e) && causes(e).exists(_.isInstanceOf[FileNotFoundException]) => throw new SparkException(
-      s"[PARQUETRY_FILE_MISSING] A data file of table $table has vanished: ${reason(e)}. Put it back, or make the " +
-        s"table forget it with $remedy. Files asked for: ${files(partition)}", e)
-    case e: Throwable if NonFatal(e) && broken(e) => throw new SparkException(
-      s"[PARQUETRY_FILE_CORRUPT] A data file of table $table cannot be read: ${reason(e)}. Restore it from a copy, or " +
-        s"remove it and $remedy. Files asked for: ${files(partition)}", e)
-  }
-  private def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(16)
-  /** Whether the bytes are at fault, and not, say, rights, the network, or a type that Spark does not convert. */
-  private def broken(e: Throwable): Boolean = causes(e).exists { c =>
-    val (name, text) = (c.getClass.getName, String.valueOf(c.getMessage))
-    c.isInstanceOf[ChecksumException] || c.isInstanceOf[EOFException] || c.isInstanceOf[ZipException] ||
-      Seq("org.apache.parquet.", "org.apache.orc.", "org.xerial.snappy.", "com.github.luben.zstd.", "io.airlift.compress.")
-        .exists(name.startsWith) || name.contains("InvalidProtocolBufferException") ||
-      text.contains("is not a Parquet file") || text.contains("Malformed ORC file") || text.contains("corrupt")
-  }
-  private def reason(e: Throwable): String = causes(e).toSeq.last.getMessage
-  private def files(partition: InputPartition): String = partition match {
-    case f: FilePartition => f.files.take(3).map(_.urlEncodedPath).mkString(", ") + (if (f.files.length > 3) ", …" else "")
-    case other => other.toString
-  }
 }

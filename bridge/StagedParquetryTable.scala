@@ -1,0 +1,14 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+
+/** A table that nobody sees until Spark says that the query filling it went well. */
+class StagedParquetryTable(ref: CatalogRef, answer: JValue) extends ParquetryTable(ref, answer) with StagedTable {
+  private val mode: JField = "mode" -> (answer \ "mode")
+  override def commitStagedChanges(): Unit = ask("publish_table", mode)
+  override def abortStagedChanges(): Unit = ask("discard_table", mode)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = Array.empty
+}

@@ -1,0 +1,71 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan, OverwriteByExpression, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2Strategy}
+import org.apache.spark.sql.internal.connector.{PartitionPredicateField, PartitionPredicateImpl}
+
+/**
+ * The condition of a DELETE or of a REPLACE WHERE has to be translated whole for a source. One that is about
+ * partition columns and has no such form becomes the values for which it holds among the table's partitions.
+ */
+object ConditionsOfCommands extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case d @ DeleteFromTable(r: DataSourceV2Relation, condition) if d.resolved => d.copy(condition = settled(r, condition))
+    // Spark pads a char there, and computes what a condition needs twice: `upper(p) BETWEEN 'A' AND 'B'`
+    case d @ DeleteFromTable(below @ Project(_, r: DataSourceV2Relation), condition) if d.resolved =>
+      d.copy(condition = settled(r, condition, OnPartitions.aliases(below)))
+    case o @ OverwriteByExpression(r: DataSourceV2Relation, condition, _, _, _, _, _, _) =>
+      o.copy(deleteExpr = settled(r, condition))
+  }
+
+  private def settled(relation: DataSourceV2Relation, given: Expression,
+      aliases: AttributeMap[Alias] = AttributeMap.empty): Expression =
+    OnPartitions.table(relation).fold(given) { table =>
+      val columns = OnPartitions.columns(relation, table)
+      val computed = AttributeMap(aliases.filterNot { case (_, alias) => relation.output.exists(_.name == alias.name) }.toSeq)
+      // a statement may write columns' names in any case
+      val condition = OnPartitions.inlined(given, computed).transform {
+        case a: AttributeReference => relation.output.find(_.exprId == a.exprId).getOrElse(a)
+      }
+      val (functions, others) = OnPartitions.conjuncts(condition).partitionMap { c =>
+        val whole = OnPartitions.inlined(c, aliases)
+        if (OnPartitions.evaluable(whole) && !OnPartitions.plain(c) && whole.references.subsetOf(columns)) scala.Left(whole)
+        else scala.Right(c)
+      }
+      if (functions.isEmpty) condition
+      else (others ++ evaluated(table, relation.output, functions, others)).reduceLeft(And(_, _))
+    }
+
+  /** What fails for a partition that another condition leaves out does not fail behind it; else the error is Spark's own. */
+  private def evaluated(table: ParquetryTable, output: Seq[AttributeReference], functions: Seq[Expression],
+      others: Seq[Expression]): Seq[Expression] = {
+    val fields = table.partitionColumns.map(name => PartitionPredicateField(Seq(name), output.find(_.name == name).get))
+    val known = others.flatMap(DataSourceV2Strategy.translateFilterV2(_)).map(Json.ofExpression)
+    val found = PartitionConditions.values(table, known, functions.flatMap(PartitionPredicateImpl(_, fields, false)))
+    if (found.length < functions.length) functions
+    else if (found.forall(_.exact)) found.map(anyOf(_, output))
+    else if (functions.length > 1) evaluated(table, output, Seq(functions.reduceLeft(And(_, _))), others)
+    else throw found.head.failure.get
+  }
+
+  private def anyOf(values: PartitionConditions.Values, output: Seq[Attribute]): Expression = {
+    val columns = PartitionConditions.names(values.condition).map(name => output.find(_.name == name).get)
+    def literal(value: JValue, column: Attribute) = Literal(Json.toValue(value, column.dataType), column.dataType)
+    val (withNull, whole) = values.kept.map(_.children).partition(_.contains(JNull))
+    val wholeOnes = columns match {
+      case Seq(column) => if (whole.isEmpty) Nil else Seq(In(column, whole.map(row => literal(row.head, column))))
+      case _ => whole.map(same(_, columns, literal))
+    }
+    Chains.balanced(wholeOnes ++ withNull.map(same(_, columns, literal)), Or(_, _), Literal.FalseLiteral)
+  }
+
+  private def same(row: Seq[JValue], columns: Seq[Attribute], literal: (JValue, Attribute) => Literal): Expression =
+    row.zip(columns).map {
+      case (JNull, column) => IsNull(column)
+      case (value, column) => EqualTo(column, literal(value, column))
+    }.reduceLeft[Expression](And(_, _))
+}

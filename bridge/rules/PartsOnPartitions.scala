@@ -1,0 +1,26 @@
+package org.apache.spark.sql.parquetry
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+/**
+ * `(upper(p) = 'A' AND x > 1) OR p = 'b'` says of partitions that `upper(p) = 'A' OR p = 'b'`. Spark tells its own
+ * sources so, and a V2 source only what stands alone: here it is put beside.
+ */
+object PartsOnPartitions extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case f @ Filter(condition, relation: DataSourceV2Relation) =>
+      OnPartitions.table(relation).map(parts(condition, relation, _)).filter(_.nonEmpty)
+        .fold(f)(found => f.copy(condition = found.foldLeft(condition)(And(_, _))))
+  }
+
+  private def parts(condition: Expression, relation: DataSourceV2Relation, table: ParquetryTable): Seq[Expression] = {
+    val columns = OnPartitions.columns(relation, table)
+    val conjuncts = OnPartitions.conjuncts(condition)
+    conjuncts.filterNot(_.references.subsetOf(columns)).flatMap(OnPartitions.part(_, columns))
+      .filter(e => OnPartitions.evaluable(e) && !OnPartitions.plain(e) && !conjuncts.exists(_.semanticEquals(e)))
+      .map { e => e.setTagValue(PartitionConditions.follows, ()); e }
+  }
+}

@@ -1,0 +1,76 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.aggregate._
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Collects what a query asks of one table; the planner says what each part is good for. */
+class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveStringMap)
+  extends ScanBuilder with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns
+  with SupportsPushDownAggregates {
+
+  private var pushed = Seq.empty[PushedPredicate]
+  private var required = table.logical
+  private var aggregate: Option[JValue] = None
+
+  private def ask(op: String, fields: JField*): JValue =
+    table.ref.ask(op, table.identity ++ Seq[JField]("predicates" -> JArray(pushed.map(_.tree).toList)) ++ fields: _*)
+
+  /**
+   * Hands back the predicates that Spark has to evaluate on every row. Spark calls twice: what was handed back and is
+   * about partition columns alone comes again, in a form that can be evaluated over the partitions' values.
+   */
+  override def supportsIterativePushdown(): Boolean = true
+  override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
+    val again = offered.collect { case p: PartitionPredicateImpl => p }
+    val judged = if (again.isEmpty) table.judge(offered.toSeq) else PartitionConditions.evaluate(table, pushed.map(_.tree), again.toSeq)
+    pushed = (if (again.isEmpty) pushed else pushed.filterNot(_.again)) ++ judged
+    judged.filterNot(_.exact).map(_.predicate).toArray
+  }
+  /** Spark does not offer again what it is told was pushed. */
+  override def pushedPredicates(): Array[Predicate] = pushed.filterNot(_.again).map(_.predicate).toArray
+
+  override def supportCompletePushDown(aggregation: Aggregation): Boolean = {
+    if (aggregate.isEmpty) aggregate = answered(aggregation)
+    aggregate.isDefined
+  }
+  override def pushAggregation(aggregation: Aggregation): Boolean = supportCompletePushDown(aggregation)
+
+  private def answered(aggregation: Aggregation): Option[JValue] = {
+    def column(e: Expression): Option[String] = e match {
+      case r: NamedReference if r.fieldNames.length == 1 => Some(r.fieldNames.head)
+      case _ => None
+    }
+    def asked(function: String, e: Expression): Option[JValue] =
+      column(e).map(c => JObject("function" -> JString(function), "column" -> JString(c)))
+    val functions = aggregation.aggregateExpressions().map {
+      case _: CountStar => Some(JObject("function" -> JString("count"), "column" -> JNull))
+      case c: Count if !c.isDistinct => c.column() match {
+        case l: Literal[_] if l.value != null => Some(JObject("function" -> JString("count"), "column" -> JNull))
+        case e => asked("count", e)
+      }
+      case m: Min => asked("min", m.column())
+      case m: Max => asked("max", m.column())
+      case _ => None
+    }
+    val groups = aggregation.groupByExpressions().map(column)
+    if (functions.exists(_.isEmpty) || groups.exists(_.isEmpty) || !pushed.forall(_.exact)) return None
+    ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten)) match {
+      case answer: JObject => Some(answer)
+      case _ => None
+    }
+  }
+
+  override def pruneColumns(schema: StructType): Unit = required = schema
+
+  override def build(): Scan = aggregate match {
+    case Some(answer) => new MetadataScan(table, answer)
+    case None => new ParquetryScan(table, pushed, required, options)
+  }
+}

@@ -1,0 +1,13 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+
+/**
+ * A predicate as the planner was told it.
+ *
+ * @param exact whether Spark need not evaluate it on every row
+ * @param again whether it is about partition columns alone and was not understood: Spark offers it once more
+ */
+case class PushedPredicate(predicate: Predicate, tree: JValue, exact: Boolean, again: Boolean = false)

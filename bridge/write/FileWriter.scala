@@ -1,0 +1,72 @@
+package org.apache.spark.sql.parquetry
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.compact
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder}
+import org.apache.spark.sql.catalyst.plans.logical.{RebalancePartitions, RepartitionByExpression}
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.datasources.FileFormatWriter
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+
+/** Used by the planner's write pipeline: arranging rows, writing them where they will stay, and sweeping up. */
+object FileWriter {
+  /**
+   * Brings the rows of one partition together, or those that are near each other in the order of `ranges`.
+   * Adaptive execution splits what is larger than `bytes` of shuffled data and packs what is smaller, as
+   * `settings` say: they hold for this write alone, in a session of its own.
+   */
+  def cluster(data: DataFrame, columns: java.util.List[String], ranges: java.util.List[String],
+      bytes: Long, settings: java.util.Map[String, String]): DataFrame = {
+    val rows = data.asInstanceOf[Dataset[_]]
+    val session = rows.sparkSession.cloneSession()
+    settings.forEach((key, value) => session.sessionState.conf.setConfString(key, value))
+    val plan = rows.queryExecution.analyzed
+    def named(names: java.util.List[String]) = names.asScala.map(c => plan.output.find(_.name == c).get).toSeq
+    Dataset.ofRows(session,
+      if (ranges.isEmpty) RebalancePartitions(named(columns), plan, None, Some(bytes))
+      else RepartitionByExpression(named(ranges).map(SortOrder(_, Ascending)), plan, None, Some(bytes)))
+  }
+
+  /**
+   * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
+   * begin with `prefix`, and returns them as JSON: directory, path, bytes and time of change in milliseconds.
+   *
+   * @param target bytes after which another file is begun
+   * @param rowBytes what a row may take in a file, until a file has been measured; 0 if unknown
+   */
+  def write(data: DataFrame, format: String, location: String, partitionColumns: java.util.List[String],
+      prefix: String, target: Long, rowBytes: Double, options: java.util.Map[String, String]): String = {
+    val rows = data.asInstanceOf[Dataset[_]]
+    val session = rows.sparkSession
+    val execution = rows.queryExecution
+    val output = execution.analyzed.output
+    val protocol = new DirectCommitProtocol(location, prefix)
+    val settings = options.asScala.toMap
+    val fileFormat = format match {
+      case "orc" => new OrcFileFormat
+      case _ => new StatisticsFriendlyParquet
+    }
+    SQLExecution.withNewExecutionId(execution, Some("parquetry write")) {
+      FileFormatWriter.write(
+        session, execution.executedPlan, new RollingFormat(fileFormat, protocol, target, rowBytes), protocol,
+        FileFormatWriter.OutputSpec(location, Map.empty, output),
+        session.sessionState.newHadoopConfWithOptions(settings),
+        partitionColumns.asScala.map(c => output.find(_.name == c).get).toSeq,
+        None, Nil, settings)
+    }
+    compact(JArray(protocol.committed.map { f => JObject(
+      "directory" -> JString(f.directory), "path" -> JString(f.path), "bytes" -> JInt(f.bytes),
+      "modified" -> JInt(f.modified))
+    }.toList))
+  }
+
+  /** Deletes files that nobody sees, and what they leave empty below `location`; tells of those it cannot delete. */
+  def delete(session: SparkSession, location: String, paths: java.util.List[String]): java.util.List[String] =
+    Leftovers.delete(new Path(location), paths.asScala.map(new Path(_)), session.sessionState.newHadoopConf()).asJava
+}

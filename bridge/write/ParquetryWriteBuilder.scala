@@ -1,0 +1,30 @@
+package org.apache.spark.sql.parquetry
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.sources.InsertableRelation
+
+/** Hands the rows of an INSERT to the planner, with the mode that Spark's statement came to. */
+class ParquetryWriteBuilder(table: ParquetryTable, info: LogicalWriteInfo)
+  extends WriteBuilder with SupportsOverwriteV2 with SupportsDynamicOverwrite {
+
+  private var mode = if (info.options().getBoolean(DynamicOverwrite.option, false)) "dynamic" else "append"
+  private var predicates = Array.empty[Predicate]
+
+  override def truncate(): WriteBuilder = { mode = "truncate"; this }
+  override def overwrite(where: Array[Predicate]): WriteBuilder = { mode = "overwrite"; predicates = where; this }
+  override def overwriteDynamicPartitions(): WriteBuilder = { mode = "dynamic"; this }
+
+  override def build(): Write = new V1Write {
+    override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>
+      Bridge.write(table.ref, data, table.identity ++ Seq[JField](
+        "mode" -> JString(mode),
+        "predicates" -> JArray(predicates.map(Json.ofExpression).toList),
+        "write_options" -> Json.strings(info.options().asCaseSensitiveMap().asScala.toMap)): _*)
+  }
+}
