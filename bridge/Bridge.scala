@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
+import java.util.regex.Pattern
 
 import scala.jdk.CollectionConverters._
 
@@ -20,8 +21,14 @@ object Bridge {
 
   private val protocol = 1
   @volatile private var planner: Planner = _
+  @volatile private var words = Option.empty[Pattern]
 
-  def install(planner: Planner): Unit = this.planner = planner
+  /** @param words the planner wants to see a statement in which one of them occurs, before it is parsed */
+  def install(planner: Planner, words: java.util.List[String]): Unit = {
+    this.words = Option.when(!words.isEmpty)(
+      Pattern.compile(words.asScala.map(Pattern.quote).mkString("(?i)\\b(?:", "|", ")\\b")))
+    this.planner = planner
+  }
 
   def installed: Boolean = planner != null
 
@@ -34,12 +41,10 @@ object Bridge {
     planner
   }
 
-  private def question(catalog: CatalogRef, op: String, fields: Seq[JField]): String =
-    compact(JObject(List[JField](
-      "protocol" -> JInt(protocol),
-      "op" -> JString(op),
-      "catalog" -> JString(catalog.name),
-      "options" -> Json.strings(catalog.options.asScala.toMap)) ++ fields))
+  private def question(op: String, fields: Seq[JField]): String =
+    compact(JObject(List[JField]("protocol" -> JInt(protocol), "op" -> JString(op)) ++ fields))
+  private def about(catalog: CatalogRef): Seq[JField] =
+    Seq("catalog" -> JString(catalog.name), "options" -> Json.strings(catalog.options.asScala.toMap))
 
   private def unwrap(answer: String): JValue = {
     val parsed = parse(answer)
@@ -70,8 +75,14 @@ object Bridge {
   }
 
   def ask(catalog: CatalogRef, op: String, fields: JField*): JValue =
-    unwrap(asked.ask(question(catalog, op, fields)))
+    unwrap(asked.ask(question(op, about(catalog) ++ fields)))
 
   def write(catalog: CatalogRef, data: Object, fields: JField*): JValue =
-    unwrap(asked.write(question(catalog, "write", fields), data))
+    unwrap(asked.write(question("write", about(catalog) ++ fields), data))
+
+  /** A statement as it is to be parsed: the planner is asked where it wants to be. */
+  def rewritten(statement: String): String =
+    if (!words.exists(_.matcher(statement).find())) statement
+    else Option(Json.text(unwrap(asked.ask(question("rewrite_statement", Seq("text" -> JString(statement)))))))
+      .getOrElse(statement)
 }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 /** `spark.sql.extensions` names this class. */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectParser((_, inner) => new Parser(inner))
     extensions.injectPostHocResolutionRule(_ => DynamicOverwrite)
     extensions.injectPostHocResolutionRule(_ => RepairStatement)
     extensions.injectPostHocResolutionRule(_ => ShowPartitionsStatement)

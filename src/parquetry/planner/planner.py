@@ -21,6 +21,7 @@ from parquetry.planner import (
     partitions,
     protocol,
     scans,
+    statements,
     tables,
 )
 from parquetry.planner.engine import Engine, Failure
@@ -89,11 +90,15 @@ class Planner:
         return self.answered(question, lambda lake, asked: _ANSWERS[type(asked)](lake, asked))
 
     def answered(self, text: str, answer: Callable[[Lake, Any], Any]) -> str:
-        """Answer a question by a function of the catalog that it is about; errors are answers, too."""
+        """Answer a question by a function of the catalog that it is about, if any; errors are answers, too."""
         question: protocol.Question | None = None
         try:
             question = protocol.decode(text)
-            return _ENCODE({"ok": answer(self._lake(question), question)}).decode()
+            if isinstance(question, protocol.CatalogQuestion):
+                told = answer(self._lake(question), question)
+            else:
+                told = statements.ANSWERS[type(question)](question)
+            return _ENCODE({"ok": told}).decode()
         except ParquetryError as error:
             failure = {"code": error.code, "message": error.message, "name": _subject(question, error.code)}
         except Exception as error:  # noqa: BLE001 — whatever it is, the engine must be told, and the log keeps the rest
@@ -104,7 +109,7 @@ class Planner:
             failure = {**own._asdict(), "name": []}
         return _ENCODE({"error": failure}).decode()
 
-    def _lake(self, question: protocol.Question) -> Lake:
+    def _lake(self, question: protocol.CatalogQuestion) -> Lake:
         key = (question.catalog, tuple(sorted(question.options.items())))
         lake = self._lakes.get(key)
         if lake is None or lake.lost:

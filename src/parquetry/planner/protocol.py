@@ -1,6 +1,6 @@
 """The questions the bridge asks, typed once on this side; `bridge/Bridge.scala` is the other.
 
-A question is JSON with the protocol's version, an `op`, and the catalog it is for. An answer is `{"ok": …}` or
+A question is JSON with the protocol's version, an `op`, and, but for a parser's, the catalog it is for. An answer is `{"ok": …}` or
 `{"error": {"code", "message", "name"}}`. Nothing here knows Py4J: questions can be recorded and replayed.
 """
 
@@ -20,11 +20,25 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
 
     Attributes:
         protocol: version of this protocol.
+    """
+
+    protocol: int
+
+
+class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
+    """Answer: the text to parse in place of this one, or null. A parser asks, and knows no catalog yet."""
+
+    text: str
+
+
+class CatalogQuestion(Question, tag="catalog_question", frozen=True):
+    """What every question about a catalog carries.
+
+    Attributes:
         catalog: name of the catalog in the session.
         options: the catalog's options, as configured.
     """
 
-    protocol: int
     catalog: str
     options: dict[str, str]
 
@@ -38,44 +52,44 @@ class TableRef(msgspec.Struct, frozen=True):
     table: str
 
 
-class ListNamespaces(Question, tag="list_namespaces", frozen=True):
+class ListNamespaces(CatalogQuestion, tag="list_namespaces", frozen=True):
     """Answer: names."""
 
 
-class LoadNamespace(Question, tag="load_namespace", frozen=True):
+class LoadNamespace(CatalogQuestion, tag="load_namespace", frozen=True):
     """Answer: properties."""
 
     namespace: list[str]
 
 
-class CreateNamespace(Question, tag="create_namespace", frozen=True):
+class CreateNamespace(CatalogQuestion, tag="create_namespace", frozen=True):
     """Answer: nothing."""
 
     namespace: list[str]
     properties: dict[str, str]
 
 
-class AlterNamespace(Question, tag="alter_namespace", frozen=True):
+class AlterNamespace(CatalogQuestion, tag="alter_namespace", frozen=True):
     """Answer: nothing. A change's value of None removes the property."""
 
     namespace: list[str]
     changes: list[dict[str, str | None]]
 
 
-class DropNamespace(Question, tag="drop_namespace", frozen=True):
+class DropNamespace(CatalogQuestion, tag="drop_namespace", frozen=True):
     """Answer: whether it was there."""
 
     namespace: list[str]
     cascade: bool
 
 
-class ListTables(Question, tag="list_tables", frozen=True):
+class ListTables(CatalogQuestion, tag="list_tables", frozen=True):
     """Answer: names."""
 
     namespace: list[str]
 
 
-class LoadTable(Question, tag="load_table", frozen=True):
+class LoadTable(CatalogQuestion, tag="load_table", frozen=True):
     """Answer: a table. `as_of` is microseconds since the epoch."""
 
     namespace: list[str]
@@ -88,7 +102,7 @@ class LoadMetadataTable(LoadTable, tag="load_metadata_table", frozen=True):
     """Answer: name, kind, table and schema of what `catalog.db.t.<name>` stands for."""
 
 
-class ReadMetadataTable(Question, tag="read_metadata_table", frozen=True):
+class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True):
     """Answer: rows."""
 
     table: TableRef
@@ -103,7 +117,7 @@ class Transform(msgspec.Struct, frozen=True):
     text: str
 
 
-class CreateTable(Question, tag="create_table", frozen=True):
+class CreateTable(CatalogQuestion, tag="create_table", frozen=True):
     """Answer: the table. `schema` is Spark's JSON of a struct."""
 
     namespace: list[str]
@@ -113,7 +127,7 @@ class CreateTable(Question, tag="create_table", frozen=True):
     properties: dict[str, str]
 
 
-class StageTable(Question, tag="stage_table", frozen=True):
+class StageTable(CatalogQuestion, tag="stage_table", frozen=True):
     """Answer: a table that nobody sees before `PublishTable`."""
 
     namespace: list[str]
@@ -124,21 +138,21 @@ class StageTable(Question, tag="stage_table", frozen=True):
     mode: Literal["create", "replace", "create_or_replace"]
 
 
-class PublishTable(Question, tag="publish_table", frozen=True):
+class PublishTable(CatalogQuestion, tag="publish_table", frozen=True):
     """Answer: nothing."""
 
     table: TableRef
     mode: Literal["create", "replace", "create_or_replace"]
 
 
-class DiscardTable(Question, tag="discard_table", frozen=True):
+class DiscardTable(CatalogQuestion, tag="discard_table", frozen=True):
     """Answer: nothing."""
 
     table: TableRef
     mode: str
 
 
-class AlterTable(Question, tag="alter_table", frozen=True):
+class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):
     """Answer: the table as it is then."""
 
     namespace: list[str]
@@ -146,7 +160,7 @@ class AlterTable(Question, tag="alter_table", frozen=True):
     changes: list[dict[str, Any]]
 
 
-class DropTable(Question, tag="drop_table", frozen=True):
+class DropTable(CatalogQuestion, tag="drop_table", frozen=True):
     """Answer: whether it was there."""
 
     namespace: list[str]
@@ -154,7 +168,7 @@ class DropTable(Question, tag="drop_table", frozen=True):
     purge: bool
 
 
-class RenameTable(Question, tag="rename_table", frozen=True):
+class RenameTable(CatalogQuestion, tag="rename_table", frozen=True):
     """Answer: nothing."""
 
     namespace: list[str]
@@ -162,7 +176,7 @@ class RenameTable(Question, tag="rename_table", frozen=True):
     to: list[str]
 
 
-class Predicates(Question, tag="predicates", frozen=True):
+class Predicates(CatalogQuestion, tag="predicates", frozen=True):
     """A question about a table and what a statement asks of its rows (trees, see `predicate.spark_json`)."""
 
     table: TableRef
@@ -181,7 +195,7 @@ class Truncate(Predicates, tag="truncate", frozen=True):
     """Answer: true."""
 
 
-class Partitions(Question, tag="partitions", frozen=True):
+class Partitions(CatalogQuestion, tag="partitions", frozen=True):
     """A question about partitions: their values as text, in the order of the partition columns."""
 
     table: TableRef
@@ -218,7 +232,7 @@ class LoadPartition(Partitions, tag="load_partition", frozen=True):
     """Answer: properties."""
 
 
-class ListPartitions(Question, tag="list_partitions", frozen=True):
+class ListPartitions(CatalogQuestion, tag="list_partitions", frozen=True):
     """Answer: values of the partitions that agree with those given."""
 
     table: TableRef
@@ -230,7 +244,7 @@ class ShowPartitions(ListPartitions, tag="show_partitions", frozen=True):
     """Answer: the same partitions as text, `k=v/…`."""
 
 
-class Refuse(Question, tag="refuse", frozen=True):
+class Refuse(CatalogQuestion, tag="refuse", frozen=True):
     """Answer: an error that says what to do instead of a statement such as UPDATE."""
 
     table: TableRef
@@ -275,18 +289,18 @@ class Write(Predicates, tag="write", frozen=True):
     write_options: dict[str, str] = {}
 
 
-class ListProcedures(Question, tag="list_procedures", frozen=True):
+class ListProcedures(CatalogQuestion, tag="list_procedures", frozen=True):
     """Answer: names."""
 
 
-class LoadProcedure(Question, tag="load_procedure", frozen=True):
+class LoadProcedure(CatalogQuestion, tag="load_procedure", frozen=True):
     """Answer: name, description and parameters."""
 
     namespace: list[str]
     name: str
 
 
-class Call(Question, tag="call", frozen=True):
+class Call(CatalogQuestion, tag="call", frozen=True):
     """Answer: schema, rows, and database and name of the table if it changed. The session's current catalog and namespace say what a bare table name means."""
 
     name: str
@@ -295,11 +309,11 @@ class Call(Question, tag="call", frozen=True):
     current_namespace: list[str] = []
 
 
-class RepairSchema(Question, tag="repair_schema", frozen=True):
+class RepairSchema(CatalogQuestion, tag="repair_schema", frozen=True):
     """Answer: the columns that `Repair` gives."""
 
 
-class Repair(Question, tag="repair", frozen=True):
+class Repair(CatalogQuestion, tag="repair", frozen=True):
     """Answer: schema, rows, and database and name of the table if it changed."""
 
     table: TableRef
@@ -308,6 +322,7 @@ class Repair(Question, tag="repair", frozen=True):
 
 
 _CLASSES = (
+    RewriteStatement,
     ListNamespaces, LoadNamespace, CreateNamespace, AlterNamespace, DropNamespace,
     ListTables, LoadTable, CreateTable, StageTable, PublishTable, DiscardTable, AlterTable, DropTable, RenameTable,
     LoadMetadataTable, ReadMetadataTable,

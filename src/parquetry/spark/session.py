@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from parquetry._version import __version__
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.layout.places import take_apart
+from parquetry.planner import statements
 from parquetry.spark import bridge
 from parquetry.spark.door import Door
 
@@ -136,7 +137,7 @@ def attach(spark: SparkSession) -> SparkSession:
     with _ATTACHING:
         if not door.installed():
             ensure_callback_server_started(context._gateway)
-            door.install(Door())
+            door.install(Door(), list(statements.WORDS))
     return spark
 
 

@@ -81,3 +81,9 @@ def test_columns_cannot_be_inferred_without_an_engine(ask: Any, tmp_path: Path) 
     assert failure["code"] == "UNSUPPORTED"
     assert "name them" in failure["message"]
     assert ask("list_tables", namespace=["default"]) == []
+
+
+def test_a_parser_asks_without_a_catalog() -> None:
+    """A statement is shown before it is known which catalog it is about: null means that it may stay as it is."""
+    asked = {"protocol": parquetry.planner.protocol.PROTOCOL, "op": "rewrite_statement", "text": "SELECT 1"}
+    assert json.loads(Planner(NoEngine("UTC")).ask(json.dumps(asked))) == {"ok": None}
