@@ -64,7 +64,8 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
     val trees = offered.map(Json.ofExpression)
     val answer = ask("push_predicates", "predicates" -> JArray(trees.toList))
     val (exact, again) = ((answer \ "exact").children.map(Json.flag), (answer \ "again").children.map(Json.flag))
-    offered.indices.map(i => PushedPredicate(offered(i), trees(i), exact(i), again(i)))
+    val rowGroups = (answer \ "row_groups").children
+    offered.indices.map(i => PushedPredicate(offered(i), trees(i), exact(i), again(i), rowGroups(i)))
   }
 
   // Deleting

@@ -1,11 +1,9 @@
 package org.apache.spark.sql.parquetry
 
-import org.apache.spark.sql.catalyst.expressions.Expression
-
 /** Long chains of conditions, no deeper than they need be. */
 object Chains {
   /** Joins conditions in halves; `none` is what no conditions are. */
-  def balanced(parts: Seq[Expression], join: (Expression, Expression) => Expression, none: => Expression): Expression =
+  def balanced[T](parts: Seq[T], join: (T, T) => T, none: => T): T =
     parts.length match {
       case 0 => none
       case 1 => parts.head

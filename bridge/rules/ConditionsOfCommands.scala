@@ -60,7 +60,7 @@ object ConditionsOfCommands extends Rule[LogicalPlan] {
       case Seq(column) => if (whole.isEmpty) Nil else Seq(In(column, whole.map(row => literal(row.head, column))))
       case _ => whole.map(same(_, columns, literal))
     }
-    Chains.balanced(wholeOnes ++ withNull.map(same(_, columns, literal)), Or(_, _), Literal.FalseLiteral)
+    Chains.balanced[Expression](wholeOnes ++ withNull.map(same(_, columns, literal)), Or(_, _), Literal.FalseLiteral)
   }
 
   private def same(row: Seq[JValue], columns: Seq[Attribute], literal: (JValue, Attribute) => Literal): Expression =

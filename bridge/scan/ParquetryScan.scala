@@ -105,7 +105,7 @@ class ParquetryScan(
     val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
     // readers go by place, and ORC's would convert a column of the same name that files hold, too
     val inPath = StructType(partitionSchema.fields.zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
-    val filters = RowGroupFilters(predicates, table)
+    val filters = RowGroupFilters(pushed, table)
     val hadoop = session.sessionState.newHadoopConf()
     val inner = table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, filters, Nil, Nil)

@@ -1,70 +1,53 @@
 package org.apache.spark.sql.parquetry
 
-import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference}
-import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
+import scala.collection.mutable
 
-/** Which predicates the file readers may use on row groups, under the names that the files use. */
+import org.json4s._
+
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, GeneralScalarExpression, Literal, LiteralValue, NamedReference}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.internal.connector.PredicateUtils
+import org.apache.spark.sql.sources
+import org.apache.spark.sql.types.BooleanType
+
+/** What the planner lets the file readers use on row groups, in the readers' words and under the names in the files. */
 object RowGroupFilters {
-  import org.apache.spark.sql.connector.expressions.{Expressions, LiteralValue}
-  import org.apache.spark.sql.internal.connector.PredicateUtils
-  import org.apache.spark.sql.sources
-  import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType}
+  def apply(pushed: Seq[PushedPredicate], table: ParquetryTable): Array[sources.Filter] =
+    pushed.flatMap(p => filter(p.rowGroups, leaves(p.predicate), table)).toArray
 
-  def apply(predicates: Array[Predicate], table: ParquetryTable): Array[sources.Filter] = predicates.flatMap(filter(_, table))
-
-  /**
-   * What a predicate implies, in the readers' words; under a NOT its whole or nothing. (Spark 4.3.0's `toV1` drops
-   * the side of an OR that it cannot translate.)
-   */
-  private def filter(p: Predicate, table: ParquetryTable, whole: Boolean = false): Option[sources.Filter] = p match {
-    case a: And => (filter(a.left, table, whole), filter(a.right, table, whole)) match {
-      case (Some(l), Some(r)) => Some(sources.And(l, r))
-      case (l, r) => if (whole) None else l.orElse(r)
+  /** Spark 4.3.0's own translation drops the side of an OR that it has no form for: here nothing is left of the whole. */
+  private def filter(part: JValue, leaves: IndexedSeq[Expression], table: ParquetryTable): Option[sources.Filter] =
+    part \ "leaf" match {
+      case JInt(number) => leaf(leaves(number.toInt), table)
+      case _ => part \ "fn" match {
+        case JString(function) =>
+          val parts = (part \ "args").children.map(filter(_, leaves, table))
+          if (parts.exists(_.isEmpty)) None else Some(joined(function, parts.flatten))
+        case _ => None
+      }
     }
-    case o: Or => for (l <- filter(o.left, table, whole); r <- filter(o.right, table, whole)) yield sources.Or(l, r)
-    case n: Not =>
-      if (touchesFloat(n, table) || losesNulls(n, table)) None
-      else filter(n.child, table, whole = true).map(sources.Not(_))
-    case leaf if onPartitions(leaf, table) => None
-    case leaf if sound(leaf, table) => PredicateUtils.toV1(new Predicate(leaf.name, leaf.children.map(renamed(_, table))))
+
+  private def joined(function: String, parts: Seq[sources.Filter]): sources.Filter = function match {
+    case "AND" => Chains.balanced[sources.Filter](parts, sources.And(_, _), sources.AlwaysTrue)
+    case "OR" => Chains.balanced[sources.Filter](parts, sources.Or(_, _), sources.AlwaysFalse)
+    case "NOT" => sources.Not(parts.head)
+  }
+
+  private def leaf(e: Expression, table: ParquetryTable): Option[sources.Filter] = e match {
+    case p: Predicate => PredicateUtils.toV1(new Predicate(p.name, p.children.map(renamed(_, table))))
     case _ => None
   }
 
-  /** Files may hold a partition column, too, with any values; readers without it in their schema take it for NULLs. */
-  private def onPartitions(leaf: Predicate, table: ParquetryTable): Boolean =
-    leaf.references.exists(r => table.partitionColumns.exists(_.equalsIgnoreCase(r.fieldNames.head)))
-
-  /**
-   * Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal and
-   * NaN the greatest. So on floats only `=`, `<`, `<=` and IN with literals that are neither may be used, and
-   * nothing under a NOT. (Spark 4.3.0 loses rows on `f = 0.0`.)
-   */
-  private def sound(leaf: Predicate, table: ParquetryTable): Boolean = {
-    val literals = leaf.children.collect { case l: Literal[_] => l.value }
-    !literals.contains(null) && // Spark's reader of ORC fails on it
-      !(leaf.name == "IS_NULL" && losesNulls(leaf, table)) &&
-      (!leaf.children.exists(touchesFloat(_, table)) ||
-        Set("=", "<", "<=", "IN", "IS_NULL", "IS_NOT_NULL").contains(leaf.name) &&
-          leaf.children.head.isInstanceOf[NamedReference] && // the other way round, `<` means `>`
-          literals.forall {
-            case d: Double => d != 0.0 && !d.isNaN
-            case f: Float => f != 0.0f && !f.isNaN
-            case _ => false
-          })
+  /** What stands below ANDs, ORs and NOTs, from the left: the planner names it by its place. */
+  private def leaves(predicate: Predicate): IndexedSeq[Expression] = {
+    val found = IndexedSeq.newBuilder[Expression]
+    val waiting = mutable.Stack[Expression](predicate)
+    while (waiting.nonEmpty) waiting.pop() match {
+      case g: GeneralScalarExpression if Set("AND", "OR", "NOT").contains(g.name) => waiting.pushAll(g.children.reverse)
+      case other => found += other
+    }
+    found.result()
   }
-
-  /** ORC's statistics of a field within a struct count no NULL where the struct itself is. (Spark 4.3.0 loses rows.) */
-  private def losesNulls(e: Expression, table: ParquetryTable): Boolean = table.format == "orc" && (e match {
-    case r: NamedReference => r.fieldNames.length > 1
-    case other => other.children.exists(losesNulls(_, table))
-  })
-
-  private def touchesFloat(e: Expression, table: ParquetryTable): Boolean = e match {
-    case l: Literal[_] => isFloat(l.dataType)
-    case r: NamedReference => table.logical.findNestedField(r.fieldNames.toSeq).forall { case (_, f) => isFloat(f.dataType) }
-    case other => other.children.exists(touchesFloat(_, table))
-  }
-  private def isFloat(t: DataType): Boolean = t == DoubleType || t == FloatType
 
   private def renamed(e: Expression, table: ParquetryTable): Expression = e match {
     case r: NamedReference => Expressions.column(

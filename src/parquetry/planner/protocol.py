@@ -254,7 +254,8 @@ class Refuse(CatalogQuestion, tag="refuse", frozen=True):
 
 class PushPredicates(Predicates, tag="push_predicates", frozen=True):
     """Answer, for each predicate: `exact`, whether Spark need not evaluate it on rows; `again`, whether it is about
-    partition columns alone and not understood, so that Spark can evaluate it over their values.
+    partition columns alone and not understood, so that Spark can evaluate it over their values; `row_groups`, what
+    of it Spark's readers may use on row groups (see `prune.row_groups`).
     """
 
 

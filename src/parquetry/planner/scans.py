@@ -19,6 +19,7 @@ from parquetry.prune.condition import Condition
 from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
 from parquetry.prune.report import Report, ScanReport
+from parquetry.prune.row_groups import usable
 from parquetry.prune.select import Selection, exact_conditions, select_files
 from parquetry.types import type_from_json
 
@@ -27,8 +28,10 @@ _LEAST_ROW_BYTES = 8
 _LONGEST_PUSHED = 1000
 
 
-def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[bool]]:
-    """Say which predicates Spark need not evaluate on every row, and which it might evaluate over partitions."""
+def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[Any]]:
+    """Say which predicates Spark need not evaluate on every row, which it might evaluate over partitions, and
+    what of each its readers may use on row groups.
+    """
     snapshot = lake.snapshot(q.table)
     asked = conditions(snapshot, q.predicates)
     predicates = [condition.predicate for condition in asked]
@@ -38,7 +41,11 @@ def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[bool]]:
     exact = exact_conditions(snapshot.metadata, [condition.filter for condition in asked])
     settled = [i in exact or (i in implied and columns_of(x) <= names) for i, x in enumerate(predicates)]
     again = [not done and bool(x.about) and x.about <= names for done, x in zip(settled, asked, strict=True)]
-    return {"exact": settled, "again": again}
+    metadata = snapshot.metadata
+    on_row_groups = [
+        usable(tree, metadata.columns, metadata.partition_by, metadata.format) for tree in q.predicates
+    ]
+    return {"exact": settled, "again": again, "row_groups": on_row_groups}
 
 
 def partition_values(lake: Lake, q: p.PartitionValues) -> list[list[list[str | None]]]:

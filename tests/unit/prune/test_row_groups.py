@@ -1,0 +1,167 @@
+"""Which conditions the readers may use on row groups: decided leaf by leaf, weakened where they would lose rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from parquetry.layout.records import Column
+from parquetry.prune.row_groups import Usable, usable
+
+COLUMNS = [
+    Column("a", "integer"),
+    Column("B", "string"),
+    Column("f", "double"),
+    Column("g", "float"),
+    Column("day", "date"),
+    Column(
+        "s",
+        {
+            "type": "struct",
+            "fields": [{"name": "n", "type": "long"}, {"name": "f", "type": "double"}, {"name": "day", "type": "date"}],
+        },
+    ),
+]  # fmt: skip
+
+Tree = dict[str, Any]
+
+
+def col(*path: str) -> Tree:
+    return {"col": list(path)}
+
+
+def lit(text: str | None, type: str = "int") -> Tree:
+    return {"lit": text, "type": type}
+
+
+def fn(name: str, *arguments: Tree) -> Tree:
+    return {"fn": name, "args": list(arguments)}
+
+
+A = fn(">", col("a"), lit("1"))
+B = fn("=", col("B"), lit("x", "string"))
+F = fn("=", col("f"), lit("0.0", "double"))
+DAY = fn("=", col("day"), lit("20000", "date"))
+
+
+def told(tree: Tree, file_format: str = "parquet") -> Any:
+    """What the bridge is told, as it reads it."""
+    return json.loads(msgspec.json.encode(usable(tree, COLUMNS, ("Day",), file_format)))
+
+
+def joined(function: str, *parts: Tree) -> Tree:
+    return {"fn": function, "args": list(parts)}
+
+
+def test_the_example_of_the_module() -> None:
+    """Leaves are numbered from the left, those that are left out too."""
+    c = fn("=", col("s", "n"), lit("3", "bigint"))
+    assert told(fn("AND", A, fn("OR", F, B), fn("NOT", c))) == joined(
+        "AND", {"leaf": 0}, joined("NOT", {"leaf": 3})
+    )
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        A, B, fn("<=>", col("a"), lit("1")), fn("STARTS_WITH", col("B"), lit("x", "string")),
+        fn("IS_NULL", col("a")), fn("IS_NOT_NULL", col("f")), fn("IN", col("a"), lit("1"), lit("2")), fn("IN", col("a")),
+        fn("<", col("s", "n"), lit("1", "bigint")), lit("true", "boolean"),
+        fn("=", col("S", "N"), lit("1", "bigint")), fn("=", col("s", "day"), lit("1", "date")),
+    ],
+)  # fmt: skip
+def test_what_the_readers_may_use(leaf: Tree) -> None:
+    """A column, of a struct too, with literals, in forms that the readers know, and constants."""
+    assert told(leaf) == {"leaf": 0}
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        fn("=", lit("1"), col("a")),  # the other way round, `<` would mean `>`
+        fn("=", col("a"), col("f")),
+        fn("=", fn("CAST", col("a")), lit("1")),
+        fn("=", col("a"), lit(None)),  # ORC's reader fails on NULL
+        fn("IN", col("a"), lit("1"), lit(None)),
+        fn("IN", col("a"), lit("1"), lit("1", "bigint")),
+        fn("UPPER", col("B"), lit("x", "string")),
+        col("a"),
+        lit(None, "boolean"),
+    ],
+)  # fmt: skip
+def test_forms_that_the_readers_do_not_know(leaf: Tree) -> None:
+    """Nothing is made of them, nor of an OR with them, while an AND keeps its other side."""
+    assert told(leaf) is None
+    assert told(fn("OR", leaf, A)) is None
+    assert told(fn("AND", leaf, A)) == {"leaf": 1}
+
+
+@pytest.mark.parametrize("leaf", [DAY, fn("IS_NULL", col("DAY")), fn("<", col("day"), lit("1", "date"))])
+def test_partition_columns(leaf: Tree) -> None:
+    """Files may hold a partition column of any values: the readers hear nothing of it, in any case of letters."""
+    assert told(leaf) is None
+    assert told(fn("AND", leaf, A)) == {"leaf": 1}
+    assert told(fn("NOT", fn("AND", leaf, A))) is None
+
+
+@pytest.mark.parametrize(("column", "type"), [("f", "double"), ("g", "float")])
+@pytest.mark.parametrize(
+    ("function", "text", "allowed"),
+    [
+        ("=", "1.5", True), ("=", "1.0E10", True), ("<", "1.5", True), ("<=", "-1.5", True), ("IN", "1.5", True),
+        ("=", "Infinity", True), ("=", "0.0", False), ("=", "-0.0", False), ("<", "0.0", False), ("<=", "NaN", False),
+        ("IN", "NaN", False), (">", "1.5", False), (">=", "1.5", False), ("<=>", "1.5", False),
+    ],
+)  # fmt: skip
+def test_floats(column: str, type: str, function: str, text: str, allowed: bool) -> None:
+    """Zeros have two signs in statistics, and NaN is in none: only what neither can falsify may be used."""
+    leaf = fn(function, col(column), lit(text, type))
+    assert told(leaf) == ({"leaf": 0} if allowed else None)
+    assert told(fn("NOT", leaf)) is None
+    assert told(fn("NOT", fn("AND", A, leaf))) is None
+
+
+def test_floats_within_structs_and_unknown_columns() -> None:
+    """A field's type is found within its struct; what cannot be found might be a float."""
+    for path in (("s", "f"), ("gone",), ("s", "gone"), ("a", "gone")):
+        assert told(fn(">", col(*path), lit("1", "int"))) is None
+    assert told(fn("=", col("a"), lit("1.5", "double"))) == {"leaf": 0}
+    assert told(fn(">", col("a"), lit("1.5", "double"))) is None
+
+
+def test_nulls_of_structs_in_orc() -> None:
+    """ORC counts no NULL of a field where the struct is NULL: no IS NULL, and nothing negated, of such a field."""
+    null, compared = fn("IS_NULL", col("s", "n")), fn("<", col("s", "n"), lit("1", "bigint"))
+    for file_format, allowed in (("parquet", True), ("orc", False)):
+        assert (told(null, file_format) is not None) is allowed
+        assert (told(fn("NOT", compared), file_format) is not None) is allowed
+        assert told(compared, file_format) == {"leaf": 0}
+        assert told(fn("NOT", A), file_format) == joined("NOT", {"leaf": 0})
+
+
+def test_a_not_has_the_whole_or_nothing() -> None:
+    """What AND implies may be weaker than it, and its contrary too strong."""
+    known, unknown = A, fn("=", col("a"), col("a"))
+    assert told(fn("AND", known, unknown)) == {"leaf": 0}
+    assert told(fn("NOT", fn("AND", known, unknown))) is None
+    assert told(fn("NOT", fn("OR", fn("AND", known, unknown), known))) is None
+    assert told(fn("NOT", fn("OR", known, B))) == joined("NOT", joined("OR", {"leaf": 0}, {"leaf": 1}))
+
+
+def test_conditions_too_deep_for_the_readers() -> None:
+    """What is nested thousands of levels deep is evaluated on rows alone."""
+    tree = A
+    for _ in range(5000):
+        tree = fn("NOT", tree)
+    assert told(tree) is None
+    assert told(fn("OR", *[A] * 5000)) == joined("OR", *({"leaf": n} for n in range(5000)))
+
+
+def test_the_answer_is_small() -> None:
+    """A leaf is told by its number, however many literals it holds."""
+    leaf = fn("IN", col("a"), *(lit(str(n)) for n in range(1000)))
+    assert msgspec.json.encode(usable(leaf, COLUMNS, (), "parquet")) == b'{"leaf":0}'
+    assert usable(leaf, COLUMNS, (), "parquet") == Usable(leaf=0)
