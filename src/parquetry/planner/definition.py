@@ -15,12 +15,12 @@ from parquetry.errors import (
     PropertyError,
     UnsupportedError,
 )
+from parquetry.layout.schema_json import declared
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import protocol as p
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import external_location, managed_location
-from parquetry.planner.schema import declared
 from parquetry.types import type_from_json, type_text
 
 RESERVED = (

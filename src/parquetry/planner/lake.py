@@ -12,6 +12,7 @@ from parquetry.config import PARTITION_INDEXES, check_catalog_options
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name
 from parquetry.layout.places import warehouse_location
+from parquetry.layout.schema_json import logical_schema, physical_schema
 from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.model import TableMetadata
@@ -19,7 +20,6 @@ from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.planner.engine import Engine
 from parquetry.planner.protocol import TableRef
-from parquetry.planner.schema import logical_schema, physical_schema
 from parquetry.store.opening import open_store
 from parquetry.store.sqlite import SQLiteStore
 

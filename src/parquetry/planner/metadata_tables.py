@@ -11,12 +11,12 @@ from typing import Any
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.layout.places import join_location
+from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner import protocol as p
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.history import HISTORY, history_rows
 from parquetry.planner.procedures.procedure import Row, Rows, wire_rows
-from parquetry.planner.schema import logical_schema
 from parquetry.planner.tables import load as load_table
 from parquetry.planner.values import to_wire
 from parquetry.types import Value

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
+from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner import protocol as p
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, implied_by, without_implied
-from parquetry.planner.schema import logical_schema
 from parquetry.planner.values import to_wire
 from parquetry.predicate.nodes import IsNull, Not, columns_of
 from parquetry.prune import steps

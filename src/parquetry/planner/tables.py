@@ -20,7 +20,7 @@ from parquetry.planner import protocol as p
 from parquetry.planner.definition import RESERVED, check_sorting, new_database, new_metadata
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.locations import doomed_files, doomed_staged, give_back
-from parquetry.planner.schema import changed
+from parquetry.planner.schema_changes import changed
 
 
 def create(lake: Lake, q: p.CreateTable) -> dict[str, Any]:

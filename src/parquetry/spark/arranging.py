@@ -15,9 +15,9 @@ from pyspark.sql.types import DataType, StructType
 
 from parquetry.config import table_property
 from parquetry.identifiers import quoted
+from parquetry.layout.schema_json import physical_schema
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner.schema import physical_schema
 
 _SHUFFLED_TO_WRITTEN = 2
 """Shuffled rows are about twice as large as the files they end in."""

@@ -8,8 +8,9 @@ import pytest
 
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
 from parquetry.layout.records import PHYSICAL_NAME, Column
+from parquetry.layout.schema_json import declared, logical_schema, physical_schema
 from parquetry.metastore.model import TableMetadata
-from parquetry.planner.schema import changed, declared, logical_schema, physical_schema
+from parquetry.planner.schema_changes import changed
 from parquetry.types import type_text
 
 

@@ -1,0 +1,144 @@
+"""Spark's JSON of a schema and the columns of a table, each made of the other.
+
+Pure functions; how a column changes is the business of `parquetry.planner.schema_changes`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from parquetry.errors import ColumnExistsError, UnsupportedError
+from parquetry.layout.records import PHYSICAL_NAME, Column
+
+Field = dict[str, Any]
+"""A field of Spark's JSON of a struct: name, type, nullable, metadata."""
+
+_COLLATIONS = "__COLLATIONS"
+"""Key under which Spark's JSON keeps the collations of a field; the type itself reads `string`."""
+_COLLATED = "column {} has a collation, and values are found by their bytes: leave COLLATE out."
+_NOT_IN_ORC = ("void", "variant", "geometry", "geography")
+
+
+def fields_of(columns: Iterable[Column]) -> list[Field]:
+    """Return columns as fields of Spark's JSON of a struct."""
+    return [
+        {"name": c.name, "type": copy.deepcopy(c.type), "nullable": c.nullable, "metadata": dict(c.metadata)}
+        for c in columns
+    ]
+
+
+def columns_of(fields: Iterable[Field]) -> tuple[Column, ...]:
+    """Return the fields of Spark's JSON of a struct as columns."""
+    return tuple(Column(f["name"], f["type"], f.get("nullable", True), f.get("metadata", {})) for f in fields)
+
+
+def logical_schema(columns: Iterable[Column]) -> dict[str, Any]:
+    """Return the schema that queries see: our own marks are taken out."""
+    return struct_of(_walk(fields_of(columns), lambda f: {**f, "metadata": _unmarked(f["metadata"])}))
+
+
+def physical_schema(columns: Iterable[Column]) -> dict[str, Any]:
+    """Return the same schema under the names that the files use."""
+    return struct_of(
+        _walk(
+            fields_of(columns),
+            lambda f: {
+                **f,
+                "name": f["metadata"].get(PHYSICAL_NAME, f["name"]),
+                "metadata": _unmarked(f["metadata"]),
+            },
+        )
+    )
+
+
+def declared(fields: Iterable[Field], file_format: str) -> tuple[Column, ...]:
+    """Return the columns of a table to be created: marks that came along from another table's schema are dropped.
+
+    Raises:
+        ColumnExistsError: two columns, or two fields of a struct, differ in nothing but letter case.
+        UnsupportedError: files of the format cannot hold a column's type.
+    """
+    unmarked = _walk(
+        list(fields), lambda f: {**f, "metadata": _unmarked(f.get("metadata", {}))}, without_collation
+    )
+    check_fields(unmarked, file_format)
+    return columns_of(unmarked)
+
+
+def check_fields(fields: Sequence[Field], file_format: str, path: tuple[str, ...] = ()) -> None:
+    """Make sure that fields can be told apart and stored.
+
+    Raises:
+        ColumnExistsError: two of them differ in nothing but letter case (whatever the session's setting).
+        UnsupportedError: files of the format cannot hold a type, or not compare it as they do.
+    """
+    seen: dict[str, str] = {}
+    for field in fields:
+        name = field["name"]
+        other = seen.setdefault(name.lower(), name)
+        if other is not name:
+            raise ColumnExistsError(
+                f"columns {'.'.join([*path, other])} and {'.'.join([*path, name])} differ in letter case only, which "
+                "names do not count here: choose another name."
+            )
+        label = ".".join([*path, name])
+        if field.get("metadata", {}).get(_COLLATIONS):
+            raise UnsupportedError(_COLLATED.format(label))
+        _check_type(field["type"], file_format, (*path, name))
+
+
+def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
+    if isinstance(type_, str):
+        if " collate " in type_:
+            raise UnsupportedError(_COLLATED.format(".".join(path)))
+        if file_format == "orc" and type_.partition("(")[0] in _NOT_IN_ORC:
+            raise UnsupportedError(
+                f"column {'.'.join(path)} is of type {type_}, which ORC has not: say USING parquet."
+            )
+        return
+    if file_format == "parquet" and type_["type"] == "struct" and not type_["fields"]:
+        raise UnsupportedError(
+            f"column {'.'.join(path)} is a struct without fields, which Parquet cannot hold: add a field, or say USING orc."
+        )
+    check_fields(type_.get("fields", ()), file_format, path)
+    for part in ("elementType", "keyType", "valueType"):
+        if part in type_:
+            _check_type(type_[part], file_format, (*path, part.removesuffix("Type")))
+
+
+def struct_of(fields: list[Field]) -> dict[str, Any]:
+    """Return the struct of some fields; they are not copied."""
+    return {"type": "struct", "fields": fields}
+
+
+def _unmarked(metadata: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key != PHYSICAL_NAME}
+
+
+def without_collation(type_: Any) -> Any:
+    """Return a type without `COLLATE UTF8_BINARY`, which SHOW CREATE TABLE writes and which means none.
+
+    >>> without_collation({"type": "array", "elementType": "string collate UTF8_BINARY", "containsNull": True})
+    {'type': 'array', 'elementType': 'string', 'containsNull': True}
+    """
+    return _walk_type(type_, lambda field: field, lambda text: text.removesuffix(" collate UTF8_BINARY"))
+
+
+def _walk(
+    fields: list[Field], visit: Callable[[Field], Field], leaf: Callable[[str], str] = str
+) -> list[Field]:
+    return [{**visit(f), "type": _walk_type(f["type"], visit, leaf)} for f in fields]
+
+
+def _walk_type(type_: Any, visit: Callable[[Field], Field], leaf: Callable[[str], str]) -> Any:
+    if not isinstance(type_, dict):
+        return leaf(type_)
+    walked = dict(type_)
+    if type_["type"] == "struct":
+        walked["fields"] = _walk(type_["fields"], visit, leaf)
+    for part in ("elementType", "keyType", "valueType"):
+        if part in type_:
+            walked[part] = _walk_type(type_[part], visit, leaf)
+    return walked
