@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import getpass
 import time
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -15,13 +15,14 @@ from parquetry.errors import (
     PropertyError,
     UnsupportedError,
 )
-from parquetry.layout.schema_json import declared
+from parquetry.layout.records import Column
+from parquetry.layout.schema_json import Field, declared
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import protocol as p
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import external_location, managed_location
-from parquetry.types import type_from_json, type_text
+from parquetry.types import type_text
 
 RESERVED = (
     "provider",
@@ -40,63 +41,22 @@ _UNKEYABLE = "a partition column has to be a number, a string, a boolean, binary
 
 
 def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> TableMetadata:
-    """Return what a new table is, from what its statement says."""
-    properties = {
-        key: value
-        for key, value in q.properties.items()
-        if key not in (*RESERVED, *_HIVE) and not key.startswith(_OPTION)
-    }
-    given = q.properties.get("location")
-    if given is None and q.properties.get("external") == "true":
-        raise UnsupportedError(
-            f"external table {database}.{q.name} needs a LOCATION: say where its files are, or leave EXTERNAL out."
-        )
-    if q.properties.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
-        raise UnsupportedError(
-            f"table {database}.{q.name}: values are found by their bytes; leave DEFAULT COLLATION out."
-        )
-    if given is not None:
-        given = external_location(lake, database, q.name, given)
+    """Return what a new table is, from what its statement says; each clause has a function of its own."""
+    label = f"{database}.{q.name}"
+    _check_collation(label, q.properties)
+    external = _external_location(lake, database, q)
     file_format = _format(q.properties)
-    fields = q.schema["fields"]
-    partition_by = tuple(_partition_column(transform) for transform in q.partitioning)
-    if not fields:
-        if given is None:
-            raise UnsupportedError(
-                f"table {database}.{q.name} has no columns: name them, or the LOCATION they can be read from."
-            )
-        fields, found = lake.engine.inferred(given, file_format)
-        partition_by = partition_by or found
-        fields = _trailing(fields, partition_by)
+    properties = _kept_properties(q.properties)
+    fields, named = _fields(lake, label, q, external, file_format)
     check_properties(properties)
     columns = declared(fields, file_format)
-    by_name = {column.name.lower(): column for column in columns}
-    for i, name in enumerate(partition_by):
-        column = by_name.get(name.lower())
-        if column is None:
-            raise ColumnNotFoundError(
-                f"partition column {name} is not a column of the table: add it to the columns."
-            )
-        if not type_from_json(column.type).primitive:
-            raise UnsupportedError(
-                f"partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}."
-            )
-        if "\0" in name:
-            raise UnsupportedError(
-                f"partition column {name!r}: a directory's name cannot hold the character NUL; choose another name."
-            )
-        if name.lower() in {other.lower() for other in partition_by[:i]}:
-            raise UnsupportedError(f"partition column {name} is named twice in PARTITIONED BY.")
-    if len(partition_by) == len(columns):
-        raise UnsupportedError(
-            f"table {database}.{q.name} has partition columns only: at least one column has to be in the files."
-        )
+    partition_by = _partition_by(label, columns, named)
     metadata = TableMetadata(
         columns=columns,
-        partition_by=tuple(by_name[name.lower()].name for name in partition_by),
+        partition_by=partition_by,
         format=file_format,
-        location=given or "",
-        external=given is not None,
+        location=external or "",
+        external=external is not None,
         properties=properties,
         comment=q.properties.get("comment"),
         owner=q.properties.get("owner") or getpass.getuser(),
@@ -105,9 +65,85 @@ def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> 
     )
     metadata = _indexed(metadata)
     check_sorting(metadata)
-    if given is None:  # last, as this one leaves a trace
+    if external is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
     return metadata
+
+
+def _check_collation(label: str, properties: Mapping[str, str]) -> None:
+    if properties.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+        raise UnsupportedError(
+            f"table {label}: values are found by their bytes; leave DEFAULT COLLATION out."
+        )
+
+
+def _external_location(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> str | None:
+    """Return where the files of an external table are; None for a managed one."""
+    given = q.properties.get("location")
+    if given is None and q.properties.get("external") == "true":
+        raise UnsupportedError(
+            f"external table {database}.{q.name} needs a LOCATION: say where its files are, or leave EXTERNAL out."
+        )
+    return None if given is None else external_location(lake, database, q.name, given)
+
+
+def _kept_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties that the table keeps as such: those that no clause of the statement stands for."""
+    return {
+        key: value
+        for key, value in properties.items()
+        if key not in (*RESERVED, *_HIVE) and not key.startswith(_OPTION)
+    }
+
+
+def _fields(
+    lake: Lake, label: str, q: p.CreateTable | p.StageTable, external: str | None, file_format: str
+) -> tuple[list[Field], tuple[str, ...]]:
+    """Return the fields of a table and the names of its partition columns, as stated or read from its files."""
+    partition_by = tuple(_partition_column(transform) for transform in q.partitioning)
+    fields: list[Field] = q.schema["fields"]
+    if fields:
+        return fields, partition_by
+    if external is None:
+        raise UnsupportedError(
+            f"table {label} has no columns: name them, or the LOCATION they can be read from."
+        )
+    fields, found = lake.engine.inferred(external, file_format)
+    partition_by = partition_by or found
+    return _trailing(fields, partition_by), partition_by
+
+
+def _partition_by(label: str, columns: Sequence[Column], named: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the partition columns as the columns have them.
+
+    Raises:
+        ColumnNotFoundError: one is not a column of the table.
+        UnsupportedError: one cannot be a partition column, is named twice, or no other column is left.
+    """
+    by_name = {column.name.lower(): column for column in columns}
+    for i, name in enumerate(named):
+        column = by_name.get(name.lower())
+        if column is None:
+            raise ColumnNotFoundError(
+                f"partition column {name} is not a column of the table: add it to the columns."
+            )
+        _check_partition_column(name, column)
+        if name.lower() in {other.lower() for other in named[:i]}:
+            raise UnsupportedError(f"partition column {name} is named twice in PARTITIONED BY.")
+    if len(named) == len(columns):
+        raise UnsupportedError(
+            f"table {label} has partition columns only: at least one column has to be in the files."
+        )
+    return tuple(by_name[name.lower()].name for name in named)
+
+
+def _check_partition_column(name: str, column: Column) -> None:
+    if not column.column_type.primitive:
+        raise UnsupportedError(f"partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}.")
+    if "\0" in name:
+        raise UnsupportedError(
+            f"partition column {name!r}: a directory's name cannot hold the character NUL; choose another name."
+        )
 
 
 def _format(properties: dict[str, str]) -> Literal["parquet", "orc"]:
@@ -165,7 +201,7 @@ def _indexed(metadata: TableMetadata) -> TableMetadata:
     return msgspec.structs.replace(metadata, properties=kept)
 
 
-def _trailing(fields: list[dict[str, Any]], partition_by: Sequence[str]) -> list[dict[str, Any]]:
+def _trailing(fields: list[Field], partition_by: Sequence[str]) -> list[Field]:
     """Return fields with the partition columns last, as they are where files do not hold them.
 
     Polars, DuckDB and Hudi write them into the files, too, and Spark leaves them where they stand there.
