@@ -5,6 +5,7 @@ SHELL := bash
 .DELETE_ON_ERROR:
 
 VENV ?= .venv
+FAST ?= .venv-fast
 SF ?= 0.1
 DEMO_DATA ?= demo-data/sf$(SF)
 BENCH_DATA ?= demo-data/bench
@@ -15,7 +16,7 @@ PYTEST_ARGS ?= -n 2 --dist loadfile
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test lint bench bench-metastore hbase wheel docs clean java
+.PHONY: help demo test test-fast lint bench bench-metastore hbase wheel docs clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +26,10 @@ demo: java $(READY) ## load TPC-DS and query it: what each query read, of what, 
 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them)
 	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
+	@PARQUETRY_TEST_SAMPLE=10 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase" \
+	  src/parquetry tests/unit tests/property tests/conformance
 
 lint: $(READY) ## check style and types
 	@$(RUN) -m ruff check
@@ -51,7 +56,7 @@ docs: $(READY) ## write the generated pages of docs/ again
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
 
 clean: ## remove all that was made here: the environment, the demo's data, builds, caches
-	rm -rf .venv demo-data dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-fast demo-data dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -59,3 +64,6 @@ java:
 
 $(READY): pyproject.toml scripts/setup
 	@scripts/setup "$(VENV)"
+
+$(FAST)/.parquetry: pyproject.toml scripts/setup
+	@scripts/setup "$(FAST)" fast

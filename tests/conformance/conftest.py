@@ -14,7 +14,7 @@ from tests.support.hbase.launcher import shared_server
 _NUMBERS = itertools.count()
 
 
-@pytest.fixture(params=["memory", "sqlite", "hbase"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("hbase", marks=pytest.mark.hbase)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of each kind."""
     opened: Store

@@ -16,6 +16,7 @@ from parquetry.metastore import Metastore
 from parquetry.store import MemoryStore
 from tests.support.crash_world import OPERATIONS, World, hurried, make_world
 from tests.support.crashes import content, leftovers
+from tests.support.effort import STEP
 from tests.support.failing_client import Client
 
 NAMES = (
@@ -81,7 +82,7 @@ def test_one_between_any_two_rows_of_the_other(world: World, first: str, second:
         if not came:
             break
         check(world, store)
-        row += 1
+        row += STEP
     assert row > 0
 
 

@@ -32,6 +32,7 @@ from parquetry.prune.select import select_files
 from parquetry.prune.whole import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import order_key
+from tests.support.effort import examples
 from tests.support.filters import filter_of
 
 LOCAL = pafs.LocalFileSystem()
@@ -159,7 +160,9 @@ def holds(condition, row):
 
 
 FAST = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

@@ -10,10 +10,11 @@ from parquetry.predicate.guarantees import allowed_values
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Or, Predicate, TupleIn
 from parquetry.predicate.normalise import normalise
 from parquetry.types import Value, order_key, parse_type
+from tests.support.effort import examples
 from tests.support.generated_tables import POOLS, predicates, rows, tables
 
 RELAXED = settings(
-    max_examples=400,
+    max_examples=examples(400),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
@@ -89,7 +90,7 @@ def test_of_listed_values_exactly_those_that_satisfy_are_allowed(predicate: Pred
     assert allowed_values(predicate, ("b", "a"), 16) == {(b, a) for a, b in wanted}
 
 
-@settings(RELAXED, max_examples=50)
+@settings(RELAXED, max_examples=examples(50))
 @given(st.sampled_from(sorted(POOLS)), st.data())
 def test_values_of_every_type_are_allowed_as_they_are(text: str, data: st.DataObject) -> None:
     """A list of literals of any type is what it allows, NaN included."""

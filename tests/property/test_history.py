@@ -33,6 +33,7 @@ from parquetry.metastore.partition import Partition
 from parquetry.metastore.taken_out import taken_out
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite
+from tests.support.effort import examples
 from tests.support.failing_client import Client
 from tests.support.keys import leading
 from tests.support.metastores import Crash
@@ -437,10 +438,10 @@ class OnSQLite(History):
 
 quietly = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 History.TestCase.settings = settings(
-    max_examples=120, stateful_step_count=40, deadline=None, suppress_health_check=quietly
+    max_examples=examples(120), stateful_step_count=40, deadline=None, suppress_health_check=quietly
 )
 OnSQLite.TestCase.settings = settings(
-    max_examples=10, stateful_step_count=40, deadline=None, suppress_health_check=quietly
+    max_examples=examples(10), stateful_step_count=40, deadline=None, suppress_health_check=quietly
 )
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from parquetry.key_schema import KeyField, KeySchema
 from parquetry.keys import decode_value, encode_value, split_fields, successor
 from parquetry.types import Value, order_key, parse_type
+from tests.support.effort import examples
 from tests.support.generated_tables import free_values, tables, types, values
 
 
@@ -32,7 +33,7 @@ def ordered(row: tuple[Value, ...], descending: list[bool]) -> list[object]:
     return [Descending(key) if down else key for key, down in zip(keys, descending, strict=True)]
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=examples(500), deadline=None, derandomize=True)
 @given(st.data())
 def test_bytes_are_in_the_order_of_the_values(data: st.DataObject) -> None:
     """For rows of any types, NULLs and directions: bytes(a) < bytes(b) exactly if a sorts before b."""
@@ -47,7 +48,7 @@ def test_bytes_are_in_the_order_of_the_values(data: st.DataObject) -> None:
     assert (left_bytes == right_bytes) == (left_order == right_order)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(st.data())
 def test_a_key_gives_its_values_back(data: st.DataObject) -> None:
     """Decoding undoes encoding, from the beginning and by the n-th field from the end."""
@@ -69,7 +70,7 @@ def test_a_key_gives_its_values_back(data: st.DataObject) -> None:
         assert decode_value(type, b"??" + cut, 2, descending[position])[1] == 2 + len(cut)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(st.data())
 def test_no_field_begins_another(data: st.DataObject) -> None:
     """So a prefix of whole fields selects exactly the keys that have these values."""
@@ -78,7 +79,7 @@ def test_no_field_begins_another(data: st.DataObject) -> None:
     assert left == right or not (left.startswith(right) or right.startswith(left))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(st.binary(max_size=6), st.binary(max_size=6), st.binary(max_size=6))
 def test_the_successor_follows_everything_with_the_prefix_and_nothing_else(
     prefix: bytes, rest: bytes, other: bytes
@@ -90,7 +91,7 @@ def test_the_successor_follows_everything_with_the_prefix_and_nothing_else(
         assert other.startswith(prefix)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(st.data())
 def test_fields_in_another_order_are_the_same_fields(data: st.DataObject) -> None:
     """A key of a schema that is reordered holds the same bytes field by field, each with its own direction."""
@@ -109,7 +110,7 @@ def test_fields_in_another_order_are_the_same_fields(data: st.DataObject) -> Non
         assert other.field(name) == schema.field(name)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(st.data(), st.booleans())
 def test_a_prefix_begins_the_fields_of_the_texts_that_begin_with_it(data: st.DataObject, down: bool) -> None:
     """And no others; NULL, whose bytes are those of `null`, begins with none."""

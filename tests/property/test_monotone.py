@@ -15,6 +15,7 @@ from parquetry.predicate.evaluate import compare, evaluate
 from parquetry.predicate.nodes import Opaque
 from parquetry.predicate.spark_json import from_json
 from parquetry.types import ColumnType, Value
+from tests.support.effort import examples
 
 ZONES = [
     "UTC",
@@ -182,7 +183,7 @@ class TestImplied:
     """No value that satisfies a condition lies outside of what the condition implies."""
 
     @given(st.data())
-    @settings(max_examples=3000, deadline=None)
+    @settings(max_examples=examples(3000), deadline=None)
     def test_comparison(self, data: st.DataObject) -> None:
         """Of each function, by each operator, either way round."""
         column, result, tree, function, values, literals = data.draw(functions())
@@ -197,7 +198,7 @@ class TestImplied:
         is_implied(fn(flipped, held, tree), column, holds, value)
 
     @given(st.data(), st.integers(1, 30))
-    @settings(max_examples=1000, deadline=None)
+    @settings(max_examples=examples(1000), deadline=None)
     def test_membership(self, data: st.DataObject, count: int) -> None:
         """Of IN lists short and long, NULL among them."""
         column, result, tree, function, values, literals = data.draw(functions())

@@ -15,10 +15,11 @@ from parquetry.predicate.nodes import OPERATORS, Compare, Not
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.parse import parse_condition
 from parquetry.types import ColumnType, Value, order_key, parse_type
+from tests.support.effort import examples
 from tests.support.generated_tables import POOLS, predicates, rows, tables, types, values
 
 RELAXED = settings(
-    max_examples=200,
+    max_examples=examples(200),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
@@ -40,7 +41,7 @@ def test_normalising_changes_no_truth(data: st.DataObject) -> None:
         assert evaluate(contrary, named) is (None if truth is None else not truth)
 
 
-@settings(RELAXED, max_examples=120)
+@settings(RELAXED, max_examples=examples(120))
 @given(st.data())
 def test_a_condition_can_be_read_back_from_its_text(data: st.DataObject) -> None:
     """`parse_condition(str(p))` says for every row what `p` says."""
@@ -97,7 +98,7 @@ def bounds_of(data: st.DataObject, type: ColumnType, column: list[Value]) -> Bou
     )
 
 
-@settings(RELAXED, max_examples=500)
+@settings(RELAXED, max_examples=examples(500))
 @given(st.data())
 def test_file_statistics_never_lose_a_row(data: st.DataObject) -> None:
     """CANNOT only where no row is TRUE, MUST only where every row is."""
@@ -116,7 +117,7 @@ def test_file_statistics_never_lose_a_row(data: st.DataObject) -> None:
         assert all(truth is True for truth in truths)
 
 
-@settings(RELAXED, max_examples=200)
+@settings(RELAXED, max_examples=examples(200))
 @given(st.data())
 def test_one_value_is_decided_by_its_statistics(data: st.DataObject) -> None:
     """Bounds with one value and no NULL decide a comparison, except where NaN may hide."""
@@ -141,7 +142,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(RELAXED, max_examples=120)
+@settings(RELAXED, max_examples=examples(120))
 @given(st.sampled_from(NUMERIC), st.sampled_from(OPERATORS), NUMBERS, st.data())
 def test_numbers_of_any_type_are_compared_as_numbers(
     type: ColumnType, op: str, number: Decimal, data: st.DataObject
@@ -155,7 +156,7 @@ def test_numbers_of_any_type_are_compared_as_numbers(
         assert evaluate(bound, {"a": value}) is expected, (bound, value)
 
 
-@settings(RELAXED, max_examples=120)
+@settings(RELAXED, max_examples=examples(120))
 @given(st.floats(), st.sampled_from(OPERATORS))
 def test_a_float_column_meets_a_double(number: float, op: str) -> None:
     """A double between two single-precision numbers falls between them."""

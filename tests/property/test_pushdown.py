@@ -12,13 +12,14 @@ from parquetry.scan import compile_residual, plan_scan
 from parquetry.scan.pushdown import field_condition, scans_condition
 from parquetry.store.condition import holds
 from parquetry.types import ColumnType, parse_type
+from tests.support.effort import examples
 from tests.support.filters import filter_of
 from tests.support.generated_tables import POOLS, free_values, literals, predicates, rows, tables
 from tests.support.keys import fields_of
 
 PREFIX, SUFFIX = b"tablename", b"\xff\xff\xff\xff\xff\xff\xff\xf8"
 RELAXED = settings(
-    max_examples=250,
+    max_examples=examples(250),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
@@ -46,7 +47,7 @@ def test_no_row_is_lost(data: st.DataObject) -> None:
             assert holds(condition, fields(key))
 
 
-@settings(RELAXED, max_examples=150)
+@settings(RELAXED, max_examples=examples(150))
 @given(st.data())
 def test_no_row_of_several_ranges_is_lost(data: st.DataObject) -> None:
     """One condition for all of a plan's ranges holds wherever the residual of a row's range is TRUE."""
@@ -94,7 +95,7 @@ def test_comparisons_are_exact(data: st.DataObject) -> None:
             assert holds(condition, fields(key)) is wanted
 
 
-@settings(RELAXED, max_examples=600)
+@settings(RELAXED, max_examples=examples(600))
 @given(
     TEXT,
     st.lists(st.none() | TEXT, max_size=12),

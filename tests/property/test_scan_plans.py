@@ -15,13 +15,14 @@ from parquetry.predicate.nodes import FALSE, TRUE, And, Constant, Not, Opaque, O
 from parquetry.predicate.normalise import normalise
 from parquetry.scan import EVERYTHING, compile_residual, plan_scan
 from parquetry.scan.plan import ScanPlan
+from tests.support.effort import examples
 from tests.support.filters import filter_of
 from tests.support.generated_tables import Columns, predicates, rows, tables
 from tests.support.keys import read_plan
 
 VERSION = b"\x00\x00\x00\x00\x00\x00\x00\x07"
 RELAXED = settings(
-    max_examples=350,
+    max_examples=examples(350),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
@@ -95,7 +96,7 @@ def test_a_plan_finds_exactly_the_rows_that_satisfy_the_condition(data: st.DataO
     assert found == wanted
 
 
-@settings(RELAXED, max_examples=150)
+@settings(RELAXED, max_examples=examples(150))
 @given(st.data())
 def test_what_is_not_understood_lets_rows_in(data: st.DataObject) -> None:
     """With `Opaque` parts no row is lost, and `exact` is claimed only where it holds."""
@@ -118,7 +119,7 @@ def test_what_is_not_understood_lets_rows_in(data: st.DataObject) -> None:
             assert key not in found
 
 
-@settings(RELAXED, max_examples=120)
+@settings(RELAXED, max_examples=examples(120))
 @given(st.data())
 def test_a_residual_on_bytes_says_what_the_evaluator_says(data: st.DataObject) -> None:
     """A compiled residual agrees with the evaluator, with bytes before and after the key."""
@@ -132,7 +133,7 @@ def test_a_residual_on_bytes_says_what_the_evaluator_says(data: st.DataObject) -
         assert test(key) is (evaluate(predicate, named) is True)
 
 
-@settings(RELAXED, max_examples=60)
+@settings(RELAXED, max_examples=examples(60))
 @given(st.data())
 def test_a_constant_needs_no_keys_or_all(data: st.DataObject) -> None:
     """A condition that folds to a constant plans everything or nothing."""

@@ -39,6 +39,7 @@ from parquetry.metastore.taken_out import taken_out
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from tests.support.crash_world import Operation, Rows, World, fill
+from tests.support.effort import sampled
 from tests.support.failing_client import Client, How
 from tests.support.metastores import Crash
 
@@ -187,8 +188,8 @@ def stops(expected: Expected, how: How, *, whole_calls: bool = False) -> Sequenc
         whole_calls: only at the last row of each call.
     """
     if whole_calls:
-        return [call[-1] for call in expected.calls]
-    return range(expected.writes - 1 if how == "after" else 0, expected.writes)
+        return sampled([call[-1] for call in expected.calls])
+    return sampled(range(expected.writes - 1 if how == "after" else 0, expected.writes))
 
 
 def crash(

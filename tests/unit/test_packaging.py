@@ -15,6 +15,8 @@ import pytest
 
 from parquetry._version import __version__
 
+pytestmark = pytest.mark.spark
+
 PROJECT = Path(__file__).parents[2]
 SCALA = sorted(
     path.relative_to(PROJECT / "bridge").as_posix() for path in (PROJECT / "bridge").rglob("*.scala")

@@ -340,8 +340,8 @@ def test_without_pyspark_the_names_that_need_it_say_what_to_install(name):
     assert said == f"parquetry.{name} needs PySpark, which is not installed: pip install 'parquetry[spark]'\n"
 
 
+@pytest.mark.spark
 def test_with_pyspark_they_are_its_functions():
-    pytest.importorskip("pyspark")
     from parquetry.spark import report, session
 
     assert parquetry.configure is session.configure

@@ -400,15 +400,17 @@ def test_doctor_misses_pyspark(monkeypatch):
     assert (check.ok, check.remedy) == (False, "pip install 'parquetry[spark]'")
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(("version", "fits"), [("4.3.1", True), ("4.30.0", False), ("3.5.1", False)])
 def test_doctor_compares_pysparks_version(monkeypatch, version, fits):
-    pyspark = pytest.importorskip("pyspark")
+    import pyspark
+
     monkeypatch.setattr(pyspark, "__version__", version)
     assert _check("pyspark").ok is fits
 
 
+@pytest.mark.spark
 def test_doctor_and_bridge_agree_on_the_spark_they_want():
-    pytest.importorskip("pyspark")
     from parquetry.spark import bridge
 
     assert doctor.SPARK_SERIES == bridge.SPARK_SERIES
@@ -425,8 +427,8 @@ def test_doctor_looks_into_spark_home(monkeypatch, tmp_path, version, fits):
     assert version in check.found
 
 
+@pytest.mark.spark
 def test_doctor_says_whether_the_bridge_is_still_to_be_compiled(monkeypatch, tmp_path):
-    pytest.importorskip("pyspark")
     from parquetry.spark import bridge
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

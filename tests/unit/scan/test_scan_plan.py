@@ -426,9 +426,9 @@ class TestCost:
     """Plans stay small, and are made fast; what is given up is only a residual's work."""
 
     def test_forty_ors_of_ands(self) -> None:
-        """Under 20 ms, and each branch a scan."""
+        """Under 50 ms of processor time, on a busy machine, and each branch a scan."""
         text = " or ".join(f"(year = {n} and month > {n} and state like 'a{n}%')" for n in range(40))
-        assert len(self.timed(text, 0.02)) == 40
+        assert len(self.timed(text, 0.05)) == 40
 
     def test_forty_ors_of_ranges(self) -> None:
         """Ranges of three columns that overlap cut each other into thousands of pieces, which is not gone into."""
@@ -436,7 +436,7 @@ class TestCost:
             f"(year >= {n} and year < {n + 40} and month >= {n} and month < {n + 40} and state < 'a{n}')"
             for n in range(40)
         )
-        self.timed(text, 0.02)
+        self.timed(text, 0.05)
 
     def test_a_thousand_conditions(self) -> None:
         """No depth of calls grows with them."""
@@ -449,7 +449,7 @@ class TestCost:
     def test_forty_ands_of_ors(self) -> None:
         """Their normal form would have 3 to the 40 branches."""
         text = " and ".join(f"(year = {n} or month = {n} or state = 'a{n}')" for n in range(40))
-        assert len(self.timed(text, 0.02)) == 1
+        assert len(self.timed(text, 0.05)) == 1
         text = " and ".join(f"(year < {n} or month = {n} or state = 'a{n}')" for n in range(40))
         self.timed(text, 0.05)
 

@@ -1,0 +1,20 @@
+"""Which tests need Spark, and which HBase; and the rule that each says what it claims."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+_NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
+collect_ignore = [] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of a folder with what they need."""
+    for item in items:
+        for folder, mark in _NEED.items():
+            if item.path.is_relative_to(folder):
+                item.add_marker(mark)
