@@ -28,7 +28,7 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import FORMAT, head_key
-from parquetry.metastore.model import encode
+from parquetry.metastore.wire import encode
 from parquetry.store import MemoryStore, Store
 from tests.support.failing_client import Client
 from tests.support.metastores import Crash, metadata, whole_day

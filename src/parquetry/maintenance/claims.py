@@ -22,7 +22,7 @@ from parquetry.layout.places import Place, is_below, place_of
 from parquetry.maintenance.files import RealPlaces
 from parquetry.metastore.head import Head, decode_head
 from parquetry.metastore.keyspace import HEADS, batches, metadata_key, prefix_range
-from parquetry.metastore.model import decoder
+from parquetry.metastore.wire import decoder
 from parquetry.store.base import Store
 
 _LOG = logging.getLogger("parquetry")

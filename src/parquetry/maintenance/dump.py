@@ -33,10 +33,11 @@ from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.entries import TOMBSTONE, decode_entry
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import CHUNKS, TICKET_BYTES, metadata_key, number, taken_out_prefix
-from parquetry.metastore.model import Commit, DataFile, TableMetadata, decoder
+from parquetry.metastore.model import Commit, DataFile, TableMetadata
 from parquetry.metastore.retention import Need, commit_rows, oldest_commit, stored_rows
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import decode_taken_out
+from parquetry.metastore.wire import decoder
 from parquetry.progress import Progress, silent
 
 ATTEMPTS = 5

@@ -28,14 +28,8 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import MetastoreVersionError, WarehouseError
-from parquetry.metastore.model import (
-    ColumnStatistics,
-    DataFile,
-    FileChunk,
-    PartitionEntry,
-    decoder,
-    encode,
-)
+from parquetry.metastore.model import ColumnStatistics, DataFile, FileChunk, PartitionEntry
+from parquetry.metastore.wire import decoder, encode
 
 FORMAT = "parquetry dump"
 VERSION = 1

@@ -18,7 +18,7 @@ from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
 from parquetry.metastore import recovery
-from parquetry.metastore.entries import TOMBSTONE, decode_entry
+from parquetry.metastore.entries import TOMBSTONE, decode_entry, row_sum
 from parquetry.metastore.head import Head, edit_head, read_head
 from parquetry.metastore.keyspace import (
     JOURNAL,
@@ -29,12 +29,13 @@ from parquetry.metastore.keyspace import (
     prefix_range,
     taken_out_prefix,
 )
-from parquetry.metastore.model import Commit, DataFile, FileChunk, TableMetadata, Totals, decoder, row_sum
+from parquetry.metastore.model import Commit, DataFile, FileChunk, TableMetadata, Totals
 from parquetry.metastore.owner import now_ms
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.retention import Need, retire, stored_rows, unneeded_chunks
 from parquetry.metastore.snapshot import TableSnapshot, load, load_commit
 from parquetry.metastore.taken_out import decode_taken_out
+from parquetry.metastore.wire import decoder
 
 _CHUNKS_AT_ONCE = 1000
 

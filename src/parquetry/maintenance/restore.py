@@ -44,8 +44,9 @@ from parquetry.metastore.keyspace import (
     prefix_range,
     taken_out_prefix,
 )
-from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, TakenOut, encode
+from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, TakenOut
 from parquetry.metastore.taken_out import encode_taken_out
+from parquetry.metastore.wire import encode
 from parquetry.progress import Progress, silent
 from parquetry.store.base import Store
 

@@ -18,7 +18,7 @@ from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.passing_over import PassingOver
 from parquetry.maintenance.tree import changes_of
-from parquetry.metastore.model import row_sum
+from parquetry.metastore.entries import row_sum
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.predicate.filter import Filter

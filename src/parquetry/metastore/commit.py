@@ -59,12 +59,13 @@ from parquetry.metastore.keyspace import (
     taken_out_prefix,
 )
 from parquetry.metastore.merge import Merge
-from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, Totals, encode
+from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, Totals
 from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.taken_out import records_of
 from parquetry.metastore.transaction import Change, Transaction
 from parquetry.metastore.view import Found, View
+from parquetry.metastore.wire import encode
 
 JOURNAL_KEYS = 1000
 """Keys in one row of the journal."""

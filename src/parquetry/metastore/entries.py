@@ -13,15 +13,8 @@ import msgspec
 
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore.keyspace import chunk_key
-from parquetry.metastore.model import (
-    DataFile,
-    FileChunk,
-    ListedFile,
-    PartitionEntry,
-    decoder,
-    encode,
-    row_sum,
-)
+from parquetry.metastore.model import DataFile, FileChunk, ListedFile, PartitionEntry
+from parquetry.metastore.wire import decoder, encode
 from parquetry.store.base import Store
 
 INLINE_BYTES = 16 << 10
@@ -132,3 +125,13 @@ class EntryWriter:
         self.chunk_rows.append((chunk_key(self._table, self._ticket, self._number), encode(part)))
         self._number += 1
         return chunk
+
+
+def row_sum(files: Iterable[DataFile]) -> int | None:
+    """Return the number of rows of some files; None if one does not know."""
+    total = 0
+    for file in files:
+        if file.rows is None:
+            return None
+        total += file.rows
+    return total

@@ -8,7 +8,7 @@ from parquetry._version import __version__
 from parquetry.errors import MetastoreDamagedError, MetastoreVersionError, WarehouseError
 from parquetry.metastore.head import swap
 from parquetry.metastore.keyspace import FORMAT
-from parquetry.metastore.model import decoder, encode
+from parquetry.metastore.wire import decoder, encode
 from parquetry.store.base import Store
 
 MAGIC = "parquetry metastore"

@@ -19,8 +19,9 @@ import msgspec
 
 from parquetry.errors import StoreError, TableNotFoundError
 from parquetry.metastore.keyspace import head_key
-from parquetry.metastore.model import Commit, decoder, encode
+from parquetry.metastore.model import Commit
 from parquetry.metastore.owner import Owner
+from parquetry.metastore.wire import decoder, encode
 from parquetry.store.base import Store
 
 FAILURES = 5

@@ -21,8 +21,9 @@ from parquetry.metastore.keyspace import (
     prefix_range,
     ticket_of,
 )
-from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, decoder
+from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata
 from parquetry.metastore.retention import Need, StoredRow, stored_rows, unneeded_metadata
+from parquetry.metastore.wire import decoder
 from parquetry.store.base import Store
 
 _BATCH = 1000

@@ -1,22 +1,33 @@
 """What the metastore records: columns, tables, data files, partitions, totals and commits.
 
-Plain immutable records with their wire form (msgpack); how they are keyed is `keyspace`, how they come to be
-visible is `head` and `commit`. A field added later goes to the end with a default, so that older records stay
-readable.
+Plain immutable records; their bytes are `wire`, how they are keyed is `keyspace`, how they come to be visible is
+`head` and `commit`. A field added later goes to the end with a default, so that older records stay readable.
 """
 
 from __future__ import annotations
 
-import functools
-import threading
-from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from parquetry.errors import ColumnNotFoundError, MetastoreDamagedError
+from parquetry.errors import ColumnNotFoundError
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
 from parquetry.types import ColumnType
+
+__all__ = [
+    "Column",
+    "ColumnStatistics",
+    "Commit",
+    "DataFile",
+    "Database",
+    "FileChunk",
+    "ListedFile",
+    "PartitionEntry",
+    "PartitionIndex",
+    "TableMetadata",
+    "TakenOut",
+    "Totals",
+]
 
 
 class PartitionIndex(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -228,73 +239,3 @@ class Database(msgspec.Struct, frozen=True, omit_defaults=True):
 
     name: str
     properties: dict[str, str] = msgspec.field(default_factory=dict)
-
-
-__all__ = [
-    "Column",
-    "ColumnStatistics",
-    "Commit",
-    "DataFile",
-    "Database",
-    "FileChunk",
-    "ListedFile",
-    "PartitionEntry",
-    "PartitionIndex",
-    "RecordDecoder",
-    "TableMetadata",
-    "TakenOut",
-    "Totals",
-    "decoder",
-    "encode",
-    "row_sum",
-]
-
-encode = msgspec.msgpack.Encoder().encode
-
-
-class RecordDecoder:
-    """Decodes the records of a type.
-
-    Args:
-        type: of the records.
-    """
-
-    def __init__(self, type: Any) -> None:
-        self._type = type
-        self._decode = msgspec.msgpack.Decoder(type).decode
-
-    def decode(self, data: bytes | memoryview | msgspec.Raw) -> Any:
-        """Return a record.
-
-        Raises:
-            MetastoreDamagedError: the bytes are none.
-        """
-        try:
-            return self._decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            name = getattr(self._type, "__name__", str(self._type))
-            raise MetastoreDamagedError(
-                f"a row of the metastore cannot be read as {name}: {error}. Something else than Parquetry has "
-                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump"
-            ) from None
-
-
-_look_at_types = threading.Lock()
-
-
-@functools.cache
-def decoder(type: Any) -> RecordDecoder:
-    """Return the one decoder of a record type."""
-    # msgspec looks at a struct when it is first decoded; a second thread that does so meanwhile ends the process.
-    with _look_at_types:
-        return RecordDecoder(type)
-
-
-def row_sum(files: Iterable[DataFile]) -> int | None:
-    """Return the number of rows of some files; None if one does not know."""
-    total = 0
-    for file in files:
-        if file.rows is None:
-            return None
-        total += file.rows
-    return total

@@ -26,8 +26,9 @@ from parquetry.metastore.keyspace import (
     prefix_range,
     taken_out_prefix,
 )
-from parquetry.metastore.model import PartitionIndex, decoder
+from parquetry.metastore.model import PartitionIndex
 from parquetry.metastore.snapshot import load_metadata
+from parquetry.metastore.wire import decoder
 from parquetry.store.base import Store
 
 

@@ -32,9 +32,10 @@ from parquetry.metastore.keyspace import (
     prefix_range,
     ticket_of,
 )
-from parquetry.metastore.model import Commit, decoder
+from parquetry.metastore.model import Commit
 from parquetry.metastore.owner import now_ms
 from parquetry.metastore.snapshot import commit_as_of, load_commit
+from parquetry.metastore.wire import decoder
 from parquetry.store.base import Store
 
 

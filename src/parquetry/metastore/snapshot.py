@@ -16,15 +16,11 @@ from parquetry.key_schema import KeySchema
 from parquetry.layout.paths import partition_path
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import COMMITS, commit_key, complement, metadata_key, number
-from parquetry.metastore.model import (
-    Commit,
-    TableMetadata,
-    Totals,
-    decoder,
-)
+from parquetry.metastore.model import Commit, TableMetadata, Totals
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.reading import by_index, by_keys
 from parquetry.metastore.view import Examined, Row, View
+from parquetry.metastore.wire import decoder
 from parquetry.scan.plan import ScanPlan
 from parquetry.store.base import Store
 from parquetry.types import ColumnType, Value

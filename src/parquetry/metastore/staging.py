@@ -22,13 +22,14 @@ from parquetry.layout.places import join_location, path_below
 from parquetry.metastore import owner
 from parquetry.metastore.head import Head, State, edit_head, read_head, swap
 from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, metadata_key
-from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals, encode
+from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals
 from parquetry.metastore.names import Named, Names, new_token
 from parquetry.metastore.owner import Owner, now_ms
 from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.snapshot import TableSnapshot, load
 from parquetry.metastore.taken_out import live_files, taken_out
 from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.wire import encode
 from parquetry.store.base import Store
 
 

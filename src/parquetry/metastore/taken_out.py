@@ -19,8 +19,9 @@ from parquetry.layout.file_names import is_own
 from parquetry.layout.places import join_location, path_below
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_listed
 from parquetry.metastore.keyspace import ticket_of
-from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut, decoder, encode
+from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut
 from parquetry.metastore.view import Found
+from parquetry.metastore.wire import decoder, encode
 
 if TYPE_CHECKING:
     from parquetry.metastore.snapshot import TableSnapshot

@@ -22,7 +22,7 @@ from parquetry.metastore.keyspace import (
     partition_prefix,
     prefix_range,
 )
-from parquetry.metastore.model import encode
+from parquetry.metastore.wire import encode
 from tests.support.metastores import Crash, FaultyStore, content, leftovers
 
 

@@ -14,8 +14,8 @@ from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, Metastore, StagedTable, orphans
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import RESTORING, head_key
-from parquetry.metastore.model import encode
 from parquetry.metastore.names import Names
+from parquetry.metastore.wire import encode
 from parquetry.store import MemoryStore, Store
 from tests.support.crashes import leftovers
 from tests.support.failing_client import Client

@@ -27,7 +27,7 @@ from parquetry.errors import (
 from parquetry.metastore import Metastore, TableSnapshot, open_metastore
 from parquetry.metastore.format import FORMAT_VERSION, MAGIC, FormatRow
 from parquetry.metastore.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
-from parquetry.metastore.model import encode
+from parquetry.metastore.wire import encode
 from parquetry.store import MemoryStore
 from tests.support.metastores import Crash, FaultyStore, content, file, metadata, new_table
 

@@ -612,7 +612,7 @@ def test_a_stalled_writer_finds_itself_aborted(stalled_at: int, monkeypatch: pyt
 DECODE = """
 import sys, threading, types
 import msgspec
-from parquetry.metastore.model import decoder
+from parquetry.metastore.wire import decoder
 sys.setswitchinterval(1e-6)
 data = msgspec.msgpack.encode([1, "x", None, [[2, "y", None, []]]])
 for number in range(100):
