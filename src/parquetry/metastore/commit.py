@@ -63,7 +63,7 @@ from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, Tot
 from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.taken_out import records_of
-from parquetry.metastore.transaction import Change, Transaction
+from parquetry.metastore.transaction import Add, Append, Drop, Move, Replace, Transaction
 from parquetry.metastore.view import Found, View
 from parquetry.metastore.wire import encode
 
@@ -162,21 +162,21 @@ class Committer:
             rows = {partition.key: partition.ticket for partition in self._base.partitions(scope.plan)}
             found.append(rows)
             for key in rows:
-                change = self._changes.setdefault(key, Change("drop"))
-                if change.kind == "append":
-                    self._changes[key] = Change("replace", change.files, change.location, change.parameters)
+                change = self._changes.setdefault(key, Drop())
+                if isinstance(change, Append):
+                    self._changes[key] = Replace(change.files, change.location, change.parameters)
         return found
 
     def _check(self, before: dict[bytes, Found]) -> None:
         for key, change in self._changes.items():
             found = before.get(key)
             there = found is not None and not found.is_tombstone
-            if change.kind == "drop" and not there:
+            if isinstance(change, Drop) and not there:
                 raise PartitionNotFoundError(
                     f"partition {self._base.describe(key)} of table {self._base.label} does not exist "
                     f"in version {self._base.version}; SHOW PARTITIONS lists those that do"
                 )
-            if change.kind in ("add", "move") and there:
+            if isinstance(change, Add | Move) and there:
                 raise PartitionExistsError(
                     f"partition {self._base.describe(key)} of table {self._base.label} exists already "
                     f"in version {self._base.version}; drop it first, or leave it as it is"
@@ -331,7 +331,7 @@ class Committer:
             self._built[key] = (_ticket_of(found), difference)
             rows.append((prefix + key + tag, value))
             indexed.append(key)
-        leads = ((key, tag, TOMBSTONE if self._changes[key].kind == "drop" else b"") for key in indexed)
+        leads = ((key, tag, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)
         rows += entry_rows(self._table, self._indexes, leads)
         if not self._wrote_journal:
             self._write_journal()

@@ -18,7 +18,7 @@ from parquetry.errors import CommitConflictError
 from parquetry.metastore.head import Head
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot, load
-from parquetry.metastore.transaction import Change, Transaction
+from parquetry.metastore.transaction import Add, Append, Change, Transaction
 from parquetry.metastore.view import Found
 
 
@@ -61,10 +61,10 @@ class Conflicts:
         """
         now = load(self._base.store, self._base.id, head)
         if now.commit.metadata != self._base.commit.metadata and (
-            self._metadata is not None or _layout(now.metadata) != _layout(self._base.metadata)
+            self._metadata is not None or _placement(now.metadata) != _placement(self._base.metadata)
         ):
             raise self._conflict("its columns, location or properties", now)
-        if self._metadata is not None and _layout(self._metadata) != _layout(self._base.metadata):
+        if self._metadata is not None and _placement(self._metadata) != _placement(self._base.metadata):
             raise self._conflict("its content", now)
         for key, change in self._changes.items():
             found = latest.get(key)
@@ -95,16 +95,16 @@ class Conflicts:
         )
 
 
-def _layout(metadata: TableMetadata) -> tuple[Any, ...]:
+def _placement(metadata: TableMetadata) -> tuple[Any, ...]:
     """Return what decides where a partition's files lie and how they are read."""
     columns = tuple((column.physical, column.type) for column in metadata.partition_columns)
     return columns, metadata.descending, metadata.location, metadata.format
 
 
 def _is_in_the_way(change: Change, before: Found | None, latest: Found | None) -> bool:
-    if change.kind == "append":
+    if isinstance(change, Append):
         return False
-    if change.kind == "add" and latest is not None:  # a tombstone in the base may have been vacuumed since
+    if isinstance(change, Add) and latest is not None:  # a tombstone in the base may have been vacuumed since
         return before is None or before.ticket != latest.ticket
     return _state(before) != _state(latest)
 

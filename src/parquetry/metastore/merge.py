@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -10,7 +10,7 @@ from parquetry.layout.places import is_absolute
 from parquetry.metastore.entries import TOMBSTONE, EntryWriter, decode_entry, encode_entry
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.metastore.transaction import Change
+from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Restore
 from parquetry.metastore.view import Found
 
 
@@ -47,14 +47,15 @@ class Merge:
         change = self._changes[key]
         old = _entry(found)
         totals = Totals() if old is None else Totals().plus(old, -1)
-        if change.kind == "drop":
-            return TOMBSTONE, totals
-        if change.entry is not None:
-            new = change.entry
-        elif change.source is not None:
-            new = self._moved(key, change.source)
-        else:
-            new = self._merged(key, change, old)
+        match change:
+            case Drop():
+                return TOMBSTONE, totals
+            case Restore(entry):
+                new = entry
+            case Move(source):
+                new = self._moved(key, source)
+            case Given():
+                new = self._merged(key, change, old)
         return encode_entry(new), totals.plus(new)
 
     def _moved(self, key: bytes, source: bytes) -> PartitionEntry:
@@ -64,18 +65,18 @@ class Merge:
         location = None if lies == self._default_location(key) else lies
         return msgspec.structs.replace(entry, location=location)
 
-    def _merged(self, key: bytes, change: Change, old: PartitionEntry | None) -> PartitionEntry:
+    def _merged(self, key: bytes, change: Given, old: PartitionEntry | None) -> PartitionEntry:
         default = self._default_location(key)
         at_base = _entry(self._before.get(key))
         written = (change.location or "").rstrip("/") or (at_base.location if at_base else None)
         if written == default:
             written = None
-        if change.kind != "append" or old is None:
+        if not isinstance(change, Append) or old is None:
             kept = {} if old is None else old.parameters
             return self._entries.entry(
                 written, change.files, kept if change.parameters is None else change.parameters
             )
-        files = change.files
+        files: Sequence[DataFile] = change.files
         if written != old.location:  # the partition lies elsewhere than where these files were written
             files = [_absolute(file, written or default) for file in files]
         return self._entries.entry(old.location, files, {**old.parameters, **(change.parameters or {})}, old)

@@ -20,12 +20,12 @@ from parquetry.layout.places import join_location, path_below
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_listed
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut
+from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Transaction
 from parquetry.metastore.view import Found
 from parquetry.metastore.wire import decoder, encode
 
 if TYPE_CHECKING:
     from parquetry.metastore.snapshot import TableSnapshot
-    from parquetry.metastore.transaction import Change, Transaction
 
 _RECORD = b"\x01"
 
@@ -86,12 +86,14 @@ def records_of(
         found = before.get(key)
         there = None if found is None or found.is_tombstone else decode_entry(found.value)
         # an append takes nothing out, and a rename leaves the files in the table
-        if transaction.records and there and change.kind != "append" and change.source is None:
+        stays = isinstance(change, Append | Move) or change == Drop(moves=True)
+        if transaction.records and there and not stays:
             for path, file in _foreign(base, key, there.location, _readable(base, there)):
                 rows[path] = TakenOut(file.bytes, file.modified)
         # what is restored comes with the records of its version
-        location = change.location or (None if there is None else there.location)
-        incoming.update(path for path, _ in _foreign(base, key, location, change.files))
+        if isinstance(change, Given):
+            location = change.location or (None if there is None else there.location)
+            incoming.update(path for path, _ in _foreign(base, key, location, change.files))
     for path in incoming:
         rows.pop(path, None)
     rows.update(dict.fromkeys(_known(base, incoming)))

@@ -9,8 +9,7 @@ visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, replace
 
 from parquetry.errors import PartitionExistsError, UnsupportedError
 from parquetry.metastore.model import DataFile, PartitionEntry, TableMetadata, TakenOut
@@ -19,30 +18,72 @@ from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
 
-Kind = Literal["append", "replace", "add", "drop", "move"]
 
-
-@dataclass(slots=True)
-class Change:
-    """What happens to one partition.
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a transaction gives a partition.
 
     Attributes:
-        kind: ``append`` fits on top of whatever others do meanwhile; all other kinds need the partition as it
-            was in `base`. ``add`` and ``move`` need it to be absent, ``drop`` present; ``add`` also that nobody
-            has made it and dropped it since.
         files: to add, or to put in place of the present ones.
         location: where `files` lie; None: where the partition lies in `base`, else its default location.
         parameters: to merge in, or to put in place of the present ones; None: leave them.
-        source: key of the partition whose content moves here.
+    """
+
+    files: tuple[DataFile, ...] = ()
+    location: str | None = None
+    parameters: dict[str, str] | None = None
+
+
+class Append(Given):
+    """Files are added to a partition, which is made if it is not there, on top of whatever others do meanwhile."""
+
+
+class Replace(Given):
+    """Files take the place of a partition's, which is made if it is not there.
+
+    Like all changes but `Append`, it needs the partition to be as it was in `base`.
+    """
+
+
+class Add(Given):
+    """A partition is made that must not be there, nor have been made and dropped by others since `base`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A partition that has to be there is taken out.
+
+    Attributes:
+        moves: its content goes to another partition in the same commit, by a `Move`.
+    """
+
+    moves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The content of another partition becomes this one's, which must not be there.
+
+    Attributes:
+        source: key of the other partition.
+    """
+
+    source: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """A partition becomes what it was in an earlier version.
+
+    Attributes:
         entry: to write as it is.
     """
 
-    kind: Kind
-    files: list[DataFile] = field(default_factory=list)
-    location: str | None = None
-    parameters: dict[str, str] | None = None
-    source: bytes | None = None
-    entry: PartitionEntry | None = None
+    entry: PartitionEntry
+
+
+Change = Append | Replace | Add | Drop | Move | Restore
+"""What happens to one partition."""
 
 
 @dataclass(slots=True)
@@ -91,16 +132,18 @@ class Transaction:
             ValueTypeError: the values do not fit the partition columns.
         """
         key = self._key(values)
-        change = self.changes.get(key)
-        if change is None:
-            self.changes[key] = Change("append", list(files), location, _copy(parameters))
+        before = self._changeable(key)
+        added, given = tuple(files), _copy(parameters)
+        if before is None:
+            self.changes[key] = Append(added, location, given)
             return
-        self._merge_only(change, location)
-        if change.kind == "drop":
-            change.kind = "replace"
-        change.files += files
-        if parameters is not None:
-            change.parameters = {**(change.parameters or {}), **parameters}
+        earlier = Replace() if isinstance(before, Drop) else before
+        if location is not None and location != earlier.location:
+            raise self._changed_twice()
+        if given is not None:
+            given = {**(earlier.parameters or {}), **given}
+        kept = earlier.parameters if given is None else given
+        self.changes[key] = replace(earlier, files=earlier.files + added, parameters=kept)
 
     def replace(
         self,
@@ -121,11 +164,9 @@ class Transaction:
             ValueTypeError: the values do not fit the partition columns.
         """
         key = self._key(values)
-        before = self.changes.get(key)
-        if before is not None:
-            self._merge_only(before, None)
-        kind: Kind = "add" if before is not None and before.kind == "add" else "replace"
-        self.changes[key] = Change(kind, list(files), location, _copy(parameters))
+        before = self._changeable(key)
+        kind = Add if isinstance(before, Add) else Replace
+        self.changes[key] = kind(tuple(files), location, _copy(parameters))
 
     def add(
         self,
@@ -142,12 +183,12 @@ class Transaction:
         """
         key = self._key(values)
         before = self.changes.get(key)
-        if before is not None and before.kind != "drop":
+        if before is not None and not isinstance(before, Drop):
             raise PartitionExistsError(
                 f"partition {self.base.describe(key)} of table {self.base.label} is given twice in one commit"
             )
-        kind: Kind = "add" if before is None else "replace"
-        self.changes[key] = Change(kind, list(files), location, dict(parameters or {}))
+        kind = Add if before is None else Replace
+        self.changes[key] = kind(tuple(files), location, dict(parameters or {}))
 
     def drop(self, values: Sequence[Value]) -> None:
         """Take a partition out of the table; whether it is there, shows at `commit`. Files are left alone.
@@ -156,13 +197,10 @@ class Transaction:
             ValueTypeError: the values do not fit the partition columns.
         """
         key = self._key(values)
-        before = self.changes.get(key)
-        if before is not None:
-            self._merge_only(before, None)
-            if before.kind == "add":
-                del self.changes[key]
-                return
-        self.changes[key] = Change("drop")
+        if isinstance(self._changeable(key), Add):
+            del self.changes[key]
+        else:
+            self.changes[key] = Drop()
 
     def rename(self, values: Sequence[Value], new_values: Sequence[Value]) -> None:
         """Give a partition other values; its files stay where they are.
@@ -180,8 +218,8 @@ class Transaction:
                     f"partition {self.base.describe(key)} of table {self.base.label} is renamed and changed "
                     "otherwise in one commit; make two of it"
                 )
-        self.changes[old] = Change("drop", source=old)
-        self.changes[new] = Change("move", source=old)
+        self.changes[old] = Drop(moves=True)
+        self.changes[new] = Move(old)
 
     def restore(self, version: TableSnapshot, partition: Partition) -> None:
         """Put a partition back as it was, in place of what this transaction does to it otherwise.
@@ -194,7 +232,7 @@ class Transaction:
         """
         oldest = version.version if self.restored_from is None else self.restored_from
         self.restored_from = min(oldest, version.version)
-        self.changes[partition.key] = Change("replace", entry=partition.entry)
+        self.changes[partition.key] = Restore(partition.entry)
 
     def replace_where(self, plan: ScanPlan | None) -> None:
         """Drop all partitions of `base` that a plan selects, save those that this transaction gives files.
@@ -278,13 +316,19 @@ class Transaction:
     def _key(self, values: Sequence[Value]) -> bytes:
         return self.base.key_of(values)
 
-    def _merge_only(self, change: Change, location: str | None) -> None:
-        as_it_was = change.source is not None or change.entry is not None
-        if as_it_was or (location is not None and location != change.location):
-            raise UnsupportedError(
-                f"a partition of table {self.base.label} is renamed, restored or given two locations, and "
-                "changed otherwise, in one commit; make two of it"
-            )
+    def _changeable(self, key: bytes) -> Append | Replace | Add | Drop | None:
+        """Return what the transaction does to a partition so far, which is not to rename or to restore it."""
+        match self.changes.get(key):
+            case None | Append() | Replace() | Add() | Drop(moves=False) as before:
+                return before
+            case _:
+                raise self._changed_twice()
+
+    def _changed_twice(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"a partition of table {self.base.label} is renamed, restored or given two locations, and "
+            "changed otherwise, in one commit; make two of it"
+        )
 
 
 def _copy(parameters: Mapping[str, str] | None) -> dict[str, str] | None:
