@@ -140,7 +140,7 @@ def _plan_and_read(table: TableSnapshot, filter: Filter) -> int:
 def _read_in_full(table: TableSnapshot, filter: Filter) -> int:
     """Look at all that Hive returns of a partition, and at its files."""
     found = table.partitions(plan_partitions(table, filter))
-    return len([(each.values, each.location, each.parameters, each.files) for each in found])
+    return len([(each.values, each.location, each.arrangement, each.files) for each in found])
 
 
 def _find(result: Result, tables: Mapping[Grid, TableSnapshot]) -> None:

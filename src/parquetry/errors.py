@@ -132,6 +132,12 @@ class ValueTypeError(ParquetryError):
     code = "VALUE_TYPE"
 
 
+class ArrangementError(ParquetryError, ValueError):
+    """What is said of how rows are arranged (heavy values, buckets, sort order) cannot be so, or not of these columns."""
+
+    code = "ARRANGEMENT"
+
+
 class OutsideConditionError(ParquetryError):
     """Rows to be written lie outside of the condition whose rows they replace; nothing was written."""
 

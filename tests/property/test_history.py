@@ -28,7 +28,17 @@ from parquetry.maintenance.fsck import fsck
 from parquetry.maintenance.indexes import create_index, drop_index
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, entries
+from parquetry.metastore import (
+    Arrangement,
+    BucketSpec,
+    Column,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Totals,
+    entries,
+)
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.taken_out import taken_out
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
@@ -58,6 +68,10 @@ kinds = [
 ]
 changes = st.tuples(st.sampled_from(kinds), keys, keys, st.integers(0, 2))
 """What a transaction does: to which partition, another one if it is renamed, with how many files."""
+
+
+def in_buckets(count: int) -> Arrangement:
+    return Arrangement(buckets=BucketSpec(("x",), count))
 
 
 @dataclass
@@ -180,7 +194,12 @@ class History(RuleBasedStateMachine):
         names = tuple(f"{own if n % 3 else THEIRS}{n}" for n in numbers)
         for name in names:
             (folder / name).write_bytes(b"x")
-        getattr(pending.transaction, kind)(key, [DataFile(name, 1, 1) for name in names])
+        if kind == "replace":  # each in another number of buckets, and all files in the last one
+            buckets = next(self.names) % 5
+            written = [DataFile(name, 1, 1, bucket=buckets) for name in names]
+            pending.transaction.replace(key, written, arrangement=in_buckets(buckets + 1))
+        else:
+            pending.transaction.append(key, [DataFile(name, 1, 1) for name in names])
         before, files = pending.changes.get(key, (kind, ()))
         if kind == "replace":
             pending.changes[key] = ("add" if before == "add" else "replace", names)
@@ -414,6 +433,9 @@ class History(RuleBasedStateMachine):
         totals = table.totals
         assert (totals.partitions, totals.files, totals.rows) == (len(parts), files, files)
         assert totals.bytes == files
+        assert (
+            totals.arrangements == sum((Totals().plus(part.entry) for part in parts), Totals()).arrangements
+        )
         for index in table.metadata.indexes:
             if index.ready:
                 order = IndexOrder(index.name, index.id, index.order)
@@ -426,6 +448,7 @@ class History(RuleBasedStateMachine):
         assert list(found) == sorted(found, key=lambda key: (key[0] is not None, key[0], key[1] or ""))
         for part in parts:
             for file in part.files:
+                assert file.bucket is None or part.arrangement == in_buckets(file.bucket + 1)
                 assert Path(join_location(part.location, file.path)).exists()
 
 

@@ -79,7 +79,7 @@ def content(table: TableSnapshot) -> State:
             order = IndexOrder(index.name, index.id, index.order)
             by_index = table.partitions(ScanPlan((KeyScan("index", b"", None, None),), order))
             assert [(p.key, p.ticket) for p in by_index] == [(p.key, p.ticket) for p in parts]
-    return {repr(p.values): (p.location, p.parameters, _nameless_files(table, p.files)) for p in parts}
+    return {repr(p.values): (p.location, p.arrangement, _nameless_files(table, p.files)) for p in parts}
 
 
 def _nameless_files(table: TableSnapshot, files: Sequence[DataFile]) -> list[DataFile]:

@@ -77,6 +77,10 @@ class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True)
         rows: number of rows; None: not known.
         modified: milliseconds since the epoch, as the file system says.
         columns: statistics by the columns' physical names; None: not collected.
+        cell: of its partition's skew map (`arrangement`), which all rows are of; `arrangement.REST`: none is of any;
+            None: not known.
+        bucket: that all rows are of; None: not known.
+        sorted: whether the rows are in the order that the partition's arrangement says.
     """
 
     path: str
@@ -84,3 +88,11 @@ class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True)
     rows: int | None = None
     modified: int | None = None
     columns: dict[str, ColumnStatistics] | None = None
+    cell: int | None = None
+    bucket: int | None = None
+    sorted: bool = False
+
+    @property
+    def is_arranged(self) -> bool:
+        """Whether anything is said of where the rows belong in their partition's arrangement."""
+        return self.cell is not None or self.bucket is not None or self.sorted

@@ -28,6 +28,7 @@ from parquetry.maintenance.dump_format import (
     Manifest,
     entry_to_json,
     files_to_json,
+    metadata_to_json,
 )
 from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.entries import TOMBSTONE, decode_entry
@@ -155,7 +156,7 @@ def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
         if value is None:
             raise TableNotFoundError("the table was dropped")
         metadata: TableMetadata = decoder(TableMetadata).decode(value)
-        yield _line("metadata", ticket=ticket, value=msgspec.to_builtins(metadata))
+        yield _line("metadata", ticket=ticket, value=metadata_to_json(metadata))
     lists: set[tuple[int, int]] = set()
     yield from _chunks(snapshot, head, lists)
     complete = True

@@ -17,7 +17,11 @@ The manifest's `databases` are `{"name", "properties"}`, its `tables` are `{"id"
 |           | (`bytes`, `modified`); null: it is not taken out any longer                           |
 
 Entries of indexes are not written: they follow from the partitions. Keys of partitions are encoded values (`parquetry.keys`), which are the same in all stores. A value that JSON
-does not have is an object: `{"bytes": hexadecimal}`, `{"float": "nan"}`. Other versions are refused.
+does not have is an object: `{"bytes": hexadecimal}`, `{"float": "nan"}`. The `arrangement` of a table and of a partition is
+left out where it is plain.
+
+Dumps of version 1 are read, too: theirs are the same lines, in which partitions have `parameters` (always empty), and
+nothing has an arrangement. Later versions are refused.
 """
 
 from __future__ import annotations
@@ -28,11 +32,15 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import MetastoreVersionError, WarehouseError
-from parquetry.metastore.model import ColumnStatistics, DataFile, FileChunk, PartitionEntry
-from parquetry.metastore.wire import decoder, encode
+from parquetry.layout.arrangement import PLAIN, Arrangement
+from parquetry.metastore.entries import encode_files
+from parquetry.metastore.model import ColumnStatistics, DataFile, FileChunk, PartitionEntry, TableMetadata
+from parquetry.metastore.wire import decode_arrangement, decoder, encode_arrangement
 
 FORMAT = "parquetry dump"
-VERSION = 1
+FIRST = 1
+VERSION = 2
+"""Of the dumps that are written: the newest, whatever they hold, so that there is one form to write."""
 MANIFEST = "manifest.json"
 TABLES = "tables"
 
@@ -77,14 +85,27 @@ def read_manifest(text: bytes, where: str) -> Manifest:
         plain = msgspec.json.decode(text)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             raise WarehouseError(f"{where} is not a dump of Parquetry's; name a directory that `dump` made")
-        if plain.get("version") != VERSION:
+        if plain.get("version") not in range(FIRST, VERSION + 1):
             raise MetastoreVersionError(
                 f"{where} is a dump of version {plain.get('version')}, written by Parquetry "
-                f"{plain.get('written_by')}; this Parquetry reads version {VERSION}: use one that fits"
+                f"{plain.get('written_by')}; this Parquetry reads versions {FIRST} to {VERSION}: use one that fits"
             )
         return msgspec.convert(plain, Manifest)
     except msgspec.MsgspecError as error:
         raise WarehouseError(f"{where} is damaged: {error}; make another dump") from None
+
+
+def metadata_to_json(metadata: TableMetadata) -> dict[str, Any]:
+    """Return what a table is as JSON holds it."""
+    plain: dict[str, Any] = msgspec.to_builtins(metadata, builtin_types=(bytes,))
+    plain.pop("arrangement", None)
+    return {**plain, **_arrangement_to_json(metadata.arrangement)}
+
+
+def metadata_from_json(value: dict[str, Any]) -> TableMetadata:
+    """Return what `metadata_to_json` has written."""
+    arrangement = {"arrangement": _value(value["arrangement"])} if "arrangement" in value else {}
+    return msgspec.convert({**value, **arrangement}, TableMetadata)
 
 
 def entry_to_json(entry: PartitionEntry) -> dict[str, Any]:
@@ -95,7 +116,7 @@ def entry_to_json(entry: PartitionEntry) -> dict[str, Any]:
         "file_count": entry.file_count,
         "rows": entry.rows,
         "bytes": entry.bytes,
-        "parameters": entry.parameters,
+        **_arrangement_to_json(decode_arrangement(entry.arrangement)),
         "lists": [[chunk.ticket, chunk.number, chunk.files] for chunk in entry.chunks],
         "files": files_to_json(files),
     }
@@ -103,82 +124,80 @@ def entry_to_json(entry: PartitionEntry) -> dict[str, Any]:
 
 def entry_from_json(value: dict[str, Any]) -> PartitionEntry:
     """Return the entry that `entry_to_json` has written."""
-    files = files_from_json(value["files"])
     return PartitionEntry(
         value["location"],
         value["file_count"],
         value["rows"],
         value["bytes"],
-        value["parameters"],
+        encode_arrangement(_arrangement_from_json(value)),
         tuple(FileChunk(*chunk) for chunk in value["lists"]),
-        msgspec.Raw(encode(files)),
+        msgspec.Raw(encode_files(files_from_json(value["files"]))),
     )
 
 
 def files_to_json(files: tuple[DataFile, ...]) -> list[dict[str, Any]]:
     """Return files as JSON holds them."""
-    return [
-        {
-            "path": file.path,
-            "bytes": file.bytes,
-            "rows": file.rows,
-            "modified": file.modified,
-            "columns": None
-            if file.columns is None
-            else {
-                name: {
-                    "size": each.size,
-                    "nulls": each.nulls,
-                    "min": _plain(each.min),
-                    "max": _plain(each.max),
-                    "min_exact": each.min_exact,
-                    "max_exact": each.max_exact,
-                }
-                for name, each in file.columns.items()
-            },
-        }
-        for file in files
-    ]
+    return [_fields(file) for file in files]
 
 
 def files_from_json(values: list[dict[str, Any]]) -> tuple[DataFile, ...]:
     """Return the files that `files_to_json` has written."""
     return tuple(
         DataFile(
-            file["path"],
-            file["bytes"],
-            file["rows"],
-            file["modified"],
-            None
-            if file["columns"] is None
-            else {
-                name: ColumnStatistics(
-                    each["size"],
-                    each["nulls"],
-                    _value(each["min"]),
-                    _value(each["max"]),
-                    each["min_exact"],
-                    each["max_exact"],
-                )
-                for name, each in file["columns"].items()
-            },
+            **{
+                **file,
+                "columns": None
+                if file["columns"] is None
+                else {
+                    name: ColumnStatistics(**{key: _value(each) for key, each in statistics.items()})
+                    for name, statistics in file["columns"].items()
+                },
+            }
         )
         for file in values
     )
 
 
+def _arrangement_to_json(arrangement: Arrangement) -> dict[str, Any]:
+    return {} if arrangement == PLAIN else {"arrangement": _fields(arrangement)}
+
+
+def _arrangement_from_json(value: dict[str, Any]) -> Arrangement:
+    return msgspec.convert(_value(value.get("arrangement", {})), Arrangement)
+
+
+def _fields(record: msgspec.Struct) -> dict[str, Any]:
+    """Return a record's fields by their names, as JSON holds them."""
+    return {name: _plain(value) for name, value in msgspec.structs.asdict(record).items()}
+
+
 def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return {"bytes": value.hex()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": str(value)}
+    match value:
+        case None | str() | int():
+            return value
+        case bytes():
+            return {"bytes": value.hex()}
+        case float() if not math.isfinite(value):
+            return {"float": str(value)}
+        case msgspec.Struct():
+            return _fields(value)
+        case tuple() | list():
+            return [_plain(each) for each in value]
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}
     return value
 
 
 def _value(plain: Any) -> Any:
     match plain:
-        case {"bytes": text}:
+        case None | str() | int():
+            return plain
+        case {"bytes": text, **others} if not others:
             return bytes.fromhex(text)
-        case {"float": text}:
+        case {"float": text, **others} if not others:
             return float(text)
+        case dict():
+            return {key: _value(each) for key, each in plain.items()}
+        case list():
+            return [_value(each) for each in plain]
     return plain

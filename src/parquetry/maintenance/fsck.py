@@ -35,7 +35,7 @@ from parquetry.metastore.partition import Partition
 from parquetry.metastore.retention import Need, retire, stored_rows, unneeded_chunks
 from parquetry.metastore.snapshot import TableSnapshot, load, load_commit
 from parquetry.metastore.taken_out import decode_taken_out
-from parquetry.metastore.wire import decoder
+from parquetry.metastore.wire import decode_arrangement, decoder
 
 _CHUNKS_AT_ONCE = 1000
 
@@ -139,6 +139,7 @@ class _Check:
                     name = table.describe(row.key)
                 entry = decode_entry(row.value)
                 decoder(tuple[DataFile, ...]).decode(entry.inline)
+                decode_arrangement(entry.arrangement)
             except (ValueError, IndexError, ParquetryError) as error:
                 advice = "roll back to a version before it, or drop the partition"
                 yield Finding(
@@ -244,8 +245,7 @@ class _Check:
         transaction = table.begin("fsck")
         transaction.leave_records()
         for partition, files in mend.values():
-            entry = partition.entry
-            transaction.replace(partition.values, files, entry.location, entry.parameters)
+            transaction.replace(partition.values, files, partition.entry.location)
         transaction.commit({"repaired": str(len(mend))})
         return [replace(f, repaired=f.kind in ("missing file", "partition sums")) for f in found]
 

@@ -21,10 +21,12 @@ from parquetry.maintenance.dump_format import (
     Manifest,
     entry_from_json,
     files_from_json,
+    metadata_from_json,
     read_manifest,
 )
 from parquetry.metastore.catalog import Metastore
-from parquetry.metastore.entries import TOMBSTONE, encode_entry
+from parquetry.metastore.entries import TOMBSTONE, encode_entry, encode_files
+from parquetry.metastore.format import FORMAT_VERSION, require_format
 from parquetry.metastore.head import Head, swap
 from parquetry.metastore.identifiers import DEFAULT_DATABASE
 from parquetry.metastore.indexes import entry_rows
@@ -44,7 +46,7 @@ from parquetry.metastore.keyspace import (
     prefix_range,
     taken_out_prefix,
 )
-from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, TakenOut
+from parquetry.metastore.model import Commit, PartitionIndex, TakenOut
 from parquetry.metastore.taken_out import encode_taken_out
 from parquetry.metastore.wire import encode
 from parquetry.progress import Progress, silent
@@ -98,6 +100,7 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
     store = metastore.store
     mark = hashlib.sha256(text).digest()
     _claim(metastore, mark)
+    require_format(store, FORMAT_VERSION)  # like any store that is made now; nobody else uses it
     heads = []
     for done, table in enumerate(manifest.tables):
         progress(f"{table.database}.{table.name}", done, len(manifest.tables))
@@ -176,13 +179,13 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
                     yield commit_key(id, last[0].version), encode(last[0])
                 last[:] = [commit]
             elif kind == "metadata":
-                metadata = msgspec.convert(fields["value"], TableMetadata)
+                metadata = metadata_from_json(fields["value"])
                 count[:] = [len(metadata.partition_by)]
                 indexes.update((index.id, index) for index in metadata.indexes)
                 yield metadata_key(id, fields["ticket"]), encode(metadata)
             elif kind == "files":
                 files = files_from_json(fields["value"])
-                yield chunk_key(id, fields["ticket"], fields["number"]), encode(files)
+                yield chunk_key(id, fields["ticket"], fields["number"]), encode_files(files)
             elif kind == "partition":
                 value = fields["value"]
                 row = TOMBSTONE if value is None else encode_entry(entry_from_json(value))

@@ -5,6 +5,7 @@
 rows. Which files a query needs is decided above, in `parquetry.prune`.
 """
 
+from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SkewMap, SortColumn
 from parquetry.metastore.catalog import Metastore, open_metastore
 from parquetry.metastore.model import (
     Column,
@@ -22,6 +23,9 @@ from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.view import Examined
 
 __all__ = [
+    "PLAIN",
+    "Arrangement",
+    "BucketSpec",
     "Column",
     "ColumnStatistics",
     "Commit",
@@ -30,6 +34,8 @@ __all__ = [
     "Examined",
     "Metastore",
     "Partition",
+    "SkewMap",
+    "SortColumn",
     "StagedTable",
     "TableMetadata",
     "TableSnapshot",

@@ -1,7 +1,7 @@
 """How a transaction becomes a version: on compare-and-set of one row, atomic over any number of partitions.
 
-1. Take a ticket: compare-and-set of the head, which then names this process as the author of a commit under
-   way.
+1. Raise the format of the store, if the rows need it (`format`). Take a ticket: compare-and-set of the head, which
+   then names this process as the author of a commit under way.
 2. Write the journal: the keys of the partitions that are going to be written, and of the files of others that
    are taken out, for whoever has to clean up.
 3. Read the partitions as they are, write their new rows, tagged with the ticket, their entries in the table's
@@ -44,8 +44,10 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.metastore import recovery
+from parquetry.metastore.arranged import require_fitting
 from parquetry.metastore.conflicts import Conflicts
-from parquetry.metastore.entries import TOMBSTONE
+from parquetry.metastore.entries import TOMBSTONE, entry_of
+from parquetry.metastore.format import ARRANGED, FIRST, format_of, require_format
 from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
 from parquetry.metastore.indexes import entry_rows, renewed
 from parquetry.metastore.keyspace import (
@@ -63,7 +65,7 @@ from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, Tot
 from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.taken_out import records_of
-from parquetry.metastore.transaction import Add, Append, Drop, Move, Replace, Transaction
+from parquetry.metastore.transaction import Add, Append, Drop, Given, Move, Replace, Transaction
 from parquetry.metastore.view import Found, View
 from parquetry.metastore.wire import encode
 
@@ -109,6 +111,7 @@ class Committer:
         self._built: dict[bytes, tuple[int, Totals]] = {}
         self._indexes: tuple[PartitionIndex, ...] = ()
         self._taken_out: dict[bytes, bytes] = {}
+        self._format = FIRST if self._metadata is None else format_of(self._metadata)
 
     def run(self) -> TableSnapshot:
         """Commit; see `Transaction.commit`."""
@@ -164,7 +167,9 @@ class Committer:
             for key in rows:
                 change = self._changes.setdefault(key, Drop())
                 if isinstance(change, Append):
-                    self._changes[key] = Replace(change.files, change.location, change.parameters)
+                    self._changes[key] = Replace(
+                        change.files, change.location, change.arrangement or self._transaction.arrangement
+                    )
         return found
 
     def _check(self, before: dict[bytes, Found]) -> None:
@@ -181,6 +186,8 @@ class Committer:
                     f"partition {self._base.describe(key)} of table {self._base.label} exists already "
                     f"in version {self._base.version}; drop it first, or leave it as it is"
                 )
+            if isinstance(change, Given) and require_fitting(self._transaction, key, change, entry_of(found)):
+                self._format = ARRANGED
         occupied = bool(self._changes or self._base.totals.partitions)
         if occupied and self._metadata and _keyed_by(self._metadata) != _keyed_by(self._base.metadata):
             raise UnsupportedError(
@@ -209,6 +216,7 @@ class Committer:
 
         def change(head: Head) -> Head:
             require_open(self._base, head)
+            require_format(self._store, self._format)
             if instead_of is None:
                 # The rows of the base were read before; if they were kept until now, none was missing.
                 self._require_kept(head, self._base.version)
@@ -229,7 +237,7 @@ class Committer:
 
         head = edit_head(self._store, self._table, change, lambda head: bool(mine(head)))
         self._ticket = mine(head)[0]
-        self._merge = Merge(self._base, self._ticket, self._changes, self._before)
+        self._merge = Merge(self._transaction, self._ticket, self._changes, self._before)
         self._built = {}
         self._wrote_journal = self._in_doubt = False
         return head
@@ -311,6 +319,8 @@ class Committer:
             try:
                 return self._publish(version)
             except _MovedError as moved:
+                # A later library may have written the rows that are about to be read.
+                require_format(self._store, self._format)
                 head = moved.head
                 attempt += 1
 

@@ -1,6 +1,7 @@
 """Whether what others committed meanwhile is in the way of a transaction.
 
-Appends are never in each other's way. Whatever else a transaction does to a partition was decided by looking
+Appends are never in each other's way, unless their files are arranged, and the partition that others made meanwhile
+is arranged otherwise. Whatever else a transaction does to a partition was decided by looking
 at it, so it must still be as it was in the version the transaction is based on; a scope must select the same
 partitions, all unchanged; metadata must not have been changed by two.
 
@@ -15,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parquetry.errors import CommitConflictError
+from parquetry.metastore.arranged import is_arranged_otherwise
 from parquetry.metastore.head import Head
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot, load
@@ -68,7 +70,10 @@ class Conflicts:
             raise self._conflict("its content", now)
         for key, change in self._changes.items():
             found = latest.get(key)
-            if _is_in_the_way(change, self._before.get(key), found):
+            in_base = self._before.get(key)
+            if _is_in_the_way(change, in_base, found) or is_arranged_otherwise(
+                self._transaction, change, in_base, found
+            ):
                 ticket = None if found is None else found.ticket
                 raise self._conflict(f"partition {self._base.describe(key)}", now, ticket)
         if self._transaction.checks and taken_out:

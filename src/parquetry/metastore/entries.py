@@ -6,16 +6,20 @@ of the partition share. So an append writes little, however many files there are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from parquetry.errors import TableNotFoundError
+from parquetry.layout.arrangement import Arrangement
 from parquetry.metastore.keyspace import chunk_key
 from parquetry.metastore.model import DataFile, FileChunk, ListedFile, PartitionEntry
-from parquetry.metastore.wire import decoder, encode
+from parquetry.metastore.wire import decoder, encode, encode_arrangement, encode_file
 from parquetry.store.base import Store
+
+if TYPE_CHECKING:
+    from parquetry.metastore.view import Found
 
 INLINE_BYTES = 16 << 10
 CHUNK_BYTES = 128 << 10
@@ -35,6 +39,16 @@ def decode_entry(value: bytes) -> PartitionEntry:
     """Return the entry in the value of a partition's row that is not a tombstone."""
     entry: PartitionEntry = decoder(PartitionEntry).decode(memoryview(value)[1:])
     return entry
+
+
+def entry_of(found: Found | None) -> PartitionEntry | None:
+    """Return the entry in a partition's row; None if there is none, or it says that the partition is gone."""
+    return None if found is None or found.is_tombstone else decode_entry(found.value)
+
+
+def encode_files(files: Iterable[DataFile]) -> bytes:
+    """Return the bytes of a list of files."""
+    return encode([encode_file(file) for file in files])
 
 
 def read_files(store: Store, table: bytes, entry: PartitionEntry) -> tuple[DataFile, ...]:
@@ -87,15 +101,22 @@ class EntryWriter:
         self,
         location: str | None,
         files: Sequence[DataFile],
-        parameters: Mapping[str, str],
+        arrangement: Arrangement,
         previous: PartitionEntry | None = None,
     ) -> PartitionEntry:
-        """Return an entry with the files of `previous`, if given, and then `files`."""
+        """Return an entry with the files of `previous`, if given, and then `files`.
+
+        Args:
+            location: of the partition; None: the default.
+            files: to list.
+            arrangement: of the partition.
+            previous: of the partition, as arranged; its lists of files are shared.
+        """
         rows = row_sum(files)
         size = sum(file.bytes for file in files)
         count = len(files)
         chunks: tuple[FileChunk, ...] = ()
-        listed = [msgspec.Raw(encode(file)) for file in files]
+        listed = [encode_file(file) for file in files]
         if previous is not None:
             rows = None if rows is None or previous.rows is None else rows + previous.rows
             size += previous.bytes
@@ -106,7 +127,7 @@ class EntryWriter:
             chunks += tuple(self._spill(listed))
             listed = []
         inline = msgspec.Raw(encode(listed)) if listed else _EMPTY
-        return PartitionEntry(location, count, rows, size, dict(parameters), chunks, inline)
+        return PartitionEntry(location, count, rows, size, encode_arrangement(arrangement), chunks, inline)
 
     def _spill(self, listed: Sequence[msgspec.Raw]) -> Iterable[FileChunk]:
         part: list[msgspec.Raw] = []

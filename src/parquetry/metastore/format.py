@@ -1,4 +1,18 @@
-"""The row that says that a store is a metastore, and of which version."""
+"""The row that says that a store is a metastore, and of which version.
+
+This library reads every version from the first on, and makes a new store in its newest. A store that is there stays
+as it is, so that older libraries can go on with it, until somebody writes what its version cannot say: this raises
+it first, by compare-and-set of the row, and from then on older libraries refuse it with a sentence. Whoever dies in
+between has raised a store whose rows are as they were, which does no harm.
+
+| version | what came with it |
+|---------|-----------------------------------------------------------------------------------|
+| 1       | all rows that `keyspace` lists                                                    |
+| 2       | arrangements of tables and partitions, cells and buckets of files (`arrangement`) |
+
+A library that had the store open when it was raised by a later one notices when it next commits: it reads the row
+after the head on which the commit builds, so that whatever a later one has published is met by this check.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +20,19 @@ import msgspec
 
 from parquetry._version import __version__
 from parquetry.errors import MetastoreDamagedError, MetastoreVersionError, WarehouseError
+from parquetry.layout.arrangement import PLAIN
 from parquetry.metastore.head import swap
 from parquetry.metastore.keyspace import FORMAT
+from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.wire import decoder, encode
 from parquetry.store.base import Store
 
 MAGIC = "parquetry metastore"
-FORMAT_VERSION = 1
+FIRST = 1
+ARRANGED = 2
+"""The first version that can say how rows are arranged."""
+FORMAT_VERSION = 2
+"""The newest."""
 
 
 class FormatRow(msgspec.Struct, frozen=True):
@@ -20,8 +40,8 @@ class FormatRow(msgspec.Struct, frozen=True):
 
     Attributes:
         magic: always `MAGIC`.
-        version: of the rows' layout; a version reads its own only.
-        written_by: version of the library that made the metastore.
+        version: of the rows.
+        written_by: version of the library that gave the metastore this version.
     """
 
     magic: str
@@ -30,11 +50,11 @@ class FormatRow(msgspec.Struct, frozen=True):
 
 
 def check_format(store: Store, *, create: bool) -> None:
-    """Make sure that a store is a metastore of this version; make an empty store into one.
+    """Make sure that a store is a metastore that can be read; make an empty store into one.
 
     Raises:
         WarehouseError: the store is empty and `create` is not given.
-        MetastoreVersionError: it holds something else, or was written by another version.
+        MetastoreVersionError: it holds something else, or was written by a later version.
     """
     value = store.get(FORMAT)
     if value is None:
@@ -45,14 +65,42 @@ def check_format(store: Store, *, create: bool) -> None:
         if swap(store, FORMAT, None, encode(FormatRow(MAGIC, FORMAT_VERSION, __version__))):
             return
         value = store.get(FORMAT) or b""
+    _read(value)
+
+
+def format_of(metadata: TableMetadata) -> int:
+    """Return the first version that can say what a table is."""
+    return FIRST if metadata.arrangement == PLAIN else ARRANGED
+
+
+def require_format(store: Store, version: int) -> None:
+    """Make sure that rows of a version may be written; raise the store's to it if it is lower.
+
+    Raises:
+        MetastoreVersionError: a later library has raised it beyond what this one reads.
+    """
+    while True:
+        value = store.get(FORMAT)
+        if _read(value or b"").version >= version:
+            return
+        swap(store, FORMAT, value, encode(FormatRow(MAGIC, version, __version__)))
+
+
+def _read(value: bytes) -> FormatRow:
+    """Return what a store says that it holds.
+
+    Raises:
+        MetastoreVersionError: it holds something else, or rows of a later version.
+    """
     try:
         row: FormatRow = decoder(FormatRow).decode(value)
     except MetastoreDamagedError:
         row = FormatRow("", 0, "")
     if row.magic != MAGIC:
         raise MetastoreVersionError("the store holds rows, but is not a metastore; choose another place")
-    if row.version != FORMAT_VERSION:
+    if not FIRST <= row.version <= FORMAT_VERSION:
         raise MetastoreVersionError(
             f"the metastore has format {row.version} (written by Parquetry {row.written_by}), this is "
-            f"Parquetry {__version__}, which reads format {FORMAT_VERSION}; use one that fits"
+            f"Parquetry {__version__}, which reads formats {FIRST} to {FORMAT_VERSION}; use one that fits"
         )
+    return row

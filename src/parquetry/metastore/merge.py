@@ -7,30 +7,36 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from parquetry.layout.places import is_absolute
-from parquetry.metastore.entries import TOMBSTONE, EntryWriter, decode_entry, encode_entry
+from parquetry.metastore.arranged import arrangement_for
+from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry, entry_of
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Restore
+from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Restore, Transaction
 from parquetry.metastore.view import Found
+from parquetry.metastore.wire import decode_arrangement
 
 
 class Merge:
     """Puts the changes of one commit on top of the partitions as they are.
 
     Args:
-        base: the version that the transaction looked at; paths of files are meant as of then.
+        transaction: that is to be committed; paths of files are meant as of its base.
         ticket: of the commit.
-        changes: by partition.
+        changes: by the keys of partitions, those that follow from scopes included.
         before: the partitions' rows in the base.
     """
 
     def __init__(
-        self, base: TableSnapshot, ticket: int, changes: Mapping[bytes, Change], before: Mapping[bytes, Found]
+        self,
+        transaction: Transaction,
+        ticket: int,
+        changes: Mapping[bytes, Change],
+        before: Mapping[bytes, Found],
     ) -> None:
-        self._base = base
+        self._transaction = transaction
+        self._base = transaction.base
         self._changes = changes
         self._before = before
-        self._entries = EntryWriter(base.id, ticket)
+        self._entries = EntryWriter(transaction.base.id, ticket)
 
     def take_chunk_rows(self) -> list[tuple[bytes, bytes]]:
         """Return the rows of chunks that the rows made since the last call refer to."""
@@ -45,7 +51,7 @@ class Merge:
             found: its row now.
         """
         change = self._changes[key]
-        old = _entry(found)
+        old = entry_of(found)
         totals = Totals() if old is None else Totals().plus(old, -1)
         match change:
             case Drop():
@@ -59,7 +65,7 @@ class Merge:
         return encode_entry(new), totals.plus(new)
 
     def _moved(self, key: bytes, source: bytes) -> PartitionEntry:
-        entry = _entry(self._before[source])
+        entry = entry_of(self._before[source])
         assert entry is not None
         lies = entry.location or self._default_location(source)
         location = None if lies == self._default_location(key) else lies
@@ -67,26 +73,20 @@ class Merge:
 
     def _merged(self, key: bytes, change: Given, old: PartitionEntry | None) -> PartitionEntry:
         default = self._default_location(key)
-        at_base = _entry(self._before.get(key))
+        at_base = entry_of(self._before.get(key))
         written = (change.location or "").rstrip("/") or (at_base.location if at_base else None)
         if written == default:
             written = None
         if not isinstance(change, Append) or old is None:
-            kept = {} if old is None else old.parameters
-            return self._entries.entry(
-                written, change.files, kept if change.parameters is None else change.parameters
-            )
+            arrangement = arrangement_for(self._transaction, change, at_base)
+            return self._entries.entry(written, change.files, arrangement)
         files: Sequence[DataFile] = change.files
         if written != old.location:  # the partition lies elsewhere than where these files were written
             files = [_absolute(file, written or default) for file in files]
-        return self._entries.entry(old.location, files, {**old.parameters, **(change.parameters or {})}, old)
+        return self._entries.entry(old.location, files, decode_arrangement(old.arrangement), old)
 
     def _default_location(self, key: bytes) -> str:
         return self._base.default_location(self._base.values_of(key))
-
-
-def _entry(found: Found | None) -> PartitionEntry | None:
-    return None if found is None or found.is_tombstone else decode_entry(found.value)
 
 
 def _absolute(file: DataFile, folder: str) -> DataFile:

@@ -10,8 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.errors import ColumnNotFoundError
+from parquetry.errors import ArrangementError, ColumnNotFoundError
+from parquetry.layout.arrangement import PLAIN, Arrangement
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
+from parquetry.metastore.wire import encode_arrangement, fingerprint
 from parquetry.types import ColumnType
 
 __all__ = [
@@ -60,6 +62,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         created_at: milliseconds since the epoch.
         descending: per partition column, whether its keys sort downwards; empty means all ascending.
         indexes: over the partitions, in the order of their making.
+        arrangement: of the rows of partitions made from now on.
     """
 
     columns: tuple[Column, ...]
@@ -73,6 +76,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     created_at: int = 0
     descending: tuple[bool, ...] = ()
     indexes: tuple[PartitionIndex, ...] = ()
+    arrangement: Arrangement = PLAIN
 
     def column(self, name: str) -> Column:
         """Return the column of this name, case-insensitively.
@@ -103,6 +107,20 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         names = {name.lower() for name in self.partition_by}
         return tuple(column for column in self.columns if column.name.lower() not in names)
 
+    def require_arrangeable(self, arrangement: Arrangement) -> None:
+        """Make sure that rows can be arranged so.
+
+        Raises:
+            ArrangementError: it speaks of a column that is not in the files.
+        """
+        names = [column.physical for column in self.data_columns]
+        for name in arrangement.columns:
+            if name not in names:
+                raise ArrangementError(
+                    f"{name!r} is not the physical name of a column in the files, which rows are arranged by; those are: "
+                    f"{', '.join(names)}."
+                )
+
 
 class FileChunk(msgspec.Struct, frozen=True, array_like=True):
     """A reference to a row that holds part of a long list of files.
@@ -126,7 +144,8 @@ class PartitionEntry(msgspec.Struct, frozen=True, array_like=True):
         file_count: number of files, those in chunks included.
         rows: sum over the files; None: not known of some file.
         bytes: sum over the files.
-        parameters: free for the layers above (layout of this partition, say).
+        arrangement: of the rows, not yet decoded; see `wire.decode_arrangement`. In rows of format 1 a map of
+            parameters, which was always empty.
         chunks: rows with the earlier files, in order; see `entries`.
         inline: the later files, not yet decoded: listing a million partitions must not decode their files.
     """
@@ -135,7 +154,7 @@ class PartitionEntry(msgspec.Struct, frozen=True, array_like=True):
     file_count: int
     rows: int | None
     bytes: int
-    parameters: dict[str, str]
+    arrangement: msgspec.Raw
     chunks: tuple[FileChunk, ...]
     inline: msgspec.Raw
 
@@ -161,6 +180,9 @@ class TakenOut(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True)
     modified: int | None = None
 
 
+_FINGERPRINTS = 1 << 64
+
+
 class Totals(msgspec.Struct, frozen=True, array_like=True):
     """Sums over the partitions of one version of a table.
 
@@ -170,6 +192,9 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
         bytes: of the data files.
         known_rows: rows of the partitions whose rows are known.
         uncounted: number of partitions whose rows are not known.
+        arrangements: sum of the fingerprints of the partitions' arrangements, modulo 2 ** 64. Plain ones have 0, and so
+            have all of a table from before there were any. It grows and shrinks with each commit, takes no more room
+            for a million different ones, and tells whether all are alike: `all_arranged`.
     """
 
     partitions: int = 0
@@ -177,6 +202,7 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
     bytes: int = 0
     known_rows: int = 0
     uncounted: int = 0
+    arrangements: int = 0
 
     @property
     def rows(self) -> int | None:
@@ -191,13 +217,21 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
             self.bytes + sign * entry.bytes,
             self.known_rows + sign * (entry.rows or 0),
             self.uncounted + sign * (entry.rows is None),
+            (self.arrangements + sign * fingerprint(bytes(entry.arrangement))) % _FINGERPRINTS,
         )
 
+    def all_arranged(self, arrangement: Arrangement) -> bool:
+        """Return whether all partitions are arranged so."""
+        one = fingerprint(bytes(encode_arrangement(arrangement)))
+        return self.arrangements == self.partitions * one % _FINGERPRINTS
+
     def __add__(self, other: Totals) -> Totals:
-        return Totals(*(mine + theirs for mine, theirs in zip(self._fields(), other._fields(), strict=True)))
+        sums = Totals(*(mine + its for mine, its in zip(self._fields(), other._fields(), strict=True)))
+        return msgspec.structs.replace(sums, arrangements=sums.arrangements % _FINGERPRINTS)
 
     def _fields(self) -> tuple[int, ...]:
-        return (self.partitions, self.files, self.bytes, self.known_rows, self.uncounted)
+        fields: tuple[int, ...] = msgspec.structs.astuple(self)
+        return fields
 
 
 class Commit(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquetry.layout.arrangement import Arrangement
 from parquetry.metastore.entries import decode_entry, read_files
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, PartitionEntry
+from parquetry.metastore.wire import decode_arrangement
 from parquetry.types import Value
 
 if TYPE_CHECKING:
@@ -82,9 +84,9 @@ class Partition:
         return self.entry.bytes
 
     @property
-    def parameters(self) -> dict[str, str]:
-        """Return what the layers above keep with the partition."""
-        return self.entry.parameters
+    def arrangement(self) -> Arrangement:
+        """Return how the partition's rows are arranged: its own, whatever the table's is by now."""
+        return decode_arrangement(self.entry.arrangement)
 
     def __repr__(self) -> str:
         return f"Partition({self._table.describe(self.key)}, files={self.file_count}, bytes={self.bytes})"

@@ -20,6 +20,7 @@ from parquetry.errors import (
 )
 from parquetry.layout.places import join_location, path_below
 from parquetry.metastore import owner
+from parquetry.metastore.format import format_of, require_format
 from parquetry.metastore.head import Head, State, edit_head, read_head, swap
 from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, metadata_key
 from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals
@@ -36,6 +37,8 @@ from parquetry.store.base import Store
 def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes:
     """Write the rows of an empty table without a name, and return its id."""
     _ = metadata.partition_types  # a partition column that is not among the columns fails here
+    metadata.require_arrangeable(metadata.arrangement)
+    require_format(store, format_of(metadata))
     id = os.urandom(TABLE_ID_BYTES)
     first = Commit(
         version=0,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parquetry.errors import PartitionExistsError, UnsupportedError
+from parquetry.layout.arrangement import Arrangement
 from parquetry.metastore.model import DataFile, PartitionEntry, TableMetadata, TakenOut
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
@@ -26,12 +27,13 @@ class Given:
     Attributes:
         files: to add, or to put in place of the present ones.
         location: where `files` lie; None: where the partition lies in `base`, else its default location.
-        parameters: to merge in, or to put in place of the present ones; None: leave them.
+        arrangement: that the files were written for, and that the partition has from now on unless files are only
+            added; None: that of the partition in `base`, or else the table's.
     """
 
     files: tuple[DataFile, ...] = ()
     location: str | None = None
-    parameters: dict[str, str] | None = None
+    arrangement: Arrangement | None = None
 
 
 class Append(Given):
@@ -118,7 +120,7 @@ class Transaction:
         values: Sequence[Value],
         files: Iterable[DataFile],
         location: str | None = None,
-        parameters: Mapping[str, str] | None = None,
+        arrangement: Arrangement | None = None,
     ) -> None:
         """Add files to a partition, which is made if it is not there. Never conflicts with others' changes.
 
@@ -126,31 +128,30 @@ class Transaction:
             values: internal values of the partition columns.
             files: paths are relative to where the partition lies in `base` (or to its default location).
             location: what the paths are relative to instead; where a new partition will lie.
-            parameters: merged into those of the partition.
+            arrangement: that the files were written for, where they name cells or buckets; the partition's own must be
+                the same. None: the one that it has in `base`, or else the table's, which a new partition gets.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
         """
         key = self._key(values)
         before = self._changeable(key)
-        added, given = tuple(files), _copy(parameters)
-        if before is None:
-            self.changes[key] = Append(added, location, given)
-            return
-        earlier = Replace() if isinstance(before, Drop) else before
-        if location is not None and location != earlier.location:
+        match before:
+            case None:
+                self.changes[key] = Append(tuple(files), location, arrangement)
+                return
+            case Drop():
+                before = Replace((), None, arrangement or self.arrangement)
+        if location not in (None, before.location) or arrangement not in (None, before.arrangement):
             raise self._changed_twice()
-        if given is not None:
-            given = {**(earlier.parameters or {}), **given}
-        kept = earlier.parameters if given is None else given
-        self.changes[key] = replace(earlier, files=earlier.files + added, parameters=kept)
+        self.changes[key] = replace(before, files=before.files + tuple(files))
 
     def replace(
         self,
         values: Sequence[Value],
         files: Iterable[DataFile],
         location: str | None = None,
-        parameters: Mapping[str, str] | None = None,
+        arrangement: Arrangement | None = None,
     ) -> None:
         """Put files in place of a partition's; it is made if it is not there.
 
@@ -158,24 +159,32 @@ class Transaction:
             values: internal values of the partition columns.
             files: as for `append`.
             location: the partition's location from now on; None: as in `base`, else the default.
-            parameters: put in place of the partition's; None: leave them.
+            arrangement: of the partition from now on; None: its own, or the table's if it is made.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
         """
         key = self._key(values)
         before = self._changeable(key)
+        if isinstance(before, Drop):  # the partition is made anew
+            arrangement = arrangement or self.arrangement
         kind = Add if isinstance(before, Add) else Replace
-        self.changes[key] = kind(tuple(files), location, _copy(parameters))
+        self.changes[key] = kind(tuple(files), location, arrangement)
 
     def add(
         self,
         values: Sequence[Value],
         location: str | None = None,
         files: Iterable[DataFile] = (),
-        parameters: Mapping[str, str] | None = None,
+        arrangement: Arrangement | None = None,
     ) -> None:
         """Make a partition that must not be there yet; whether it is, shows at `commit`.
+
+        Args:
+            values: internal values of the partition columns.
+            location: of the partition; None: the default.
+            files: as for `append`.
+            arrangement: of the partition; None: the table's.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -187,8 +196,10 @@ class Transaction:
             raise PartitionExistsError(
                 f"partition {self.base.describe(key)} of table {self.base.label} is given twice in one commit"
             )
-        kind = Add if before is None else Replace
-        self.changes[key] = kind(tuple(files), location, dict(parameters or {}))
+        if before is None:
+            self.changes[key] = Add(tuple(files), location, arrangement)
+        else:  # the partition is made anew
+            self.changes[key] = Replace(tuple(files), location, arrangement or self.arrangement)
 
     def drop(self, values: Sequence[Value]) -> None:
         """Take a partition out of the table; whether it is there, shows at `commit`. Files are left alone.
@@ -286,7 +297,12 @@ class Transaction:
         self.taken_out.update(files)
 
     def set_metadata(self, metadata: TableMetadata) -> None:
-        """Put metadata in place of the table's; conflicts with others who do the same."""
+        """Put metadata in place of the table's; conflicts with others who do the same.
+
+        Raises:
+            ArrangementError: rows are to be arranged by a column that is not in the files.
+        """
+        metadata.require_arrangeable(metadata.arrangement)
         self.metadata = metadata
 
     def commit(self, summary: Mapping[str, str] | None = None) -> TableSnapshot:
@@ -313,6 +329,11 @@ class Transaction:
         self._done = True
         return Committer(self, dict(summary or {})).run()
 
+    @property
+    def arrangement(self) -> Arrangement:
+        """Return the table's arrangement, as this transaction has it: that of the partitions it makes."""
+        return (self.metadata or self.base.metadata).arrangement
+
     def _key(self, values: Sequence[Value]) -> bytes:
         return self.base.key_of(values)
 
@@ -326,10 +347,6 @@ class Transaction:
 
     def _changed_twice(self) -> UnsupportedError:
         return UnsupportedError(
-            f"a partition of table {self.base.label} is renamed, restored or given two locations, and "
-            "changed otherwise, in one commit; make two of it"
+            f"a partition of table {self.base.label} is renamed, restored or given two locations or "
+            "arrangements, and changed otherwise, in one commit; make two of it"
         )
-
-
-def _copy(parameters: Mapping[str, str] | None) -> dict[str, str] | None:
-    return None if parameters is None else dict(parameters)

@@ -1,14 +1,21 @@
-"""The bytes of the metastore's records: msgpack, decoded by type."""
+"""The bytes of the metastore's records: msgpack, decoded by type.
+
+A file of which nothing is said that format 1 could not say is written as format 1 does, and so is a plain
+arrangement: as the empty map that stood in its place.
+"""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import threading
 from typing import Any
 
 import msgspec
 
 from parquetry.errors import MetastoreDamagedError
+from parquetry.layout.arrangement import PLAIN, Arrangement
+from parquetry.layout.records import DataFile
 
 encode = msgspec.msgpack.Encoder().encode
 
@@ -49,3 +56,39 @@ def decoder(type: Any) -> RecordDecoder:
     # msgspec looks at a struct when it is first decoded; a second thread that does so meanwhile ends the process.
     with _look_at_types:
         return RecordDecoder(type)
+
+
+def encode_file(file: DataFile) -> msgspec.Raw:
+    """Return the bytes of a file's record, in a list of files."""
+    if file.is_arranged:
+        return msgspec.Raw(encode(file))
+    return msgspec.Raw(encode((file.path, file.bytes, file.rows, file.modified, file.columns)))
+
+
+def encode_arrangement(arrangement: Arrangement) -> msgspec.Raw:
+    """Return the bytes of a partition's arrangement, in its entry."""
+    return msgspec.Raw(encode(arrangement))
+
+
+def decode_arrangement(data: msgspec.Raw) -> Arrangement:
+    """Return the arrangement in an entry; the many partitions that have the same share one object.
+
+    Raises:
+        MetastoreDamagedError: the bytes are none.
+    """
+    return _arrangement(bytes(data))
+
+
+@functools.lru_cache(maxsize=1024)
+def _arrangement(data: bytes) -> Arrangement:
+    arrangement: Arrangement = decoder(Arrangement).decode(data)
+    return arrangement
+
+
+@functools.lru_cache(maxsize=1024)
+def fingerprint(data: bytes) -> int:
+    """Return 64 bits that tell an arrangement from others, given its bytes; 0 for a plain one."""
+    arrangement = _arrangement(data)
+    if arrangement == PLAIN:
+        return 0
+    return int.from_bytes(hashlib.sha256(encode(arrangement)).digest()[:8], "big")

@@ -148,11 +148,7 @@ def load(lake: Lake, q: p.LoadPartition) -> dict[str, str]:
         "files": str(partition.file_count),
         "bytes": str(partition.bytes),
     }
-    return {
-        **known,
-        **({} if partition.rows is None else {"rows": str(partition.rows)}),
-        **partition.parameters,
-    }
+    return {**known, **({} if partition.rows is None else {"rows": str(partition.rows)})}
 
 
 def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:

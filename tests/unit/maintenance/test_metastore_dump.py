@@ -33,7 +33,7 @@ def filled(folder: Path, store: Store) -> Metastore:
         "s": ColumnStatistics(None, 3, "", "é\x00"),
         "t": ColumnStatistics(1, 0, False, True),
     }
-    transaction.append((), [DataFile("/abs/file", 3, None, None, columns)], parameters={"k": "v"})
+    transaction.append((), [DataFile("/abs/file", 3, None, None, columns)])
     transaction.commit({"why": "test"})
     vacuum(lake.table(), older_than=lake.table(1).committed_at)
     return metastore
@@ -48,7 +48,7 @@ def everything(metastore: Metastore) -> dict[str, object]:
             newest = metastore.table(database, name)
             for commit in newest.history():
                 table = metastore.table(database, name, version=commit.version)
-                parts = [(p.key, p.ticket, p.location, p.parameters, p.files) for p in table.partitions()]
+                parts = [(p.key, p.ticket, p.location, p.arrangement, p.files) for p in table.partitions()]
                 found[f"{database}.{name} {commit.version}"] = (table.id, commit, table.metadata, parts)
     return found
 
@@ -111,8 +111,8 @@ def test_restore_refuses(tmp_path: Path) -> None:
         restore(empty, tmp_path / "lake")
     manifest = tmp_path / "dump" / "manifest.json"
     plain = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({**plain, "version": 2}))
-    with pytest.raises(MetastoreVersionError, match="a dump of version 2"):
+    manifest.write_text(json.dumps({**plain, "version": 3}))
+    with pytest.raises(MetastoreVersionError, match=r"a dump of version 3.*reads versions 1 to 2"):
         restore(empty, tmp_path / "dump")
     manifest.write_text("{}")
     with pytest.raises(WarehouseError, match="is not a dump"):

@@ -729,13 +729,13 @@ def test_appends_add_up() -> None:
     """Several appends to one partition in one commit come after the files that are there, in order."""
     _, table = new_table()
     transaction = table.begin("append")
-    transaction.append((1, "a"), [file("one")], parameters={"k": "1"})
-    transaction.append((1, "a"), [file("two"), file("three")], parameters={"l": "2"})
+    transaction.append((1, "a"), [file("one")])
+    transaction.append((1, "a"), [file("two"), file("three")])
     after = transaction.commit()
     assert content(after)[1, "a"] == ["a", "one", "two", "three"]
     part = after.partition((1, "a"))
     assert part is not None
-    assert (part.parameters, part.rows, part.bytes, part.file_count) == ({"k": "1", "l": "2"}, 40, 400, 4)
+    assert (part.rows, part.bytes, part.file_count) == (40, 400, 4)
 
 
 def test_rows_are_unknown_as_long_as_one_file_does_not_know() -> None:

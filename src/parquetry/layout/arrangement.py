@@ -1,0 +1,215 @@
+"""How the rows of a partition are arranged: directories for heavy values, buckets, a sort order.
+
+Plain immutable records, checked when they are made. A table has one, for the partitions made from now on; each
+partition has its own, which stays when the table's is changed; a file says in which cell and bucket its rows are
+(`records.DataFile`). Who lays rows out so, and what a query may skip, is decided elsewhere.
+
+Columns go by their physical names (`records.Column.physical`): a column that is renamed keeps that one, so that no
+partition's record has to be rewritten, were there a million.
+
+Example: `x` is 10 in half of the rows, and 20 in a third of them; the rest has 1,000 other values. Each of the two
+gets a directory, the rest shares one, in 8 buckets by `id`:
+
+>>> arrangement = Arrangement(
+...     skew=SkewMap(("x",), ((10,), (20,)), directories=True), buckets=BucketSpec(("id",), 8)
+... )
+>>> arrangement.columns
+('x', 'id')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from typing import Any, Literal
+
+import msgspec
+
+from parquetry.errors import ArrangementError
+from parquetry.layout.places import is_absolute
+from parquetry.layout.records import DataFile
+from parquetry.types import ColumnType, Value
+
+Version = Literal[1, 2, "spark"]
+REST = -1
+"""The cell of files with all rows that are in none: those of Hive's default directory."""
+
+_ALL_DIGITS = Context(prec=200)  # more than a decimal(38, s) has
+
+
+def _recorded(value: Any) -> Any:
+    """Return a value as it is recorded: equal ones alike, so that records can be compared."""
+    match value:
+        case float() if math.isnan(value):
+            return math.nan
+        case float():
+            return value + 0.0  # -0.0 becomes 0.0
+        case Decimal():
+            plain = format(value.normalize(_ALL_DIGITS), "f")
+            return plain.removeprefix("-") if not value else plain
+        case None | bool() | int() | str() | bytes():
+            return value
+    raise ArrangementError(
+        f"A cell holds {value!r} of type {type(value).__name__}, which is no value of a column: give an internal value."
+    )
+
+
+def _check_columns(what: str, columns: Sequence[str]) -> None:
+    if not columns:
+        raise ArrangementError(f"{what} names no column: name one or more.")
+    _check_distinct(what, columns)
+
+
+def _check_distinct(what: str, columns: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in columns:
+        if name.lower() in seen:
+            raise ArrangementError(f"{what} names the column {name!r} twice: name it once.")
+        seen.add(name.lower())
+
+
+class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which values of some columns are so frequent that their rows are kept apart, or known for it at least.
+
+    Attributes:
+        columns: physical names.
+        cells: of each heavy tuple its values, in the order of `columns`: internal values (`parquetry.types`), decimals
+            as text. None of them: the rows were looked through, and no tuple is heavy.
+        directories: whether each cell has a directory of its own, and the rest one together.
+        locations: of each cell the absolute place that was given to its directory, None for the usual; or empty.
+
+    Raises:
+        ArrangementError: a column or a cell is named twice, a cell has too many or too few values, one is no value,
+            or the locations are not one for each cell and absolute.
+    """
+
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Any, ...], ...] = ()
+    directories: bool = False
+    locations: tuple[str | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_columns("A skew map", self.columns)
+        cells = tuple(tuple(map(_recorded, cell)) for cell in self.cells)
+        seen = set()
+        for cell in cells:
+            if len(cell) != len(self.columns):
+                raise ArrangementError(
+                    f"A skew map over {len(self.columns)} columns ({', '.join(self.columns)}) has the cell {cell!r} of "
+                    f"{len(cell)} values: give one value for each column."
+                )
+            key = tuple((type(value), value) for value in cell)
+            if key in seen:
+                raise ArrangementError(f"A skew map names the cell {cell!r} twice: name it once.")
+            seen.add(key)
+        if self.locations and len(self.locations) != len(cells):
+            raise ArrangementError(
+                f"A skew map has {len(self.locations)} locations for {len(cells)} cells: give one for each, or None."
+            )
+        for location in self.locations:
+            if location is not None and not is_absolute(location):
+                raise ArrangementError(
+                    f"The location {location!r} of a cell is not absolute: begin it with / or a scheme."
+                )
+        msgspec.structs.force_setattr(self, "cells", cells)
+
+    def values(self, types: Sequence[ColumnType]) -> tuple[tuple[Value, ...], ...]:
+        """Return the cells as internal values, given the columns' types."""
+        return tuple(
+            tuple(
+                Decimal(value) if type.name == "decimal" and value is not None else value
+                for type, value in zip(types, cell, strict=True)
+            )
+            for cell in self.cells
+        )
+
+
+class SortColumn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A column that rows are sorted by: its physical name, and whether downwards."""
+
+    column: str
+    descending: bool = False
+
+
+class BucketSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Into how many buckets rows are spread by the hash of some columns.
+
+    Attributes:
+        columns: physical names.
+        count: of the buckets.
+        version: of the hash: Hive's of its versions 1 and 2, Hive's since 3, or Spark's own.
+        sort: what each bucket is sorted by.
+
+    Raises:
+        ArrangementError: a column is named twice, the count is less than 1, or the version is not known.
+    """
+
+    columns: tuple[str, ...]
+    count: int
+    version: Version = 2
+    sort: tuple[SortColumn, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_columns("A bucket spec", self.columns)
+        _check_distinct("The sort order of a bucket spec", [each.column for each in self.sort])
+        if self.count < 1:
+            raise ArrangementError(f"A bucket spec has a count of {self.count}: give 1 or more.")
+        if self.version not in (1, 2, "spark"):
+            raise ArrangementError(f"A bucket spec has the version {self.version!r}: give 1, 2 or 'spark'.")
+
+
+class Arrangement(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the rows of a partition are arranged; nothing of it for a plain one, which is `PLAIN`.
+
+    Attributes:
+        skew: the heavy values.
+        buckets: the buckets.
+        sort: what each file is sorted by, apart from buckets.
+
+    Raises:
+        ArrangementError: a column is named twice in `sort`.
+    """
+
+    skew: SkewMap | None = None
+    buckets: BucketSpec | None = None
+    sort: tuple[SortColumn, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_distinct("A sort order", [each.column for each in self.sort])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the physical names of all columns that it speaks of, each once."""
+        names: list[str] = []
+        if self.skew is not None:
+            names += self.skew.columns
+        if self.buckets is not None:
+            names += self.buckets.columns
+            names += (each.column for each in self.buckets.sort)
+        names += (each.column for each in self.sort)
+        return tuple(dict.fromkeys(names))
+
+    def require(self, file: DataFile) -> None:
+        """Make sure that a file lies in a cell and a bucket that there are.
+
+        Raises:
+            ArrangementError: it does not.
+        """
+        cells = -1 if self.skew is None else len(self.skew.cells)
+        if file.cell is not None and not REST <= file.cell < cells:
+            there = (
+                "there are no cells" if self.skew is None else f"there are {cells} cells and the rest, {REST}"
+            )
+            raise ArrangementError(f"File {file.path} is of cell {file.cell}, and {there}.")
+        count = 0 if self.buckets is None else self.buckets.count
+        if file.bucket is not None and not 0 <= file.bucket < count:
+            raise ArrangementError(
+                f"File {file.path} is of bucket {file.bucket}, and there are {count} buckets."
+            )
+        if file.sorted and not (self.sort or (self.buckets is not None and self.buckets.sort)):
+            raise ArrangementError(f"File {file.path} is sorted, and no sort order is known.")
+
+
+PLAIN = Arrangement()
+"""Rows lie as they come."""

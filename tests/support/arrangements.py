@@ -1,0 +1,95 @@
+"""For tests that nothing recorded is lost: records in which each field is set to something else than its default."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+
+import msgspec
+
+from parquetry.layout.records import PHYSICAL_NAME
+from parquetry.metastore import (
+    Arrangement,
+    BucketSpec,
+    Column,
+    ColumnStatistics,
+    DataFile,
+    SkewMap,
+    SortColumn,
+    TableMetadata,
+)
+from parquetry.metastore.model import PartitionIndex
+
+COLUMNS = (
+    Column("x", "long", False, {"comment": "heavy"}),
+    Column("price", "decimal(9,2)"),
+    Column("share", "double"),
+    Column("raw", "binary"),
+    Column("renamed", "string", metadata={PHYSICAL_NAME: "was"}),
+    Column("d", "integer"),
+    Column("s", "string"),
+)
+SKEW = SkewMap(
+    ("x", "price", "share", "raw", "was"),
+    (
+        (10, Decimal("1.50"), math.nan, b"\x00\xff", "a/b=c"),
+        (None, None, None, None, None),
+        (-1, Decimal("-0.01"), -math.inf, b"", ""),
+    ),
+    directories=True,
+    locations=("hdfs://h:1/x=10", None, "/far/away"),
+)
+OWN = Arrangement(
+    SKEW,
+    BucketSpec(("was", "x"), 8, "spark", (SortColumn("price", descending=True), SortColumn("x"))),
+    (SortColumn("share", descending=True), SortColumn("raw")),
+)
+"""Of a partition."""
+TABLES = Arrangement(
+    SkewMap(("x",), ((1,),), True, ("/one",)),
+    BucketSpec(("x",), 4, 1, (SortColumn("x", True),)),
+    (SortColumn("x", True),),
+)
+"""Of a table: for partitions made from now on."""
+STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False)
+FILE = DataFile("theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True)
+
+
+def full_metadata(location: str) -> TableMetadata:
+    """Return what a table is, with each field set."""
+    return TableMetadata(
+        columns=COLUMNS,
+        partition_by=("d", "s"),
+        format="orc",
+        location=location,
+        external=True,
+        properties={"sort-by": "x"},
+        comment="é",
+        owner="me",
+        created_at=1,
+        descending=(True, False),
+        indexes=(PartitionIndex("by_s", "0123456789abcdef", (1, 0), 1, ready=False),),
+        arrangement=TABLES,
+    )
+
+
+def left_out(*records: msgspec.Struct) -> list[str]:
+    """Return the fields that have their defaults in all of some records of one type, and in the records within.
+
+    A field that is added later is among them, until these records set it.
+    """
+    found = []
+    within: dict[type, list[msgspec.Struct]] = {}
+    for field in msgspec.structs.fields(records[0]):
+        factory = field.default_factory
+        default = field.default if factory is msgspec.NODEFAULT else factory()
+        values = [getattr(record, field.name) for record in records]
+        if default is not msgspec.NODEFAULT and all(value == default for value in values):
+            found.append(f"{type(records[0]).__name__}.{field.name}")
+        for value in values:
+            inner = value.values() if isinstance(value, dict) else value
+            for each in inner if isinstance(inner, Iterable) else [inner]:
+                if isinstance(each, msgspec.Struct):
+                    within.setdefault(type(each), []).append(each)
+    return found + [name for group in within.values() for name in left_out(*group)]

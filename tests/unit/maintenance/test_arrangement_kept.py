@@ -1,0 +1,266 @@
+"""Whatever is done to a table, how its rows are arranged is told no less than before: no field is dropped anywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquetry.catalog import Catalog
+from parquetry.maintenance.dump import dump
+from parquetry.maintenance.restore import restore
+from parquetry.metastore import (
+    Arrangement,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Totals,
+    Transaction,
+    entries,
+)
+from parquetry.metastore.head import read_head
+from parquetry.metastore.keyspace import head_key
+from parquetry.metastore.wire import encode
+from parquetry.planner.schema_changes import changed
+from parquetry.store import MemoryStore, SQLiteStore
+from tests.support.arrangements import FILE, OWN, TABLES, full_metadata, left_out
+from tests.support.metastores import whole_day
+
+HERE, OTHER, FAR = (1, "a"), (2, "b"), (3, "c")
+
+
+class Arranged:
+    """A table whose metadata, one partition, and one file have each field set; beside it, what may be changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.metastore = Metastore(SQLiteStore(str(folder / "m.sqlite"), create=True), str(folder))
+        self.catalog = Catalog(self.metastore)
+        self.metadata = full_metadata(str(folder / "t"))
+        self.metadata = msgspec.structs.replace(self.metadata, format="parquet", indexes=())
+        self.metastore.create_table("default", "t", self.metadata)
+        self.key = HERE
+        self.file = self.put(HERE, FILE, 12)
+        transaction = self.begin()
+        transaction.add(HERE, files=[self.file], arrangement=OWN)
+        transaction.append(OTHER, [self.put(OTHER, DataFile("other", 5, 1), 5)])
+        transaction.add(FAR, str(folder / "far"), [DataFile("gone", 1, 1)])
+        transaction.commit()
+
+    def put(self, key: tuple[int, str], file: DataFile, size: int) -> DataFile:
+        """Write a file of a partition, and return its record with the time at which that was."""
+        path = Path(self.table().default_location(key)) / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * size)
+        return msgspec.structs.replace(file, modified=path.stat().st_mtime_ns // 1_000_000)
+
+    def table(self, version: int | None = None) -> TableSnapshot:
+        return self.metastore.table("default", "t", version=version)
+
+    def begin(self) -> Transaction:
+        return self.table().begin("change")
+
+    def check(self) -> None:
+        """Everything that was recorded is there, and the totals are the sums over the partitions."""
+        table = self.table()
+        part = table.partition(self.key)
+        assert part is not None
+        assert part.arrangement == OWN
+        assert self.file in part.files
+        assert table.metadata.arrangement == TABLES
+        assert table.totals == sum((Totals().plus(each.entry) for each in table.partitions()), Totals())
+        assert table.totals.arrangements > 0
+
+
+def append(lake: Arranged) -> None:
+    transaction = lake.begin()
+    transaction.append(HERE, [DataFile("more", 1, 1)])
+    transaction.commit()
+
+
+def append_meanwhile(lake: Arranged) -> None:
+    first, second = lake.begin(), lake.begin()
+    first.append(HERE, [DataFile("first", 1, 1, cell=0)])
+    second.append(HERE, [DataFile("second", 1, 1, bucket=1)])
+    first.commit()
+    second.commit()
+
+
+def replace(lake: Arranged) -> None:
+    part = lake.table().partition(HERE)
+    assert part is not None
+    transaction = lake.begin()
+    transaction.replace(HERE, [*part.files, DataFile("more", 1, 1)])
+    transaction.commit()
+
+
+def replace_others(lake: Arranged) -> None:
+    transaction = lake.begin()
+    transaction.replace_where(whole_day(transaction.base, 2))
+    transaction.append(OTHER, [DataFile("new", 1, 1)])
+    transaction.commit()
+
+
+def rename_partition(lake: Arranged) -> None:
+    transaction = lake.begin()
+    transaction.rename(HERE, (7, "z"))
+    transaction.commit()
+    lake.key = (7, "z")
+
+
+def rename_table(lake: Arranged) -> None:
+    lake.metastore.create_database("db")
+    lake.metastore.rename_table("default", "t", "db", "u")
+    assert lake.metastore.table("db", "u").metadata.arrangement == TABLES
+    lake.metastore.rename_table("db", "u", "default", "t")
+
+
+def rename_columns(lake: Arranged) -> None:
+    for name in ("x", "renamed", "s"):
+        metadata = lake.table().metadata
+        change = {"change": "rename_column", "column": [name], "to": f"{name}_now"}
+        by = tuple("s_now" if name == each == "s" else each for each in metadata.partition_by)
+        alter(lake, msgspec.structs.replace(metadata, columns=changed(metadata, change), partition_by=by))
+
+
+def alter_properties(lake: Arranged) -> None:
+    alter(lake, msgspec.structs.replace(lake.table().metadata, properties={}, comment="other"))
+
+
+def alter(lake: Arranged, metadata: TableMetadata) -> None:
+    transaction = lake.begin()
+    transaction.set_metadata(metadata)
+    transaction.commit()
+
+
+def index(lake: Arranged) -> None:
+    lake.catalog.create_partition_index("t", ["s"])
+    lake.check()
+    lake.catalog.rebuild_partition_index("t", ["s"])
+    lake.check()
+    lake.catalog.drop_partition_index("t", ["s"])
+
+
+def rollback(lake: Arranged) -> None:
+    version = lake.table().version
+    alter(lake, msgspec.structs.replace(lake.table().metadata, arrangement=Arrangement()))
+    transaction = lake.begin()
+    transaction.drop(HERE)
+    transaction.drop(FAR)
+    transaction.commit()
+    assert lake.table().totals.all_arranged(TABLES)
+    (lake.folder / "far").mkdir()
+    (lake.folder / "far" / "gone").write_bytes(b"x")
+    lake.catalog.rollback("t", version)
+
+
+def dump_and_restore(lake: Arranged) -> None:
+    dump(lake.metastore, lake.folder / "dump")
+    before = [(part.key, part.entry) for part in lake.table().partitions()]
+    metadata = lake.table().metadata
+    lake.metastore.close()
+    lake.metastore = Metastore(MemoryStore(), str(lake.folder))
+    restore(lake.metastore, lake.folder / "dump")
+    assert [(part.key, part.entry) for part in lake.table().partitions()] == before
+    assert lake.table().metadata == metadata
+
+
+def fsck(lake: Arranged) -> None:
+    """A file beside it is missing, the sums of the partition are wrong, and so are the totals."""
+    append(lake)
+    store, table = lake.metastore.store, lake.table()
+    head = read_head(store, table.id)
+    assert head is not None
+    wrong = msgspec.structs.replace(head.commit, totals=msgspec.structs.replace(table.totals, arrangements=5))
+    store.put_many([(head_key(table.id), encode(msgspec.structs.replace(head, commit=wrong)))])
+    repaired = {finding.kind for finding in lake.catalog.fsck("t", repair=True) if finding.repaired}
+    assert repaired == {"missing file", "table totals"}
+    part = lake.table().partition(HERE)
+    assert part is not None
+    assert part.files == (lake.file,)
+
+
+def sync(lake: Arranged) -> None:
+    """Others write a file beside it, and a partition of their own."""
+    for key in (HERE, (9, "new")):
+        path = Path(lake.table().default_location(key)) / "part-0.parquet"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        pq.write_table(pa.table({"x": [1]}), path)
+    told = lake.catalog.sync("t")
+    assert {("changed", "d=1/s=a"), ("added", "d=9/s=new")} <= {
+        (each.action, each.partition) for each in told
+    }
+    part = lake.table().partition(HERE)
+    assert part is not None
+    assert len(part.files) == 2
+
+
+def vacuum(lake: Arranged) -> None:
+    append(lake)
+    lake.catalog.vacuum("t")
+
+
+def reopen(lake: Arranged) -> None:
+    lake.metastore.close()
+    lake.metastore = Metastore(SQLiteStore(str(lake.folder / "m.sqlite")), str(lake.folder))
+
+
+def test_the_records_have_each_field_set() -> None:
+    """What is taken through all of it says something in each field, those that will be added later included."""
+    assert left_out(full_metadata("/t")) == []
+    assert left_out(OWN) == left_out(TABLES) == left_out(FILE) == []
+    assert left_out(DataFile("f", 1)) == [
+        "DataFile.rows", "DataFile.modified", "DataFile.columns", "DataFile.cell", "DataFile.bucket", "DataFile.sorted"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("inline", [10, 1 << 14])
+@pytest.mark.parametrize(
+    "change",
+    [
+        append,
+        append_meanwhile,
+        replace,
+        replace_others,
+        rename_partition,
+        rename_table,
+        rename_columns,
+        alter_properties,
+        index,
+        rollback,
+        dump_and_restore,
+        fsck,
+        sync,
+        vacuum,
+        reopen,
+    ],
+)
+def test_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Arranged], None], inline: int
+) -> None:
+    """Table, partition and file are what they were, whole, whether the list of files is in the row or not."""
+    monkeypatch.setattr(entries, "INLINE_BYTES", inline)
+    monkeypatch.chdir(tmp_path)
+    lake = Arranged(tmp_path)
+    lake.check()
+    change(lake)
+    lake.check()
+    assert os.path.exists(f"{tmp_path}/t/d=1/s=a/{FILE.path}")
+
+
+def test_metadata_comes_back_whole(tmp_path: Path) -> None:
+    """What a table is, each field set, is the same out of the store and out of a dump."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    metadata = full_metadata("/lake/t")
+    metastore.create_table("default", "t", metadata)
+    dump(metastore, tmp_path / "dump")
+    other = Metastore(MemoryStore(), "/lake")
+    restore(other, tmp_path / "dump")
+    for each in (metastore, other):
+        assert Metastore(each.store, "/lake").table("default", "t").metadata == metadata

@@ -1,0 +1,459 @@
+"""A metastore of format 1 is read and written; what it cannot say raises it, and nobody mistakes one for the other.
+
+`golden/format-1` holds one that was made with a library that knew format 1 only, a dump of it, and what that library
+read from it. The records of that library stand here, too: what is written into a store of format 1 must be read by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import msgspec
+import pytest
+
+from parquetry.catalog import Catalog
+from parquetry.errors import MetastoreVersionError
+from parquetry.maintenance.dump import dump
+from parquetry.maintenance.restore import restore
+from parquetry.metastore import (
+    Arrangement,
+    BucketSpec,
+    DataFile,
+    Metastore,
+    SortColumn,
+    TableSnapshot,
+    Transaction,
+    open_metastore,
+)
+from parquetry.metastore.entries import TOMBSTONE
+from parquetry.metastore.format import FORMAT_VERSION, MAGIC, FormatRow, require_format
+from parquetry.metastore.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS, prefix_range
+from parquetry.metastore.model import Column, ColumnStatistics, FileChunk, PartitionIndex
+from parquetry.metastore.wire import encode
+from parquetry.planner.schema_changes import changed
+from parquetry.store import MemoryStore, SQLiteStore, Store
+from tests.support.metastores import Crash, FaultyStore, content, file, leftovers, metadata
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
+BUCKETS = Arrangement(buckets=BucketSpec(("x",), 4, sort=(SortColumn("x"),)))
+
+
+# -- the records of a library that knew format 1 only
+
+
+class File1(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    path: str
+    bytes: int
+    rows: int | None
+    modified: int | None
+    columns: dict[str, ColumnStatistics] | None
+
+
+class Entry1(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    location: str | None
+    file_count: int
+    rows: int | None
+    bytes: int
+    parameters: dict[str, str]
+    chunks: tuple[FileChunk, ...]
+    inline: tuple[File1, ...]
+
+
+class Metadata1(msgspec.Struct, forbid_unknown_fields=True):
+    columns: tuple[Column, ...]
+    partition_by: tuple[str, ...]
+    format: Literal["parquet", "orc"]
+    location: str
+    external: bool = False
+    properties: dict[str, str] = {}
+    comment: str | None = None
+    owner: str | None = None
+    created_at: int = 0
+    descending: tuple[bool, ...] = ()
+    indexes: tuple[PartitionIndex, ...] = ()
+
+
+def read_as_format_1(store: Store) -> int:
+    """Read all rows as that library did, and return how many there are; fails if one is not as it knew them."""
+    count = 0
+    for tag, type, skip in (
+        (METADATA, Metadata1, 0),
+        (CHUNKS, tuple[File1, ...], 0),
+        (PARTITIONS, Entry1, 1),
+    ):
+        for _, value in store.scan(*prefix_range(tag)):
+            if value != TOMBSTONE:
+                msgspec.msgpack.decode(value[skip:], type=type)
+            count += 1
+    return count
+
+
+def format_of(store: Store) -> int:
+    value = store.get(FORMAT)
+    assert value is not None
+    return msgspec.msgpack.decode(value, type=FormatRow).version
+
+
+# -- the metastore of then
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    """Give the script that made it, of which this library runs what reads."""
+    spec = importlib.util.spec_from_file_location("make_format_1", GOLDEN / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def old(tmp_path: Path, maker: ModuleType) -> Any:
+    """Open a copy of it whose tables lie in a folder of the test's, with the files of all versions."""
+    copy = tmp_path / "m.sqlite"
+    shutil.copy(GOLDEN / "metastore.sqlite", copy)
+    move(copy, str(tmp_path))
+    with open_metastore(str(tmp_path), f"sqlite://{copy}") as metastore:
+        for table in versions(metastore):
+            for partition in table.partitions():
+                for each in partition.files:
+                    path = Path(partition.location) / each.path
+                    if "://" not in each.path and path.is_relative_to(tmp_path):
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        path.write_bytes(b"x" * each.bytes)
+        yield metastore
+
+
+def move(path: Path, folder: str) -> None:
+    """Have the tables of a SQLite file lie elsewhere: of the rows nothing else is changed."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, str) and (value + "/").startswith("/golden/"):
+            return folder + value.removeprefix("/golden")
+        if isinstance(value, dict):
+            return {key: moved(each) for key, each in value.items()}
+        return [moved(each) for each in value] if isinstance(value, list) else value
+
+    with contextlib.closing(SQLiteStore(str(path))) as store:
+        for tag, skip in ((DATABASES, 0), (METADATA, 0), (PARTITIONS, 1)):
+            rows = [(key, value) for key, value in store.scan(*prefix_range(tag)) if value != TOMBSTONE]
+            for key, value in rows:
+                plain = msgspec.msgpack.decode(value[skip:])
+                store.put_many([(key, value[:skip] + msgspec.msgpack.encode(moved(plain)))])
+
+
+def versions(metastore: Metastore) -> list[TableSnapshot]:
+    return [
+        metastore.table(database, name, version=commit.version)
+        for database in metastore.databases()
+        for name in metastore.tables(database)
+        for commit in metastore.table(database, name).history()
+    ]
+
+
+def golden(folder: Path | str) -> dict[str, Any]:
+    """Return what the library of then read, where its tables lie in a folder."""
+    text = (GOLDEN / "content.json").read_text()
+    plain: dict[str, Any] = json.loads(text.replace("/golden", str(folder)))
+    return plain
+
+
+def test_it_is_read(maker: ModuleType, tmp_path: Path) -> None:
+    """Each version of each table is what the library of then read, and stays of format 1 by being read."""
+    shutil.copy(GOLDEN / "metastore.sqlite", tmp_path)
+    with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
+        assert json.loads(json.dumps(maker.content(metastore))) == golden("/golden")
+        assert all(table.metadata.arrangement == Arrangement() for table in versions(metastore))
+        partitions = [part for table in versions(metastore) for part in table.partitions()]
+        assert {part.arrangement for part in partitions} == {Arrangement()}
+        assert all(table.totals.all_arranged(Arrangement()) for table in versions(metastore))
+        assert (format_of(metastore.store), read_as_format_1(metastore.store)) == (1, 37)
+    assert (tmp_path / "metastore.sqlite").read_bytes() == (GOLDEN / "metastore.sqlite").read_bytes()
+
+
+def test_its_dump_is_read(maker: ModuleType) -> None:
+    """A dump of then is restored to what it was; the parameters of partitions, of which nobody had any, are gone."""
+    metastore = Metastore(MemoryStore(), "/golden")
+    assert restore(metastore, GOLDEN / "dump").version == 1
+    assert json.loads(json.dumps(maker.content(metastore))) == golden("/golden")
+    assert format_of(metastore.store) == FORMAT_VERSION
+    read_as_format_1(metastore.store)
+
+
+def commit(metastore: Metastore, name: str, change: Callable[[Transaction], object]) -> None:
+    transaction = metastore.table(*name.split(".")).begin("change")
+    change(transaction)
+    transaction.commit()
+
+
+def append(metastore: Metastore) -> None:
+    commit(metastore, "default.events", lambda t: t.append((19_000, "us/west"), [DataFile("new", 1, 1)]))
+    commit(metastore, "default.many", lambda t: t.append((1,), [DataFile("new", 1, 1)]))
+    commit(metastore, "default.many", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
+
+
+def replace(metastore: Metastore) -> None:
+    commit(metastore, "default.many", lambda t: t.replace((2,), [DataFile("new", 1, 1)]))
+    commit(
+        metastore, "sales.replaced", lambda t: (t.replace_where(None), t.append((), [DataFile("new", 1, 1)]))
+    )
+
+
+def drop(metastore: Metastore) -> None:
+    commit(metastore, "default.many", lambda t: t.drop((1,)))
+    metastore.drop_table("sales", "replaced")
+    metastore.create_table("sales", "replaced", metadata(location=f"{metastore.warehouse}/again"))
+
+
+def rename(metastore: Metastore) -> None:
+    commit(metastore, "default.events", lambda t: t.rename((None, "eu"), (None, "us")))
+    metastore.rename_table("default", "typed", "sales", "typed")
+
+
+def alter(metastore: Metastore) -> None:
+    def change(transaction: Transaction) -> None:
+        now = transaction.base.metadata
+        columns = changed(now, {"change": "rename_column", "column": ["id"], "to": "number"})
+        transaction.set_metadata(msgspec.structs.replace(now, columns=columns))
+
+    commit(metastore, "default.events", change)
+
+
+def index(metastore: Metastore) -> None:
+    catalog = Catalog(metastore)
+    catalog.rebuild_partition_index("events", "region")
+    catalog.drop_partition_index("events", "region")
+    catalog.create_partition_index("events", ["region", "day"], "other")
+
+
+def vacuum(metastore: Metastore) -> None:
+    Catalog(metastore).vacuum("many")
+
+
+def rollback(metastore: Metastore) -> None:
+    catalog = Catalog(metastore)
+    catalog.rollback("events", 1)
+    found = [part.values for part in catalog.partitions("events")]
+    assert len(found) == 7
+
+
+def fsck(metastore: Metastore) -> None:
+    catalog = Catalog(metastore)
+    for name in ("events", "many", "typed"):
+        assert catalog.fsck(name) == []
+    (Path(metastore.table("default", "many").metadata.location) / "p=1").rename(f"{metastore.warehouse}/away")
+    assert {each.repaired for each in catalog.fsck("many", repair=True)} == {True}
+    assert catalog.fsck("many") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "gone"),
+    [
+        (append, ()),
+        (replace, ()),
+        (drop, ("sales.replaced",)),
+        (rename, ("default.typed",)),
+        (alter, ()),
+        (index, ()),
+        (vacuum, ()),
+        (rollback, ()),
+        (fsck, ()),
+    ],
+)
+def test_it_is_written(
+    old: Metastore,
+    maker: ModuleType,
+    tmp_path: Path,
+    change: Callable[[Metastore], None],
+    gone: tuple[str, ...],
+) -> None:
+    """It is changed as any other; all that was there before is read as before, and so it is out of a dump.
+
+    As nothing was written that format 1 cannot say, it is of format 1 still, and the library of then can go on with it.
+    """
+    before = golden(tmp_path)
+    assert json.loads(json.dumps(maker.content(old))) == before
+    change(old)
+    after = json.loads(json.dumps(maker.content(old)))
+    kept = {key: value for key, value in before.items() if not key.startswith(gone or "nothing")}
+    assert {key: after.get(key) for key in kept} == kept
+    assert len(kept) >= len(before) - 2
+    assert (after == before) == (change is vacuum)
+    assert all(leftovers(old.store, table.id) == [] for table in versions(old))
+    assert format_of(old.store) == 1
+    read_as_format_1(old.store)
+    dump(old, tmp_path / "dump")
+    copy = Metastore(MemoryStore(), str(tmp_path))
+    restore(copy, tmp_path / "dump")
+    assert json.loads(json.dumps(maker.content(copy))) == after
+
+
+def test_the_golden_files_are_as_they_were() -> None:
+    """Nobody has made them anew with a later library."""
+    manifest = json.loads((GOLDEN / "dump" / "manifest.json").read_text())
+    assert manifest["version"] == 1
+    for table in manifest["tables"]:
+        assert hashlib.sha256((GOLDEN / "dump" / table["file"]).read_bytes()).hexdigest() == table["sha256"]
+    assert sum(path.stat().st_size for path in GOLDEN.rglob("*") if path.is_file()) < 300_000
+
+
+# -- versions
+
+
+def store_of(version: int) -> Store:
+    """Return a store with nothing but the row that says its version."""
+    store = MemoryStore()
+    store.put_many([(FORMAT, encode(FormatRow(MAGIC, version, "then")))])
+    return store
+
+
+def test_a_new_store_is_of_the_newest_format() -> None:
+    """Nobody else uses a store that is made now, so it need not be raised later."""
+    assert format_of(Metastore(MemoryStore(), "/lake").store) == FORMAT_VERSION
+
+
+def arranged_table(metastore: Metastore) -> None:
+    metastore.create_table("default", "new", metadata(arrangement=BUCKETS))
+
+
+def arranged_metadata(metastore: Metastore) -> None:
+    commit(metastore, "default.t", lambda t: t.set_metadata(metadata(arrangement=BUCKETS)))
+
+
+def arranged_partition(metastore: Metastore) -> None:
+    commit(metastore, "default.t", lambda t: t.add((9, "z"), arrangement=BUCKETS))
+
+
+def arranged_file(metastore: Metastore) -> None:
+    commit(
+        metastore,
+        "default.t",
+        lambda t: t.append((9, "z"), [file("a"), DataFile("f", 1, bucket=1)], arrangement=BUCKETS),
+    )
+
+
+def plain_changes(metastore: Metastore) -> None:
+    metastore.create_table("default", "new", metadata())
+    commit(metastore, "default.t", lambda t: t.set_metadata(metadata(comment="other")))
+    commit(metastore, "default.t", lambda t: t.append((9, "z"), [file("f")], arrangement=Arrangement()))
+
+
+ARRANGED = [arranged_table, arranged_metadata, arranged_partition, arranged_file]
+
+
+@pytest.mark.parametrize("change", [*ARRANGED, plain_changes], ids=lambda change: change.__name__)
+def test_the_first_who_needs_it_raises_a_store(change: Callable[[Metastore], None]) -> None:
+    """A store stays of format 1 until something is written that this cannot say, and then says so."""
+    metastore = Metastore(store_of(1), "/lake")
+    metastore.create_table("default", "t", metadata())
+    commit(metastore, "default.t", lambda t: t.append((1, "a"), [file("f")]))
+    assert (format_of(metastore.store), read_as_format_1(metastore.store)) == (1, 2)
+    change(metastore)
+    if change is plain_changes:
+        assert (format_of(metastore.store), read_as_format_1(metastore.store)) == (1, 5)
+    else:
+        assert format_of(metastore.store) == 2
+        with pytest.raises(msgspec.ValidationError):
+            read_as_format_1(metastore.store)
+
+
+@pytest.mark.parametrize("change", ARRANGED, ids=lambda change: change.__name__)
+def test_who_dies_while_raising_leaves_what_can_be_read(change: Callable[[Metastore], None]) -> None:
+    """At no time is there a row in a store of format 1 that format 1 does not know."""
+    crash_at = 0
+    while True:
+        inner = store_of(1)
+        commit_first = Metastore(inner, "/lake")
+        commit_first.create_table("default", "t", metadata())
+        store = FaultyStore(inner)
+        store.crash_at = crash_at
+        with contextlib.suppress(Crash):
+            change(Metastore(store, "/lake"))
+        if format_of(inner) == 1:
+            read_as_format_1(inner)
+        again = Metastore(inner, "/lake")
+        commit(again, "default.t", lambda t: t.append((1, "a"), [file("f")]))
+        assert content(again.table("default", "t"))[1, "a"] == ["f"]
+        if not store.dead:
+            break
+        crash_at += 1
+    assert crash_at > 3
+
+
+def test_two_raise_a_store_at_once() -> None:
+    """Whoever comes second finds it done; a lost answer does no harm."""
+    inner = store_of(1)
+    store = FaultyStore(inner)
+    store.before_write = lambda _: require_format(inner, 2)
+    require_format(store, 2)
+    assert format_of(inner) == 2
+    inner = store_of(1)
+    store = FaultyStore(inner)
+    store.answer = lambda _number, swap: swap() and False
+    require_format(store, 2)
+    assert format_of(inner) == 2
+    row = inner.get(FORMAT)
+    require_format(inner, 1)
+    assert inner.get(FORMAT) == row
+
+
+def test_a_library_that_had_the_store_open_notices() -> None:
+    """When a later library has raised the store, one that is at work writes no more, and says which it needs."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    table = metastore.create_table("default", "t", metadata())
+    transaction = table.begin("append")
+    transaction.append((1, "a"), [file("f")])
+    metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
+    with pytest.raises(
+        MetastoreVersionError, match=r"format 3 \(written by Parquetry 9\.9\).*formats 1 to 2; use one"
+    ):
+        transaction.commit()
+    with pytest.raises(MetastoreVersionError, match="format 3"):
+        metastore.create_table("default", "u", metadata())
+    assert leftovers(metastore.store, table.id) == []
+    assert metastore.table("default", "t").version == 0
+
+
+@pytest.mark.parametrize("after", range(4))
+def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
+    """A commit that finds another's before it looks at the format first: it may hold rows of a later one."""
+    store = FaultyStore(MemoryStore())
+    metastore = Metastore(store, "/lake")
+    table = metastore.create_table("default", "t", metadata())
+    transaction = table.begin("append")
+    transaction.append((1, "a"), [file("f")])
+
+    def later(write: int) -> None:
+        if write < first + after or format_of(store.store) > FORMAT_VERSION:
+            return
+        commit(
+            Metastore(store.store, "/lake"), "default.t", lambda t: t.set_metadata(metadata(comment="theirs"))
+        )
+        _, (key, _) = store.store.scan(*prefix_range(METADATA))
+        row = encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9"))
+        store.store.put_many([(FORMAT, row), (key, b"unheard of")])
+
+    first = store.writes  # that of the ticket; then come those of the journal, and of rows
+    store.before_write = later
+    with pytest.raises(MetastoreVersionError, match="format 3"):
+        transaction.commit()
+
+
+def test_rows_of_plain_partitions_are_those_of_format_1() -> None:
+    """Where nothing is arranged, a row is byte for byte what format 1 has: a partition takes no more room."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    table = metastore.create_table("default", "t", metadata())
+    statistics = {"x": ColumnStatistics(1, 0, 5, 9)}
+    commit(metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("f", 100, 10, 7, statistics)]))
+    ((_, value),) = table.store.scan(*prefix_range(PARTITIONS))
+    then = Entry1(None, 1, 10, 100, {}, (), (File1("f", 100, 10, 7, statistics),))
+    assert value == b"\x01" + msgspec.msgpack.encode(then)
