@@ -1,5 +1,6 @@
 """A warehouse's tables, partitions and files in plain Python, for scripts, notebooks and the command line."""
 
+from parquetry.catalog.arrangements import Arrangement, Buckets, Skew
 from parquetry.catalog.catalog import Catalog
 from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, Statistics, Table
 from parquetry.maintenance.difference import Difference
@@ -7,6 +8,8 @@ from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.removed import Removed
 
 __all__ = [
+    "Arrangement",
+    "Buckets",
     "Catalog",
     "Column",
     "Commit",
@@ -16,6 +19,7 @@ __all__ = [
     "Partition",
     "Plan",
     "Removed",
+    "Skew",
     "Statistics",
     "Table",
 ]

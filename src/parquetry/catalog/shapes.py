@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parquetry import metastore as ms
+from parquetry.catalog.arrangements import Arrangement, arrangement_view
 from parquetry.identifiers import quoted
 from parquetry.layout.bounds import bounds_reader
 from parquetry.metastore.indexes import index_columns
@@ -59,6 +60,7 @@ class Table:
         rows: their number; None if it is not known of some file.
         bytes: size of the data files.
         indexes: over the partitions: their columns by their names.
+        arrangement: of the rows of partitions made from now on; None: plain.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Table:
     rows: int | None
     bytes: int
     indexes: Mapping[str, tuple[str, ...]]
+    arrangement: Arrangement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class Partition:
         files: number of data files.
         rows: their number; None if it is not known of some file.
         bytes: size of the data files.
+        arrangement: of its rows; None: plain.
     """
 
     values: Mapping[str, Any]
@@ -97,6 +101,7 @@ class Partition:
     files: int
     rows: int | None
     bytes: int
+    arrangement: Arrangement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +159,19 @@ class DataFile:
         partition: values of its partition's columns by name; None is NULL.
         rows: their number; None is unknown.
         bytes: its size.
+        cell: of its partition's skew that all rows are of, as position in `Skew.values`; -1: none is of any; None is
+            unknown.
+        bucket: that all rows are of; None is unknown.
+        sorted: whether the rows are in the order that its partition's arrangement says.
     """
 
     path: str
     partition: Mapping[str, Any]
     rows: int | None
     bytes: int
+    cell: int | None
+    bucket: int | None
+    sorted: bool
     _statistics: Callable[[], dict[str, Statistics]] = field(repr=False, compare=False)
 
     @property
@@ -251,6 +263,7 @@ def table_view(snapshot: ms.TableSnapshot) -> Table:
         rows=totals.rows,
         bytes=totals.bytes,
         indexes={i.name: index_columns(metadata, i) for i in metadata.indexes if i.ready},
+        arrangement=arrangement_view(metadata, metadata.arrangement),
     )
 
 
@@ -271,7 +284,12 @@ def commit_view(commit: ms.Commit) -> Commit:
 def partition_view(snapshot: ms.TableSnapshot, found: ms.Partition) -> Partition:
     """Return a partition as users see it."""
     return Partition(
-        _named(snapshot, found.values), found.location, found.file_count, found.rows, found.bytes
+        _named(snapshot, found.values),
+        found.location,
+        found.file_count,
+        found.rows,
+        found.bytes,
+        arrangement_view(snapshot.metadata, found.arrangement),
     )
 
 
@@ -290,7 +308,16 @@ def file_views(
     for values, file, path in files:
         if values is not last:
             last, partition = values, _named(snapshot, values)
-        yield DataFile(path, partition, file.rows, file.bytes, functools.partial(read, file))
+        yield DataFile(
+            path,
+            partition,
+            file.rows,
+            file.bytes,
+            file.cell,
+            file.bucket,
+            file.sorted,
+            functools.partial(read, file),
+        )
 
 
 def full_name(database: str, table: str) -> str:

@@ -5,12 +5,15 @@ Imports are made in the commands, so that each starts with what it needs only. P
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
+
+if TYPE_CHECKING:
+    from parquetry.catalog import Arrangement
 
 
 @app.command(epilog="Example: parquetry tables --json")
@@ -62,6 +65,8 @@ def describe(
         found = catalog.table(table)
     if as_json:
         fields = dataclasses.asdict(found)
+        if found.arrangement is None:
+            del fields["arrangement"]
         output.print_json([{"table": fields.pop("name"), **fields}])
         return
     places = {name: str(place) for place, name in enumerate(found.partition_by, 1)}
@@ -86,6 +91,7 @@ def describe(
         "rows": output.count(found.rows),
         "size": output.size(found.bytes),
         **{f"index {name}": ", ".join(columns) for name, columns in found.indexes.items()},
+        **_arranged(found.arrangement),
         **{f"property {name}": value for name, value in sorted(found.properties.items())},
     }
     width = max(map(len, facts))
@@ -114,6 +120,8 @@ def partitions(
 
     They come in the order of their values.
     """
+    import dataclasses
+
     from parquetry.layout.places import path_within
 
     with open_catalog(warehouse, store) as catalog:
@@ -126,6 +134,7 @@ def partitions(
                     "files": p.files,
                     "rows": p.rows,
                     "bytes": p.bytes,
+                    **({} if p.arrangement is None else {"arrangement": dataclasses.asdict(p.arrangement)}),
                 }
                 for p in found
             )
@@ -175,7 +184,16 @@ def files(
         found = catalog.files(table, where)
         if as_json:
             output.print_json(
-                {"path": f.path, "partition": f.partition, "rows": f.rows, "bytes": f.bytes} for f in found
+                {
+                    "path": f.path,
+                    "partition": f.partition,
+                    "rows": f.rows,
+                    "bytes": f.bytes,
+                    **({} if f.cell is None else {"cell": f.cell}),
+                    **({} if f.bucket is None else {"bucket": f.bucket}),
+                    **({"sorted": True} if f.sorted else {}),
+                }
+                for f in found
             )
             return
         location = catalog.table(table).location
@@ -241,3 +259,23 @@ def history(
             ),
             numbers=("version", "partitions", "files", "rows", "size"),
         )
+
+
+def _arranged(arrangement: Arrangement | None) -> dict[str, str]:
+    """Return how rows are arranged as lines for people."""
+    if arrangement is None:
+        return {}
+    lines = {}
+    if (skew := arrangement.skew) is not None:
+        count = f"{len(skew.values):,} heavy value{'' if len(skew.values) == 1 else 's'}"
+        lines["skewed by"] = (
+            f"{', '.join(skew.columns)} ({count}{', in directories' if skew.directories else ''})"
+        )
+    if (buckets := arrangement.buckets) is not None:
+        order = f", sorted by {', '.join(buckets.sorted_by)}" if buckets.sorted_by else ""
+        lines["buckets"] = (
+            f"{buckets.count:,} by {', '.join(buckets.columns)} (version {buckets.version}{order})"
+        )
+    if arrangement.sorted_by:
+        lines["sorted by"] = ", ".join(arrangement.sorted_by)
+    return lines

@@ -1,0 +1,83 @@
+"""How rows are arranged, as plain Python values: the part of `shapes` that tables and partitions share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from parquetry import metastore as ms
+from parquetry.types import to_python
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """Which values of some columns are heavy.
+
+    Attributes:
+        columns: their names.
+        values: of each cell its values, in the order of the columns; None is NULL.
+        directories: whether each cell has a directory of its own, and the rest one together.
+        locations: of each cell the place that was given to its directory, None for the usual; or empty.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+    directories: bool
+    locations: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Into which buckets rows are spread by a hash.
+
+    Attributes:
+        columns: that are hashed.
+        count: of the buckets.
+        version: of the hash: 1 or 2 for Hive's, ``spark`` for Spark's.
+        sorted_by: what each bucket is sorted by, such as ``day DESC``.
+    """
+
+    columns: tuple[str, ...]
+    count: int
+    version: int | str
+    sorted_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """How the rows of a partition are arranged.
+
+    Attributes:
+        skew: its heavy values.
+        buckets: its buckets.
+        sorted_by: what each file is sorted by, such as ``day DESC``.
+    """
+
+    skew: Skew | None
+    buckets: Buckets | None
+    sorted_by: tuple[str, ...]
+
+
+def arrangement_view(metadata: ms.TableMetadata, arrangement: ms.Arrangement) -> Arrangement | None:
+    """Return an arrangement as users see it: columns under their names of today, values in Python's types."""
+    if arrangement == ms.PLAIN:
+        return None
+    columns = {column.physical: column for column in metadata.columns}
+    skew, buckets = arrangement.skew, arrangement.buckets
+
+    def names(physical: Iterable[str]) -> tuple[str, ...]:
+        return tuple(columns[name].name for name in physical)
+
+    def order(by: Iterable[ms.SortColumn]) -> tuple[str, ...]:
+        return tuple(f"{columns[each.column].name}{' DESC' if each.descending else ''}" for each in by)
+
+    skew_shown = buckets_shown = None
+    if skew is not None:
+        types = [columns[name].column_type for name in skew.columns]
+        cells = (zip(types, cell, strict=True) for cell in skew.values(types))
+        values = tuple(tuple(to_python(type, value) for type, value in cell) for cell in cells)
+        skew_shown = Skew(names(skew.columns), values, skew.directories, skew.locations)
+    if buckets is not None:
+        buckets_shown = Buckets(names(buckets.columns), buckets.count, buckets.version, order(buckets.sort))
+    return Arrangement(skew_shown, buckets_shown, order(arrangement.sort))

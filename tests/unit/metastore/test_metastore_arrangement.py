@@ -1,0 +1,260 @@
+"""Which arrangement a partition gets, and that files are never taken for arranged as their partition is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from parquetry.catalog import Arrangement as Shown
+from parquetry.catalog import Buckets, Catalog, Skew
+from parquetry.errors import ArrangementError, CommitConflictError, UnsupportedError
+from parquetry.layout.records import PHYSICAL_NAME
+from parquetry.metastore import (
+    PLAIN,
+    Arrangement,
+    BucketSpec,
+    Column,
+    DataFile,
+    Metastore,
+    SkewMap,
+    SortColumn,
+    TableSnapshot,
+    Totals,
+)
+from parquetry.planner.schema_changes import changed
+from parquetry.store import MemoryStore
+from tests.support.metastores import file, leftovers, metadata, whole_day
+
+FOUR = Arrangement(buckets=BucketSpec(("x",), 4))
+EIGHT = Arrangement(buckets=BucketSpec(("x",), 8))
+SKEWED = Arrangement(SkewMap(("x",), ((10,), (20,)), directories=True))
+KEY = (1, "a")
+
+
+def new_table(arrangement: Arrangement = FOUR, **changes: Any) -> TableSnapshot:
+    """Return a table with one partition of one plain file."""
+    table = Metastore(MemoryStore(), "/lake").create_table(
+        "default", "t", metadata(arrangement=arrangement, **changes)
+    )
+    transaction = table.begin("append")
+    transaction.append(KEY, [file("a")])
+    return transaction.commit()
+
+
+def altered(table: TableSnapshot, arrangement: Arrangement) -> TableSnapshot:
+    transaction = table.begin("alter")
+    transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=arrangement))
+    return transaction.commit()
+
+
+def own(table: TableSnapshot, key: tuple[int, str] = KEY) -> Arrangement:
+    part = table.partition(key)
+    assert part is not None
+    return part.arrangement
+
+
+def test_a_partition_keeps_its_own() -> None:
+    """The table's arrangement is that of partitions made after it was said; who is there stays as it is."""
+    table = altered(new_table(), EIGHT)
+    assert own(table) == FOUR
+    transaction = table.begin("append")
+    transaction.append(KEY, [DataFile("b", 1, bucket=3)])
+    transaction.append((2, "b"), [DataFile("c", 1, bucket=7)])
+    transaction.add((3, "c"))
+    transaction.add((4, "d"), arrangement=SKEWED)
+    transaction.replace((5, "e"), [file("e")])
+    table = transaction.commit()
+    found = {part.values: part.arrangement for part in table.partitions()}
+    assert found == {KEY: FOUR, (2, "b"): EIGHT, (3, "c"): EIGHT, (4, "d"): SKEWED, (5, "e"): EIGHT}
+
+
+def test_what_is_made_anew_gets_the_tables() -> None:
+    """A partition that is dropped and given files in one commit is a new one; one whose files are replaced is not."""
+    table = altered(new_table(), EIGHT)
+    for change, expected in (
+        (lambda t: t.replace(KEY, [file("b")]), FOUR),
+        (lambda t: t.replace(KEY, [file("b")], arrangement=SKEWED), SKEWED),
+        (lambda t: (t.replace_where(None), t.append(KEY, [file("b")])), EIGHT),
+        (
+            lambda t: (t.replace_where(whole_day(t.base, 1)), t.append(KEY, [file("b")], arrangement=PLAIN)),
+            PLAIN,
+        ),
+        (lambda t: (t.drop(KEY), t.append(KEY, [file("b")])), EIGHT),
+        (lambda t: (t.drop(KEY), t.add(KEY)), EIGHT),
+        (lambda t: (t.drop(KEY), t.replace(KEY, [file("b")])), EIGHT),
+    ):
+        transaction = table.begin("change")
+        change(transaction)
+        assert own(transaction.commit()) == expected
+        table = table.refresh()
+        transaction = table.begin("back")
+        transaction.replace(KEY, [file("a")], arrangement=FOUR)
+        table = transaction.commit()
+
+
+def test_a_transaction_that_sets_it_makes_partitions_so() -> None:
+    """Metadata and new partitions of one commit go together."""
+    table = new_table(PLAIN)
+    transaction = table.begin("change")
+    transaction.append((2, "b"), [DataFile("c", 1, bucket=3)])
+    transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=FOUR))
+    assert own(transaction.commit(), (2, "b")) == FOUR
+
+
+def test_files_are_of_their_partitions_cells_and_buckets() -> None:
+    """A file of a bucket that its partition has not, or of a partition arranged otherwise, is refused; nothing is written."""
+    table = altered(new_table(), EIGHT)
+    rows = list(table.store.scan(b"", None))
+    for key, files, arrangement, says in (
+        (KEY, [DataFile("b", 1, bucket=4)], None, "of bucket 4, and there are 4 buckets"),
+        ((2, "b"), [DataFile("b", 1, bucket=8)], None, "of bucket 8"),
+        (KEY, [DataFile("b", 1, cell=0)], None, "there are no cells"),
+        (KEY, [DataFile("b", 1, bucket=0)], EIGHT, r"d=1/s=a of table default\.t is arranged otherwise"),
+        ((2, "b"), [], Arrangement(buckets=BucketSpec(("d",), 8)), "'d' is not the physical name .* are: x"),
+    ):
+        transaction = table.begin("append")
+        transaction.append(key, files, arrangement=arrangement)
+        with pytest.raises(ArrangementError, match=says):
+            transaction.commit()
+    assert list(table.store.scan(b"", None)) == rows
+
+
+def test_columns_that_are_not_in_the_files() -> None:
+    """Rows are arranged by columns in the files, by their physical names; partition columns are in none."""
+    columns = (
+        Column("now", "long", metadata={PHYSICAL_NAME: "x"}),
+        Column("d", "integer"),
+        Column("s", "string"),
+    )
+    table = new_table(FOUR, columns=columns)
+    for name in ("now", "d", "X", "none"):
+        wrong = Arrangement(sort=(SortColumn(name),))
+        with pytest.raises(ArrangementError, match=f"'{name}' is not the physical name of a column .*: x"):
+            altered(table, wrong)
+        with pytest.raises(ArrangementError, match=f"'{name}'"):
+            new_table(wrong, columns=columns)
+
+
+def test_two_arrangements_in_one_commit() -> None:
+    """One transaction gives a partition one arrangement."""
+    transaction = new_table().begin("append")
+    transaction.append((2, "b"), [], arrangement=EIGHT)
+    transaction.append((2, "b"), [], arrangement=EIGHT)
+    with pytest.raises(UnsupportedError, match="two locations or arrangements"):
+        transaction.append((2, "b"), [], arrangement=SKEWED)
+
+
+ARRANGED = DataFile("mine", 1, bucket=3)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "mine", "conflict"),
+    [
+        (FOUR, ARRANGED, False),
+        (EIGHT, ARRANGED, True),
+        (PLAIN, ARRANGED, True),
+        (EIGHT, file("mine"), False),
+        (PLAIN, file("mine"), False),
+    ],
+)
+@pytest.mark.parametrize("key", [KEY, (2, "b")])
+def test_appends_meet_a_partition_that_was_made_meanwhile(
+    key: tuple[int, str], theirs: Arrangement, mine: DataFile, conflict: bool
+) -> None:
+    """Files of buckets are added to what has these buckets only; files of which nothing is said go anywhere."""
+    table = new_table()
+    transaction = table.begin("append")
+    transaction.append(key, [mine])
+    other = table.begin("overwrite")
+    other.replace(key, [file("theirs")], arrangement=theirs)
+    other.commit()
+    if conflict:
+        with pytest.raises(
+            CommitConflictError, match=rf"partition d={key[0]}/s={key[1]} was changed by version 2"
+        ):
+            transaction.commit()
+        assert own(table.refresh(), key) == theirs
+    else:
+        after = transaction.commit()
+        part = after.partition(key)
+        assert part is not None
+        assert (part.arrangement, part.files) == (theirs, (file("theirs"), mine))
+    assert leftovers(table.store, table.id) == []
+
+
+def test_an_append_makes_anew_what_others_dropped() -> None:
+    """The partition is made as the files were written for."""
+    table = altered(new_table(), EIGHT)
+    transaction = table.begin("append")
+    transaction.append(KEY, [ARRANGED])
+    other = table.begin("drop")
+    other.drop(KEY)
+    other.commit()
+    assert own(transaction.commit()) == FOUR
+
+
+def test_totals_say_whether_all_are_alike() -> None:
+    """Whether all partitions are arranged in one way is known from the head, after any changes."""
+    table = new_table()
+    assert table.totals.all_arranged(FOUR)
+    assert not table.totals.all_arranged(EIGHT)
+    assert not table.totals.all_arranged(PLAIN)
+    transaction = altered(table, EIGHT).begin("append")
+    transaction.append((2, "b"), [file("b")])
+    transaction.append((3, "c"), [file("c")], arrangement=PLAIN)
+    table = transaction.commit()
+    assert not any(table.totals.all_arranged(each) for each in (FOUR, EIGHT, PLAIN))
+    transaction = table.begin("drop")
+    transaction.drop(KEY)
+    transaction.drop((3, "c"))
+    table = transaction.commit()
+    assert table.totals.all_arranged(EIGHT)
+    transaction = table.begin("rename")
+    transaction.rename((2, "b"), (4, "d"))
+    assert transaction.commit().totals.all_arranged(EIGHT)
+    plain = new_table(PLAIN)
+    assert plain.totals.all_arranged(PLAIN)
+    assert (plain.totals.arrangements, Totals(3, 3, 3, 3, 0).all_arranged(PLAIN)) == (0, True)
+
+
+def test_columns_renamed_and_dropped() -> None:
+    """A renamed column stays in what partitions record, under its physical name; no column can be dropped."""
+    table = new_table(Arrangement(SKEWED.skew, sort=(SortColumn("x", descending=True),)))
+    before = own(table)
+    change = {"change": "rename_column", "column": ["x"], "to": "weight"}
+    transaction = table.begin("alter")
+    transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=changed(table.metadata, change)))
+    table = transaction.commit()
+    assert table.metadata.arrangement == own(table) == before
+    shown = Catalog(Metastore(table.store, "/lake")).table("t").arrangement
+    assert shown == Shown(Skew(("weight",), ((10,), (20,)), True, ()), None, ("weight DESC",))
+    with pytest.raises(UnsupportedError, match="weight cannot be dropped"):
+        changed(table.metadata, {"change": "drop_column", "column": ["weight"]})
+
+
+def test_what_users_see() -> None:
+    """Table, partitions and files show how rows are arranged; of plain ones there is nothing to show."""
+    table = new_table()
+    transaction = table.begin("append")
+    transaction.append(KEY, [DataFile("b", 1, bucket=3)])
+    transaction.add((2, "b"), arrangement=SKEWED, files=[DataFile("c", 1, cell=1), DataFile("d", 1, cell=-1)])
+    transaction.add((3, "c"), arrangement=PLAIN)
+    transaction.commit()
+    catalog = Catalog(Metastore(table.store, "/lake"))
+    buckets = Shown(None, Buckets(("x",), 4, 2, ()), ())
+    assert catalog.table("t").arrangement == buckets
+    assert [part.arrangement for part in catalog.partitions("t")] == [
+        buckets,
+        Shown(Skew(("x",), ((10,), (20,)), True, ()), None, ()),
+        None,
+    ]
+    assert [
+        (each.path.rpartition("/")[2], each.cell, each.bucket, each.sorted) for each in catalog.files("t")
+    ] == [
+        ("a", None, None, False),
+        ("b", None, 3, False),
+        ("c", 1, None, False),
+        ("d", -1, None, False),
+    ]
