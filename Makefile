@@ -52,7 +52,7 @@ wheel: java $(READY) ## build dist/*.whl, which carries the compiled bridge, and
 	$(RUN) -m hatchling build
 
 docs: $(READY) ## write the generated pages of docs/ again
-	@$(RUN) -m parquetry.config > docs/configuration.md
+	@$(RUN) -m parquetry.config_reference > docs/configuration.md
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
 
 clean: ## remove all that was made here: the environment, the demo's data, builds, caches

@@ -1,16 +1,16 @@
-"""The settings users can make: catalog options and table properties, with their types and defaults.
+"""The settings users can make: options of a catalog and settings of tables, with their types and defaults.
 
-One registry, from which values are checked and `docs/configuration.md` is generated. Where a setting is used is
-the business of the part that uses it.
+One registry, from which values are checked and `config_reference` writes `docs/configuration.md`. Which value holds where
+several are set is decided in `precedence`; what a setting does is the business of the part that uses it.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from parquetry.errors import ConfigurationError, PropertyError
 from parquetry.identifiers import (
@@ -54,6 +54,20 @@ def _one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+Level = Literal["option", "session", "property", "default"]
+"""Where the value of a setting comes from: an option of one read or write, the session, a property of the table."""
+EVERYWHERE: tuple[Level, ...] = ("option", "session", "property")
+"""All levels at which users make settings; the first comes before the others."""
+SESSION_PREFIX = "parquetry."
+"""What names of the session's settings begin with."""
+_LABELS: dict[Level, str] = {
+    "option": "Option",
+    "session": "Session setting",
+    "property": "Table property",
+    "default": "The default of",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A setting users can make.
@@ -63,6 +77,7 @@ class Setting:
         default: as text; None: no default.
         parse: from text to value; raises ValueError saying what the text is not.
         text: what it does, for the reference.
+        levels: where it can be given; none for options of a catalog.
         fixed: whether it may be given only when a table is created.
     """
 
@@ -70,7 +85,26 @@ class Setting:
     default: str | None
     parse: Callable[[str], Any]
     text: str
+    levels: tuple[Level, ...] = ()
     fixed: bool = False
+
+    def read(self, text: str, level: Level) -> Any:
+        """Return the value of a text that was found at some level.
+
+        Raises:
+            ConfigurationError: the session's text cannot be used.
+            PropertyError: an option's or a table's text cannot.
+        """
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            raise self.refused(level, f" is {text!r}: {error}.") from None
+
+    def refused(self, level: Level, says: str) -> ConfigurationError | PropertyError:
+        """Return the error that begins with the setting's name, and with where it was given."""
+        key = f"{SESSION_PREFIX}{self.name}" if level == "session" else self.name
+        kind = ConfigurationError if level == "session" else PropertyError
+        return kind(f"{_LABELS[level]} {key!r}{says}")
 
 
 PARTITION_INDEXES = "partition-indexes"
@@ -90,36 +124,41 @@ CATALOG_OPTIONS = (
     ),
 )
 
-TABLE_PROPERTIES = (
+TABLE_SETTINGS = (
     Setting(
         "target-file-size",
         "128mb",
         parse_size,
         "Size to aim at for one data file. A partition gets one file for each of these.",
+        levels=EVERYWHERE,
     ),
     Setting(
         "compression",
         None,
         _one_of("none", "uncompressed", "snappy", "gzip", "lz4", "zstd", "brotli", "zlib", "lzo"),
         "Codec of the data files; without it Spark's own setting for the format holds.",
+        levels=EVERYWHERE,
     ),
     Setting(
         "sort-by",
         None,
         parse_columns,
         "Columns by which rows are sorted inside each file, so that statistics separate the files better.",
+        levels=EVERYWHERE,
     ),
     Setting(
         "distribution",
         "auto",
         _one_of("auto", "none"),
         "`auto` clusters rows by partition before a write; `none` leaves them in the tasks that they are in.",
+        levels=EVERYWHERE,
     ),
     Setting(
         "partition-order",
         None,
         parse_ordered_columns,
         "Partition columns whose keys sort downwards in the metastore, so that the newest come first.",
+        levels=("property",),
         fixed=True,
     ),
     Setting(
@@ -128,11 +167,13 @@ TABLE_PROPERTIES = (
         parse_column_lists,
         "Partition columns to index for filters that skip the first: one or more lists, such as `region; hour, region`. "
         "Later on, `CALL system.create_partition_index` and `drop_partition_index` change them.",
+        levels=("property",),
         fixed=True,
     ),
 )
 
-_PROPERTIES = {setting.name: setting for setting in TABLE_PROPERTIES}
+_SETTINGS = {setting.name: setting for setting in TABLE_SETTINGS}
+_PROPERTIES = {setting.name: setting for setting in TABLE_SETTINGS if "property" in setting.levels}
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
@@ -145,34 +186,44 @@ def check_properties(properties: Mapping[str, str]) -> None:
         PropertyError: an unknown name or a value that cannot be used.
     """
     for name, value in properties.items():
-        setting = _PROPERTIES.get(name)
-        if setting is not None:
-            _parsed(setting, value)
-            continue
-        near = difflib.get_close_matches(
-            name.lower().replace("_", "-").replace(".", "-"), _PROPERTIES, 1, 0.85
-        )
-        if name.startswith("parquetry.") or near:
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(_PROPERTIES))}."
-            raise PropertyError(f"table property {name!r} is unknown; {hint}")
+        if (setting := _PROPERTIES.get(name)) is not None:
+            setting.read(value, "property")
+        elif (near := _nearest(name, _PROPERTIES)) is not None:
+            raise PropertyError(f"Table property {name!r} is unknown; did you mean {near!r}?")
+        elif name.startswith(SESSION_PREFIX):
+            raise PropertyError(
+                f"Table property {name!r} is unknown; known are {', '.join(sorted(_PROPERTIES))}."
+            )
 
 
-def _parsed(setting: Setting, value: str) -> Any:
-    try:
-        return setting.parse(value)
-    except ValueError as error:
-        raise PropertyError(f"table property {setting.name!r} is {value!r}: {error}") from None
+def check_session(session: Mapping[str, str]) -> None:
+    """Check the names of a session's settings; values are checked where they are used.
 
-
-def table_property(properties: Mapping[str, str], name: str) -> Any:
-    """Return the value of a table property, parsed, or its default.
+    All names that begin with `parquetry.` are Parquetry's own. An unknown one is a misspelt setting, which would
+    otherwise do nothing and say nothing.
 
     Raises:
-        PropertyError: the value cannot be used.
+        ConfigurationError: such a name is unknown, or the setting cannot be given for a session.
     """
-    setting = _PROPERTIES[name]
-    text = properties.get(name, setting.default)
-    return None if text is None else _parsed(setting, text)
+    known = [name for name, setting in _SETTINGS.items() if "session" in setting.levels]
+    for key in session:
+        name = key.removeprefix(SESSION_PREFIX)
+        if name == key or name in known:
+            continue
+        if name in _SETTINGS:
+            says = f"cannot be given for a session: set the table property {name!r}"
+        elif (near := _nearest(name, known)) is not None:
+            says = f"is unknown: did you mean '{SESSION_PREFIX}{near}'?"
+        else:
+            says = f"is unknown: known are {', '.join(f'{SESSION_PREFIX}{each}' for each in sorted(known))}"
+        raise ConfigurationError(f"Session setting {key!r} {says}; RESET `{key}` takes it back.")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that another is probably a slip for."""
+    kebab = name.lower().replace("_", "-").replace(".", "-")
+    near = difflib.get_close_matches(kebab, list(known), 1, 0.85)
+    return near[0] if near else None
 
 
 def is_fixed(name: str) -> bool:
@@ -214,48 +265,3 @@ def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
         raise ConfigurationError(
             f"Catalog {catalog} has no warehouse: set spark.sql.catalog.{catalog}.warehouse to a folder."
         )
-
-
-_INTRODUCTION = """\
-# Configuration
-
-<!-- Written by `python -m parquetry.config > docs/configuration.md`; change src/parquetry/config.py instead. -->
-
-`parquetry.configure(SparkSession.builder, catalog="lake", warehouse="…")` makes these settings of Spark's:
-
-| setting | value |
-|---|---|
-| `spark.jars` | the bridge's jar, after what is there already |
-| `spark.sql.extensions` | `org.apache.spark.sql.parquetry.ParquetryExtensions`, after what is there already |
-| `spark.sql.catalog.lake` | `org.apache.spark.sql.parquetry.ParquetryCatalog` |
-| `spark.sql.catalog.lake.warehouse` | the warehouse |
-
-`parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`; a session that has them needs
-`parquetry.attach(spark)` only.
-"""
-
-
-def reference() -> str:
-    """Return the reference of all settings as Markdown."""
-    parts = [
-        _INTRODUCTION,
-        "## Catalog options\n\n`spark.sql.catalog.<name>.<option>`, or keyword arguments of `parquetry.configure`.\n",
-        *_table(CATALOG_OPTIONS),
-        "\n## Table properties\n\n`TBLPROPERTIES` at creation, or `ALTER TABLE … SET TBLPROPERTIES`. Other names are the\n"
-        "user's own and are kept; `parquet.*` and `orc.*` are handed to the file writers.\n",
-        *_table(TABLE_PROPERTIES),
-    ]
-    return "\n".join(parts) + "\n"
-
-
-def _table(settings: tuple[Setting, ...]) -> list[str]:
-    rows = ["| name | default | meaning |", "|---|---|---|"]
-    for setting in settings:
-        default = "" if setting.default is None else f"`{setting.default}`"
-        fixed = " Only when the table is created." if setting.fixed else ""
-        rows.append(f"| `{setting.name}` | {default} | {setting.text}{fixed} |")
-    return rows
-
-
-if __name__ == "__main__":
-    print(reference(), end="")

@@ -121,7 +121,7 @@ class IndexExistsError(ParquetryError):
 
 
 class PropertyError(ParquetryError):
-    """A table property is unknown, reserved or has a value that cannot be used."""
+    """A table property or an option is unknown, reserved or has a value that cannot be used."""
 
     code = "PROPERTY"
 

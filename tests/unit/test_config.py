@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from parquetry.config import (
-    TABLE_PROPERTIES,
+    TABLE_SETTINGS,
     check_catalog_options,
     check_properties,
     is_fixed,
     parse_size,
     rename_column,
-    table_property,
 )
 from parquetry.errors import ConfigurationError, PropertyError
+from parquetry.precedence import settle
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,6 @@ def test_a_size_beyond_any_file() -> None:
             parse_size(text)
 
 
-def test_defaults_hold_and_can_be_read() -> None:
-    """Each property has its default where none is set, and each default passes its own check."""
-    for setting in TABLE_PROPERTIES:
-        value = table_property({}, setting.name)
-        assert (value is None) == (setting.default is None)
-        if setting.default is not None:
-            check_properties({setting.name: setting.default})
-    assert table_property({}, "target-file-size") == 128 << 20
-    assert table_property({"target-file-size": "1k"}, "target-file-size") == 1024
-
-
 @pytest.mark.parametrize(
     ("text", "columns"),
     [
@@ -66,14 +55,16 @@ def test_defaults_hold_and_can_be_read() -> None:
 )
 def test_lists_of_columns(text: str, columns: tuple[str, ...]) -> None:
     """Names are separated by commas; those that are no plain words stand in backticks."""
-    assert table_property({"sort-by": text}, "sort-by") == columns
-    assert [name for name, _ in table_property({"partition-order": text}, "partition-order")] == list(columns)
+    assert settle(properties={"sort-by": text})["sort-by"] == columns
+    assert [name for name, _ in settle(properties={"partition-order": text})["partition-order"]] == list(
+        columns
+    )
 
 
 def test_directions() -> None:
     """A partition column may have DESC after it, in any case; a column named desc is one all the same."""
     text = "a DESC, `b c` desc,d asc, desc, `e desc`"
-    assert table_property({"partition-order": text}, "partition-order") == (
+    assert settle(properties={"partition-order": text})["partition-order"] == (
         ("a", True), ("b c", True), ("d", False), ("desc", False), ("e desc", False),
     )  # fmt: skip
 
@@ -98,7 +89,7 @@ def test_what_is_no_list_of_columns(text: str) -> None:
 )
 def test_slips(name: str, says: str) -> None:
     """A name so near a known one that it is a slip, and any of our own name space, is unknown."""
-    with pytest.raises(PropertyError, match=rf"table property '{name}' is unknown; .*{says}"):
+    with pytest.raises(PropertyError, match=rf"Table property '{name}' is unknown; .*{says}"):
         check_properties({name: "x"})
 
 
@@ -110,7 +101,7 @@ def test_a_users_own_properties(name: str) -> None:
 
 def test_properties_that_are_fixed() -> None:
     """Only what the keys depend on, and what procedures change, is fixed when a table is made."""
-    assert [setting.name for setting in TABLE_PROPERTIES if is_fixed(setting.name)] == [
+    assert [setting.name for setting in TABLE_SETTINGS if is_fixed(setting.name)] == [
         "partition-order",
         "partition-indexes",
     ]

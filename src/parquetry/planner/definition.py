@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.config import PARTITION_INDEXES, check_properties, table_property
+from parquetry.config import PARTITION_INDEXES, check_properties
 from parquetry.errors import (
     ColumnNotFoundError,
     PropertyError,
@@ -22,6 +22,8 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.planner import protocol as p
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import external_location, managed_location
+from parquetry.planner.sorting import sort_columns
+from parquetry.precedence import Settings, settle
 from parquetry.types import type_text
 
 RESERVED = (
@@ -49,6 +51,7 @@ def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> 
     properties = _kept_properties(q.properties)
     fields, named = _fields(lake, label, q, external, file_format)
     check_properties(properties)
+    settings = settle(properties=properties)
     columns = declared(fields, file_format)
     partition_by = _partition_by(label, columns, named)
     metadata = TableMetadata(
@@ -61,10 +64,10 @@ def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> 
         comment=q.properties.get("comment"),
         owner=q.properties.get("owner") or getpass.getuser(),
         created_at=int(time.time() * 1000),
-        descending=_descending(properties, partition_by),
+        descending=_descending(settings, partition_by),
     )
-    metadata = _indexed(metadata)
-    check_sorting(metadata)
+    metadata = _indexed(metadata, settings)
+    sort_columns(metadata, settings)  # refuses what files cannot be sorted by
     if external is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
     return metadata
@@ -178,12 +181,12 @@ def _partition_column(transform: p.Transform) -> str:
     )
 
 
-def _descending(properties: dict[str, str], partition_by: Sequence[str]) -> tuple[bool, ...]:
+def _descending(settings: Settings, partition_by: Sequence[str]) -> tuple[bool, ...]:
     down: set[str] = set()
-    for name, descending in table_property(properties, "partition-order") or ():
+    for name, descending in settings["partition-order"] or ():
         if name.lower() not in {column.lower() for column in partition_by}:
             raise PropertyError(
-                f"table property 'partition-order' names {name!r}, which is not a partition column; those are "
+                f"Table property 'partition-order' names {name!r}, which is not a partition column; those are "
                 f"{', '.join(partition_by) or '(none)'}."
             )
         if descending:
@@ -191,11 +194,10 @@ def _descending(properties: dict[str, str], partition_by: Sequence[str]) -> tupl
     return tuple(name.lower() in down for name in partition_by) if down else ()
 
 
-def _indexed(metadata: TableMetadata) -> TableMetadata:
+def _indexed(metadata: TableMetadata, settings: Settings) -> TableMetadata:
     """Return the metadata of a table without partitions, with the indexes that its property asks for."""
-    lists = table_property(metadata.properties, PARTITION_INDEXES) or ()
     kept = {key: value for key, value in metadata.properties.items() if key != PARTITION_INDEXES}
-    for columns in lists:
+    for columns in settings[PARTITION_INDEXES] or ():
         index = new_index(metadata, columns, ready=True)
         metadata = msgspec.structs.replace(metadata, indexes=(*metadata.indexes, index))
     return msgspec.structs.replace(metadata, properties=kept)
@@ -208,21 +210,6 @@ def _trailing(fields: list[Field], partition_by: Sequence[str]) -> list[Field]:
     """
     places = {name.lower(): place for place, name in enumerate(partition_by)}
     return sorted(fields, key=lambda field: places.get(field["name"].lower(), -1))
-
-
-def check_sorting(metadata: TableMetadata) -> None:
-    """Make sure that files can be sorted as the property `sort-by` says.
-
-    Raises:
-        PropertyError: it names a column that is not there, or that has no order.
-    """
-    for name in table_property(metadata.properties, "sort-by") or ():
-        try:
-            column = metadata.column(name)
-        except ColumnNotFoundError as error:
-            raise PropertyError(f"table property 'sort-by': {error.message}") from None
-        if isinstance(column.type, dict) and column.type["type"] == "map":
-            raise PropertyError(f"table property 'sort-by': column {name} is a map, and maps have no order.")
 
 
 def new_database(lake: Lake, namespace: list[str], table: str = "") -> str:

@@ -17,10 +17,12 @@ from parquetry.errors import (
 )
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import protocol as p
-from parquetry.planner.definition import RESERVED, check_sorting, new_database, new_metadata
+from parquetry.planner.definition import RESERVED, new_database, new_metadata
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.locations import doomed_files, doomed_staged, give_back
 from parquetry.planner.schema_changes import changed
+from parquetry.planner.sorting import sort_columns
+from parquetry.precedence import settle
 
 
 def create(lake: Lake, q: p.CreateTable) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def alter(lake: Lake, q: p.AlterTable) -> dict[str, Any]:
     metadata = snapshot.metadata
     for change in q.changes:
         metadata = _altered(metadata, change)
-    check_sorting(metadata)
+    sort_columns(metadata, settle(properties=metadata.properties))  # refuses what files cannot be sorted by
     transaction = snapshot.begin("alter")
     transaction.set_metadata(metadata)
     return lake.described(transaction.commit())

@@ -6,26 +6,26 @@ each task. Which arrangement a write asks for is the caller's to say; the files 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, StructType
 
-from parquetry.config import table_property
 from parquetry.identifiers import quoted
 from parquetry.layout.schema_json import physical_schema
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner.sorting import sort_columns
+from parquetry.precedence import Settings
 
 _SHUFFLED_TO_WRITTEN = 2
 """Shuffled rows are about twice as large as the files they end in."""
 _CLUSTERS = 1000
 """The least number of tasks that rows are shuffled into; adaptive execution then packs small tasks together.
 
-With 4 tasks and 300 partitions of 1 MB each task would hold 75 partitions: at a target of 64 MB it would be split,
-and the split goes through the middle of partitions. With 1,000 tasks most hold one partition or none.
+With 4 tasks, 300 partitions of 2 MB make tasks of 150 MB. Where a task may have 128 MB, each is split, and the cut goes
+through the middle of a partition. With 1,000 tasks most hold one partition or none.
 """
 
 
@@ -46,14 +46,18 @@ class RowArrangement:
     clustered: bool
 
     @classmethod
-    def of(cls, metadata: TableMetadata, properties: Mapping[str, str]) -> RowArrangement:
-        """Return the arrangement that properties ask for: the table's, or what holds for one write instead."""
-        sort_by = table_property(properties, "sort-by") or ()
+    def of(cls, metadata: TableMetadata, settings: Settings) -> RowArrangement:
+        """Return the arrangement that the settings of a write ask for.
+
+        Raises:
+            ConfigurationError: a setting of the session cannot be used.
+            PropertyError: an option or a property cannot, or `sort-by` names no column that has an order.
+        """
         return cls(
             tuple(column.physical for column in metadata.partition_columns),
-            tuple(metadata.column(name).physical for name in sort_by),
-            table_property(properties, "target-file-size"),
-            table_property(properties, "distribution") == "auto",
+            tuple(column.physical for column in sort_columns(metadata, settings)),
+            settings["target-file-size"],
+            settings["distribution"] == "auto",
         )
 
     def apply(self, rows: DataFrame) -> DataFrame:

@@ -16,7 +16,7 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.config import check_properties, table_property
+from parquetry.config import SESSION_PREFIX
 from parquetry.errors import CommitUnknownError, PropertyError
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
@@ -26,6 +26,7 @@ from parquetry.metastore.transaction import Transaction
 from parquetry.planner import protocol as p
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where, whole
+from parquetry.precedence import Settings, settle
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.arranging import RowArrangement, stored_columns
@@ -41,6 +42,8 @@ _OPERATIONS = {
     "overwrite": "overwrite",
     "dynamic": "overwrite partitions",
 }
+_OF_WRITERS = ("parquet.", "orc.")
+"""What names begin with that only the files' writers understand."""
 
 
 def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
@@ -48,20 +51,23 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
 
     Raises:
         CommitConflictError: another writer changed what this one overwrites.
-        PropertyError: a write option cannot be used.
+        ConfigurationError: a setting of the session cannot be used.
+        PropertyError: an option or a property cannot be used.
         UnsupportedError: the overwritten filter does not select whole partitions.
     """
     snapshot = lake.snapshot(q.table)
-    mode, properties = _settled(snapshot, q)
-    arrangement = RowArrangement.of(snapshot.metadata, properties)
+    mode = _mode(snapshot, q)
+    spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
+    settings = settle(q.write_options, _session_settings(spark), snapshot.metadata.properties)
+    arrangement = RowArrangement.of(snapshot.metadata, settings)
+    options = _file_options(snapshot, q, settings)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates)]
     of_rows = () if any(name.lower() == CHECKED for name in q.write_options) else where
     if mode == "overwrite":
         whole(snapshot, where, _OVERWRITE)  # before hours of work
         by_partition(snapshot, of_rows)
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
-    spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
-    files = write_files(snapshot, DataFrame(data, spark), arrangement, _file_options(properties), of_rows)
+    files = write_files(snapshot, DataFrame(data, spark), arrangement, options, of_rows)
     try:
         written = collect(lake, snapshot, files)
         check_partitions(snapshot, of_rows, (part.values for part in written))
@@ -114,41 +120,45 @@ def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple
     return tuple(values[name] for name in names) if names and set(values) == set(names) else None
 
 
-def _settled(snapshot: TableSnapshot, q: p.Write) -> tuple[str, dict[str, str]]:
-    """Return how to write: the statement's mode and the table's properties, unless options say otherwise.
-
-    Options that are nobody's are left alone, as Spark's own sources leave them.
-    """
-    mode: str = q.mode
-    given = {}
-    for name, value in q.write_options.items():
-        if name.lower() == "partitionoverwritemode":
-            if value.lower() not in ("static", "dynamic"):
-                raise PropertyError(
-                    f"write option partitionOverwriteMode is {value!r}: say static or dynamic."
-                )
-            if mode in ("truncate", "dynamic") and snapshot.metadata.partition_by:
-                mode = "dynamic" if value.lower() == "dynamic" else "truncate"
-        elif name.startswith(("parquet.", "orc.")):
-            given[name] = value
-        elif name.lower() in _OPTIONS:
-            check_properties({name.lower(): value})
-            given[name.lower()] = value
-        elif name.lower() == "maxrecordsperfile":
-            given["maxRecordsPerFile"] = value
-    return mode, {**snapshot.metadata.properties, **given}
+def _mode(snapshot: TableSnapshot, q: p.Write) -> str:
+    """Return the statement's mode, unless an option says which partitions a plain overwrite replaces."""
+    asked = _option(q, "partitionOverwriteMode")
+    if asked is None:
+        return q.mode
+    if asked.lower() not in ("static", "dynamic"):
+        raise PropertyError(f"write option partitionOverwriteMode is {asked!r}: say static or dynamic.")
+    if q.mode not in ("truncate", "dynamic") or not snapshot.metadata.partition_by:
+        return q.mode
+    return "dynamic" if asked.lower() == "dynamic" else "truncate"
 
 
-_OPTIONS = ("target-file-size", "compression", "sort-by", "distribution")
+def _session_settings(spark: SparkSession) -> dict[str, str]:
+    """Return the settings `parquetry.…` of a session; all others stay on Spark's side."""
+    names = spark._jsparkSession.conf().getAllAsJava().keySet()
+    ours = (
+        name for name in spark._jvm.String.join("\n", names).split("\n") if name.startswith(SESSION_PREFIX)
+    )
+    return {name: str(spark.conf.get(name)) for name in ours}
 
 
-def _file_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return what the files' writer is given: what users say to it, and the codec."""
+def _file_options(snapshot: TableSnapshot, q: p.Write, settings: Settings) -> dict[str, str]:
+    """Return what the files' writer is given: the codec, and what only the writer understands."""
     options = {
-        key: value for key, value in properties.items() if key.startswith(("parquet.", "orc.", "maxRecords"))
+        name: value
+        for name, value in snapshot.metadata.properties.items()
+        if name.startswith((*_OF_WRITERS, "maxRecords"))
     }
-    compression = table_property(properties, "compression")
-    return options if compression is None else {**options, "compression": compression}
+    options.update((name, value) for name, value in q.write_options.items() if name.startswith(_OF_WRITERS))
+    if (most := _option(q, "maxRecordsPerFile")) is not None:
+        options["maxRecordsPerFile"] = most
+    if (compression := settings["compression"]) is not None:
+        options["compression"] = compression
+    return options
+
+
+def _option(q: p.Write, name: str) -> str | None:
+    """Return an option of the write, whose name counts in any letter case."""
+    return {key.lower(): value for key, value in q.write_options.items()}.get(name.lower())
 
 
 def write_files(

@@ -1,0 +1,173 @@
+"""Settings of writes: an option of the write before the session's setting, before the table's property, before the default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+import parquetry
+
+Files = list[Any]
+Write = Callable[..., Files]
+
+
+@pytest.fixture(autouse=True)
+def own_settings(spark: SparkSession) -> Iterator[None]:
+    """Take back what a test has set for the session."""
+    yield
+    for name in list(spark.conf.getAll):
+        if name.startswith("parquetry.") or name == "spark.sql.parquet.compression.codec":
+            spark.conf.unset(name)
+
+
+def rows_of(spark: SparkSession) -> DataFrame:
+    """Return 20,000 rows in four tasks, in which each of the columns x, y, z has an order of its own."""
+    return spark.range(0, 20_000, 1, 4).selectExpr(
+        "sha1(cast(id AS STRING)) AS x", "hash(id) AS y", "hash(id + 1) AS z", "cast(id % 2 AS INT) AS p"
+    )
+
+
+@pytest.fixture
+def write(spark: SparkSession, db: str) -> Write:
+    """Overwrite a table with the same rows and these options, and return its files."""
+
+    def write(table: str, **options: str) -> Files:
+        frame = rows_of(spark)
+        frame.write.options(**{name.replace("_", "-"): text for name, text in options.items()}).insertInto(
+            f"{db}.{table}", overwrite=True
+        )
+        with parquetry.open(spark.conf.get("spark.sql.catalog.lake.warehouse")) as catalog:
+            return list(catalog.files(f"{db.removeprefix('lake.')}.{table}"))
+
+    return write
+
+
+def codec(files: Files) -> str:
+    """Return the codec of the files, which is one for all."""
+    (found,) = {pq.read_metadata(file.path).row_group(0).column(0).compression for file in files}
+    return str(found)
+
+
+def sorted_by(files: Files) -> str | None:
+    """Return the one column of x, y, z by which the rows of each file are in order."""
+    read = [pq.read_table(file.path).to_pydict() for file in files]
+    found = [name for name in ("x", "y", "z") if all(rows[name] == sorted(rows[name]) for rows in read)]
+    assert len(found) < 2
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    ("name", "property", "session", "option", "seen", "expected"),
+    [
+        ("compression", "gzip", "zstd", "snappy", codec, ["UNCOMPRESSED", "GZIP", "ZSTD", "SNAPPY"]),
+        ("sort-by", "x", "y", "z", sorted_by, [None, "x", "y", "z"]),
+        ("distribution", "none", "auto", "none", len, [2, 8, 2, 8]),
+    ],
+)
+def test_precedence(
+    spark: SparkSession, db: str, write: Write, name: str, property: str, session: str, option: str,
+    seen: Callable[[Files], Any], expected: list[Any],
+) -> None:  # fmt: skip
+    """Each level given in turn, from the lowest to the highest, decides what is written; taken back, the next does."""
+    spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")  # what holds by default
+    spark.sql(f"CREATE TABLE {db}.t (x STRING, y INT, z INT, p INT) PARTITIONED BY (p)")
+    found = [seen(write("t"))]
+    spark.sql(f"ALTER TABLE {db}.t SET TBLPROPERTIES ('{name}' = '{property}')")
+    found.append(seen(write("t")))
+    spark.sql(f"SET `parquetry.{name}` = {session}")
+    found.append(seen(write("t")))
+    found.append(seen(write("t", **{name: option})))
+    assert found == expected
+    spark.sql(f"ALTER TABLE {db}.t UNSET TBLPROPERTIES ('{name}')")
+    assert seen(write("t", **{name.upper(): option})) == expected[3]
+    assert seen(write("t")) == expected[2]
+    spark.sql(f"RESET `parquetry.{name}`")
+    assert seen(write("t")) == expected[0]
+
+
+def test_precedence_of_sizes(spark: SparkSession, db: str, write: Write) -> None:
+    """The smaller the target-file-size of the level that decides, the more files."""
+    spark.sql(f"CREATE TABLE {db}.t (x STRING, y INT, z INT, p INT)")
+    by_default = len(write("t"))
+    spark.sql(f"ALTER TABLE {db}.t SET TBLPROPERTIES ('target-file-size' = '128kb')")
+    by_property = len(write("t"))
+    spark.sql("SET `parquetry.target-file-size` = 512kb")
+    by_session = len(write("t"))
+    by_option = len(write("t", target_file_size="32kb"))
+    assert by_default == 1
+    assert 1 < by_session < by_property < by_option
+
+
+def test_a_setting_is_that_of_the_session_that_writes(spark: SparkSession, db: str, write: Write) -> None:
+    """SQL and CREATE TABLE … AS SELECT follow their session; another session has settings of its own."""
+    spark.sql("SET `parquetry.compression` = gzip")
+    other = spark.newSession()
+    for session, expected in ((spark, "GZIP"), (other, "ZSTD")):
+        other.conf.set("parquetry.compression", "zstd")
+        session.sql(f"CREATE OR REPLACE TABLE {db}.t AS SELECT 1 AS x")
+        session.sql(f"INSERT INTO {db}.t VALUES (2)")
+        with parquetry.open(spark.conf.get("spark.sql.catalog.lake.warehouse")) as catalog:
+            files = list(catalog.files(f"{db.removeprefix('lake.')}.t"))
+        assert (len(files), codec(files)) == (2, expected)
+
+
+def test_options_of_a_table_made_from_a_query(spark: SparkSession, db: str) -> None:
+    """Those of `saveAsTable` are properties of the table and options of its write; none of them is in the other's way."""
+    spark.sql("SET `parquetry.compression` = zstd")
+    writer = rows_of(spark).write.partitionBy("p").option("compression", "gzip")
+    writer.option("partition-order", "p desc").saveAsTable(f"{db}.made")
+    with parquetry.open(spark.conf.get("spark.sql.catalog.lake.warehouse")) as catalog:
+        name = f"{db.removeprefix('lake.')}.made"
+        assert codec(list(catalog.files(name))) == "GZIP"
+        assert [partition.values for partition in catalog.partitions(name)] == [{"p": 1}, {"p": 0}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        (
+            "parquetry.compression",
+            "best",
+            "Session setting 'parquetry.compression' is 'best': not one of none",
+        ),
+        ("parquetry.target-file-size", "0", "'parquetry.target-file-size' is '0': not a size such as 128mb."),
+        (
+            "parquetry.sort-by",
+            "nope",
+            "'parquetry.sort-by': column 'nope' is not in the table; its columns are: x",
+        ),
+        ("parquetry.sort-by", "m", "'parquetry.sort-by': column m is a map, and maps have no order."),
+        ("parquetry.target_file_size", "1mb", "is unknown: did you mean 'parquetry.target-file-size'?"),
+        ("parquetry.partition-order", "x", "cannot be given for a session: set the table property"),
+    ],
+)
+def test_session_settings_that_cannot_be_used(
+    spark: SparkSession, db: str, rows: Callable[[str], Any], name: str, text: str, says: str
+) -> None:
+    """A write says which setting of the session is wrong, and writes nothing; reads go on; taken back, it succeeds."""
+    spark.sql(f"CREATE TABLE {db}.t (x INT, m MAP<INT, INT>)")
+    spark.conf.set(name, text)
+    with pytest.raises(AnalysisException) as error:
+        spark.sql(f"INSERT INTO {db}.t VALUES (1, NULL)")
+    assert says in str(error.value)
+    assert rows(f"SELECT * FROM {db}.t") == []
+    spark.sql(f"RESET `{name}`")
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, NULL)")
+    assert rows(f"SELECT x FROM {db}.t") == [(1,)]
+
+
+def test_an_option_that_cannot_be_used(spark: SparkSession, db: str) -> None:
+    """Its error says that it is an option."""
+    spark.sql(f"CREATE TABLE {db}.t (x INT)")
+    for name, text, says in (
+        ("Compression", "best", "Option 'compression' is 'best': not one of none"),
+        ("sort-by", "nope", "Option 'sort-by': column 'nope' is not in the table"),
+    ):
+        with pytest.raises(AnalysisException) as error:
+            spark.range(1).selectExpr("cast(id AS INT)").write.option(name, text).insertInto(f"{db}.t")
+        assert says in str(error.value)
