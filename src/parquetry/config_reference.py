@@ -22,7 +22,8 @@ _INTRODUCTION = """\
 | `spark.sql.catalog.lake.warehouse` | the warehouse |
 
 `parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`; a session that has them needs
-`parquetry.attach(spark)` only.
+`parquetry.attach(spark)` only. `parquetry doctor` shows which warehouse and store are in effect outside a session, and
+where they were set.
 """
 
 _TABLE_SETTINGS = """

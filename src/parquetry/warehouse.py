@@ -19,6 +19,7 @@ FILE_NAME = "parquetry.toml"
 """Looked for in the working directory and then in each folder above it."""
 
 _KEYS = ("warehouse", "store")
+_GIVEN = "as given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,13 @@ class Warehouse:
         location: absolute local path, or URI, without a trailing slash.
         store: where its metastore is; None: inside it.
         origin: where the name comes from, such as ``PARQUETRY_WAREHOUSE`` or the path of a file.
+        store_origin: where the store comes from; None: nowhere, so the default holds.
     """
 
     location: str
     store: str | None
     origin: str
+    store_origin: str | None = None
 
 
 def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Warehouse:
@@ -50,9 +53,9 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
     if warehouse is not None:
         if not (location := os.fspath(warehouse)):
             raise WarehouseError("the warehouse is an empty text: give a folder or a URI")
-        return Warehouse(warehouse_location(location), store, "as given")
+        return _with_store(location, _GIVEN, store, None, _GIVEN)
     if named := os.environ.get(VARIABLE):
-        return Warehouse(warehouse_location(named), store or os.environ.get(STORE_VARIABLE) or None, VARIABLE)
+        return _with_store(named, VARIABLE, store, os.environ.get(STORE_VARIABLE), STORE_VARIABLE)
     file = configuration_file()
     if file is None:
         raise WarehouseError(
@@ -65,7 +68,15 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
     location = os.path.expanduser(values["warehouse"])
     if not take_apart(location).scheme:
         location = os.path.join(file.parent, location)
-    return Warehouse(warehouse_location(location), store or values.get("store"), str(file))
+    return _with_store(location, str(file), store, values.get("store"), str(file))
+
+
+def _with_store(warehouse: str, origin: str, given: str | None, found: str | None, beside: str) -> Warehouse:
+    """Return a warehouse with its store: as given, else as found beside it, else inside it."""
+    store = given or found or None
+    return Warehouse(
+        warehouse_location(warehouse), store, origin, None if store is None else _GIVEN if given else beside
+    )
 
 
 def configuration_file() -> Path | None:

@@ -1,4 +1,4 @@
-"""Look at the installation and at the warehouse, and say how to mend what does not fit.
+"""Look at the installation and at the warehouse, say how to mend what does not fit, and which settings hold.
 
 Nothing is changed: no bridge is compiled, no metastore is made.
 """
@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parquetry._version import __version__
+from parquetry.config import CATALOG_OPTIONS, SESSION_PREFIX, TABLE_SETTINGS
 from parquetry.errors import ParquetryError
+from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
@@ -47,6 +49,23 @@ class Check:
     remedy: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class InEffect:
+    """A setting as it holds outside a session.
+
+    Attributes:
+        name: of the setting.
+        value: as text; None: it has none.
+        origin: where the value comes from; None: nowhere.
+        how: the places in which it can be given, the first before the others.
+    """
+
+    name: str
+    value: str | None
+    origin: str | None
+    how: tuple[str, ...]
+
+
 def examine(warehouse: str | None = None, store: str | None = None) -> Iterator[Check]:
     """Look at everything, in the order in which it is needed.
 
@@ -66,6 +85,41 @@ def examine(warehouse: str | None = None, store: str | None = None) -> Iterator[
     if spark.ok:
         yield _bridge()
     yield _warehouse(warehouse, store)
+
+
+def settings_in_effect(warehouse: str | None = None, store: str | None = None) -> Iterator[InEffect]:
+    """Return the settings that hold outside a session: those of the catalog, and the defaults of tables'.
+
+    Args:
+        warehouse: as given; None: where `parquetry.warehouse` finds one.
+        store: as given.
+    """
+    try:
+        found = find_warehouse(warehouse, store)
+        named = {"warehouse": (found.location, found.origin), "store": (found.store, found.store_origin)}
+    except ParquetryError:  # `examine` tells why
+        named = {}
+    for option in CATALOG_OPTIONS:
+        value, origin = named.get(option.name, (None, None))
+        if value is None and option.default is not None:
+            value, origin = option.default, "default"
+        yield InEffect(
+            option.name,
+            value,
+            origin,
+            (*_WAYS[option.name], FILE_NAME, f"spark.sql.catalog.<name>.{option.name}"),
+        )
+    for setting in TABLE_SETTINGS:
+        ways = {
+            "option": "option of the write",
+            "session": f"SET `{SESSION_PREFIX}{setting.name}`",
+            "property": "table property at creation" if setting.fixed else "table property",
+        }
+        origin = None if setting.default is None else "default"
+        yield InEffect(setting.name, setting.default, origin, tuple(ways[level] for level in setting.levels))
+
+
+_WAYS = {"warehouse": ("--warehouse", VARIABLE), "store": ("--store", STORE_VARIABLE)}
 
 
 def _python() -> Check:
@@ -152,7 +206,6 @@ def _bridge() -> Check:
 def _warehouse(warehouse: str | None, store: str | None) -> Check:
     from parquetry.catalog import Catalog
     from parquetry.errors import WarehouseError
-    from parquetry.warehouse import find_warehouse
 
     try:
         found = find_warehouse(warehouse, store)

@@ -111,22 +111,37 @@ def conf(
 
 @app.command(epilog="Example: parquetry doctor --warehouse /data/lake")
 def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Check the installation and the warehouse.
+    """Check the installation and the warehouse, and show the settings.
 
-    Looked at are Python, PySpark, Java, libraries, the bridge and the warehouse.
+    Looked at are Python, PySpark, Java, libraries, the bridge and the warehouse. Settings are shown as they hold
+    outside a session: of the catalog, with where each comes from, and the defaults of tables, with how to set them.
 
     The exit code is 1 if something does not fit; what to do about it is said beside it.
     """
-    from parquetry.cli.doctor import examine
+    from parquetry.cli.doctor import examine, settings_in_effect
 
     checks = list(examine(warehouse, store))
+    settings = list(settings_in_effect(warehouse, store))
     if as_json:
-        output.print_json({"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks)
+        output.print_json(
+            [
+                *({"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks),
+                *(
+                    {"setting": s.name, "value": s.value, "from": s.origin, "set_with": s.how}
+                    for s in settings
+                ),
+            ]
+        )
     else:
         marks = {True: "ok", False: "PROBLEM", None: "note"}
         for c in checks:
             print(f"{marks[c.ok]:8} {c.name}: {c.found}")
             if c.remedy is not None:
                 print(f"{'':8} → {c.remedy}")
+        print()
+        output.print_table(
+            ("setting", "value", "from", "set with"),
+            ((s.name, s.value or "", s.origin or "", ", ".join(s.how)) for s in settings),
+        )
     if any(c.ok is False for c in checks):
         raise typer.Exit(1)

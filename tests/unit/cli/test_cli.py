@@ -15,8 +15,9 @@ import parquetry
 from parquetry.cli import doctor
 from parquetry.cli.main import app, main
 from parquetry.cli.reference import reference
+from parquetry.config import CATALOG_OPTIONS, TABLE_SETTINGS
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
-from parquetry.warehouse import VARIABLE
+from parquetry.warehouse import STORE_VARIABLE, VARIABLE
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = typer.main.get_command(app).commands
@@ -451,10 +452,49 @@ def test_doctor_looks_at_the_warehouse(warehouse, monkeypatch):
 
 def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
     good, bad = doctor.Check("a", True, "1"), doctor.Check("b", False, "2", "mend it")
+    monkeypatch.setattr(
+        doctor, "settings_in_effect", lambda *_: [doctor.InEffect("s", "3", "file", ("x", "y"))]
+    )
+    settings = "setting  value  from  set with\ns        3      file  x, y\n"
     monkeypatch.setattr(doctor, "examine", lambda *_: [good, doctor.Check("c", None, "3")])
-    assert run("doctor") == (0, "ok       a: 1\nnote     c: 3\n", "")
+    assert run("doctor") == (0, f"ok       a: 1\nnote     c: 3\n\n{settings}", "")
     monkeypatch.setattr(doctor, "examine", lambda *_: [good, bad])
-    assert run("doctor") == (1, "ok       a: 1\nPROBLEM  b: 2\n         → mend it\n", "")
+    assert run("doctor") == (1, f"ok       a: 1\nPROBLEM  b: 2\n         → mend it\n\n{settings}", "")
     code, out, _ = run("doctor", "--json")
     assert code == 1
-    assert json.loads(out)[1] == {"check": "b", "ok": False, "found": "2", "remedy": "mend it"}
+    assert json.loads(out)[1:] == [
+        {"check": "b", "ok": False, "found": "2", "remedy": "mend it"},
+        {"setting": "s", "value": "3", "from": "file", "set_with": ["x", "y"]},
+    ]
+
+
+def _of_catalog(**given):
+    settings = {s.name: (s.value, s.origin) for s in doctor.settings_in_effect(**given)}
+    return settings["warehouse"], settings["store"]
+
+
+def test_doctor_says_where_a_catalogs_settings_come_from(warehouse, monkeypatch, tmp_path):
+    assert _of_catalog() == ((str(warehouse), VARIABLE), ("sqlite", "default"))
+    monkeypatch.setenv(STORE_VARIABLE, "hbase://h:1/t")
+    assert _of_catalog() == ((str(warehouse), VARIABLE), ("hbase://h:1/t", STORE_VARIABLE))
+    assert _of_catalog(store="sqlite:///x") == ((str(warehouse), VARIABLE), ("sqlite:///x", "as given"))
+    assert _of_catalog(warehouse="/w") == (("/w", "as given"), ("sqlite", "default"))
+    monkeypatch.delenv(VARIABLE)
+    assert _of_catalog() == ((None, None), ("sqlite", "default"))
+    file = tmp_path / "parquetry.toml"
+    file.write_text('warehouse = "/w"\nstore = "sqlite:////m"\n')
+    assert _of_catalog() == (("/w", str(file)), ("sqlite:////m", str(file)))
+    file.write_text('wharehouse = "/w"\n')
+    assert _of_catalog() == ((None, None), ("sqlite", "default"))
+    assert _check("warehouse").ok is False
+
+
+def test_doctor_says_how_each_setting_is_set():
+    settings = {s.name: s for s in doctor.settings_in_effect()}
+    assert list(settings) == [setting.name for setting in (*CATALOG_OPTIONS, *TABLE_SETTINGS)]
+    store, size, indexes = (settings[n] for n in ("store", "target-file-size", "partition-indexes"))
+    assert store.how == ("--store", "PARQUETRY_STORE", "parquetry.toml", "spark.sql.catalog.<name>.store")
+    assert (size.value, size.origin) == ("128mb", "default")
+    assert size.how == ("option of the write", "SET `parquetry.target-file-size`", "table property")
+    assert (indexes.value, indexes.origin) == (None, None)
+    assert indexes.how == ("table property at creation",)
