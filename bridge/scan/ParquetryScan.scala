@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
+import org.apache.spark.sql.sources
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -96,6 +97,7 @@ class ParquetryScan(
     FilePartition.getFilePartitions(session, splits.sortBy(-_.length), most).toArray
   }
 
+  def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   override def createReaderFactory(): PartitionReaderFactory = factory
   private lazy val factory: PartitionReaderFactory = {
     val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
@@ -105,12 +107,11 @@ class ParquetryScan(
     val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
     // readers go by place, and ORC's would convert a column of the same name that files hold, too
     val inPath = StructType(partitionSchema.fields.zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
-    val filters = RowGroupFilters(pushed, table)
     val hadoop = session.sessionState.newHadoopConf()
     val inner = table.format match {
-      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, filters, Nil, Nil)
+      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, rowGroupFilters, Nil, Nil)
         .createReaderFactory()
-      case _ => ParquetScan(session, hadoop, index, whole, read, inPath, filters, options, None, Nil, Nil, Array.empty)
+      case _ => ParquetScan(session, hadoop, index, whole, read, inPath, rowGroupFilters, options, None, Nil, Nil, Array.empty)
         .createReaderFactory()
     }
     new NamingReaderFactory(inner, table.name(), s"CALL ${table.ref.name}.system.sync(table => '${table.name()}')")

@@ -346,9 +346,7 @@ def test_readers_are_given_what_conditions_say_of_data_columns(
         node = frame._jdf.queryExecution().sparkPlan()
         while node.children().size():
             node = node.children().head()
-        scan = node.scan()
-        filters = spark._jvm.org.apache.spark.sql.parquetry.RowGroupFilters
-        return {str(each) for each in filters.apply(scan.predicates(), scan.table())}
+        return {str(each) for each in node.scan().rowGroupFilters()}
 
     present = "IsNotNull(id)"
     assert given(f"{day} AND id > 5") == {present, "GreaterThan(id,5)"}
