@@ -13,6 +13,7 @@ from benchmarks.measure import Finding, Result, Timing, take_turns
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import PROTOCOL
 
 PARTITIONS = 100_000
 SELECTED = 30
@@ -65,7 +66,7 @@ def _plan_first(folder: str, predicates: list[dict[str, Any]]) -> None:
 
 
 def _ask(planner: Planner, folder: str, **question: Any) -> Any:
-    head = {"protocol": 1, "catalog": "lake", "options": {"warehouse": folder}}
+    head = {"protocol": PROTOCOL, "catalog": "lake", "options": {"warehouse": folder}}
     answer = json.loads(planner.ask(json.dumps({**head, **question})))
     if "error" in answer:
         raise AssertionError(answer["error"])

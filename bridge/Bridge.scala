@@ -19,7 +19,7 @@ object Bridge {
   /** Compared with the Python package's version when a session is attached; written by the build. */
   val version: String = BridgeVersion.version
 
-  private val protocol = 1
+  private val protocol = 2
   @volatile private var planner: Planner = _
   @volatile private var words = Option.empty[Pattern]
 
@@ -48,10 +48,8 @@ object Bridge {
 
   private def unwrap(answer: String): JValue = {
     val parsed = parse(answer)
-    parsed \ "error" match {
-      case JNothing => parsed \ "ok"
-      case error => throw raised(Json.text(error \ "code"), Json.text(error \ "message"), Json.list(error \ "name"))
-    }
+    Answers.error(parsed).foreach { case (code, message, name) => throw raised(code, message, name) }
+    parsed \ "ok"
   }
 
   private val thrown = new ConcurrentHashMap[String, Throwable]()
@@ -83,6 +81,6 @@ object Bridge {
   /** A statement as it is to be parsed: the planner is asked where it wants to be. */
   def rewritten(statement: String): String =
     if (!words.exists(_.matcher(statement).find())) statement
-    else Option(Json.text(unwrap(asked.ask(question("rewrite_statement", Seq("text" -> JString(statement)))))))
+    else Answers.rewritten(unwrap(asked.ask(question("rewrite_statement", Seq("text" -> JString(statement))))))
       .getOrElse(statement)
 }

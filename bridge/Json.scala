@@ -1,6 +1,7 @@
 package org.apache.spark.sql.parquetry
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
@@ -10,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.connector.expressions.{Cast, Expression, Extract, GeneralScalarExpression, Literal, NamedReference}
 import org.apache.spark.sql.connector.util.V2ExpressionSQLBuilder
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Spark's values, schemas and predicates as JSON, and back. Values travel as text; NULL as null. */
@@ -17,24 +19,8 @@ object Json {
   def strings(map: Map[String, String]): JObject = JObject(map.toList.map { case (k, v) => k -> JString(v) })
   def strings(values: Iterable[String]): JArray = JArray(values.map(JString(_)).toList)
 
-  def text(value: JValue): String = value match {
-    case JString(s) => s
-    case _ => null
-  }
-  def long(value: JValue): Long = value match {
-    case JInt(n) => n.toLong
-    case JLong(n) => n
-    case other => throw new IllegalArgumentException(s"not a whole number in the planner's answer: $other")
-  }
-  def flag(value: JValue): Boolean = value == JBool(true)
-  def list(value: JValue): Seq[String] = value match {
-    case JArray(items) => items.map(text)
-    case _ => Nil
-  }
-  def map(value: JValue): Map[String, String] = value match {
-    case JObject(fields) => fields.collect { case (k, JString(v)) => k -> v }.toMap
-    case _ => Map.empty
-  }
+  def readOptions(options: CaseInsensitiveStringMap): JField =
+    "read_options" -> strings(options.asCaseSensitiveMap().asScala.toMap)
   def struct(value: JValue): StructType = DataType.fromJson(compact(render(value))).asInstanceOf[StructType]
   def ofType(dataType: DataType): JValue = parse(dataType.json)
 

@@ -29,13 +29,13 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
   // Tables
 
   override def listTables(namespace: Array[String]): Array[Identifier] =
-    Json.list(ref.ask("list_tables", at(namespace))).map(Identifier.of(namespace, _)).toArray
+    Answers.names(ref.ask("list_tables", at(namespace))).map(Identifier.of(namespace, _)).toArray
 
   private def load(ident: Identifier, more: JField*): Table =
     // a name of more parts is a metadata table or none of ours; SELECT * FROM parquet.`path` gets here as well
     ident.namespace().length match {
-      case 1 => new ParquetryTable(ref, ref.ask("load_table", at(ident) ++ more: _*))
-      case 2 => new MetadataTable(ref, ref.ask("load_metadata_table", at(ident) ++ more: _*))
+      case 1 => new ParquetryTable(ref, Answers.table(ref.ask("load_table", at(ident) ++ more: _*)))
+      case 2 => new MetadataTable(ref, Answers.metadataTable(ref.ask("load_metadata_table", at(ident) ++ more: _*)))
       case _ => throw new NoSuchTableException(ident)
     }
 
@@ -61,13 +61,16 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
   private def transform(t: Transform): JValue = JObject(
     "name" -> JString(t.name()),
     "columns" -> JArray(t.references().map(r => Json.strings(r.fieldNames())).toList),
+    "arguments" -> JArray(t.arguments().toList.map(Json.ofExpression)),
     "text" -> JString(t.describe()))
 
   override def createTable(ident: Identifier, info: TableInfo): Table =
-    new ParquetryTable(ref, ref.ask("create_table", at(ident) ++ definition(info): _*))
+    new ParquetryTable(ref, Answers.table(ref.ask("create_table", at(ident) ++ definition(info): _*)))
 
-  private def stage(ident: Identifier, info: TableInfo, mode: String): StagedTable =
-    new StagedParquetryTable(ref, ref.ask("stage_table", at(ident) ++ definition(info) :+ ("mode" -> JString(mode)): _*))
+  private def stage(ident: Identifier, info: TableInfo, mode: String): StagedTable = {
+    val answer = ref.ask("stage_table", at(ident) ++ definition(info) :+ ("mode" -> JString(mode)): _*)
+    new StagedParquetryTable(ref, Answers.table(answer), mode)
+  }
 
   override def stageCreate(ident: Identifier, info: TableInfo): StagedTable = stage(ident, info, "create")
   override def stageReplace(ident: Identifier, info: TableInfo): StagedTable = stage(ident, info, "replace")
@@ -75,7 +78,8 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
     stage(ident, info, "create_or_replace")
 
   override def alterTable(ident: Identifier, changes: TableChange*): Table =
-    new ParquetryTable(ref, ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(change))): _*))
+    new ParquetryTable(ref, Answers.table(
+      ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(change))): _*)))
 
   private def change(c: TableChange): JValue = {
     def of(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
@@ -113,21 +117,21 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
   override def dropTable(ident: Identifier): Boolean = drop(ident, purge = false)
   override def purgeTable(ident: Identifier): Boolean = drop(ident, purge = true)
   private def drop(ident: Identifier, purge: Boolean): Boolean =
-    Json.flag(ref.ask("drop_table", at(ident) :+ ("purge" -> JBool(purge)): _*))
+    Answers.held(ref.ask("drop_table", at(ident) :+ ("purge" -> JBool(purge)): _*))
 
   override def renameTable(from: Identifier, to: Identifier): Unit =
     ref.ask("rename_table", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*)
 
   // Namespaces
 
-  override def listNamespaces(): Array[Array[String]] = Json.list(ref.ask("list_namespaces")).map(Array(_)).toArray
+  override def listNamespaces(): Array[Array[String]] = Answers.names(ref.ask("list_namespaces")).map(Array(_)).toArray
   override def listNamespaces(namespace: Array[String]): Array[Array[String]] = {
     if (namespace.isEmpty) return listNamespaces()
     if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace)
     Array.empty
   }
   override def loadNamespaceMetadata(namespace: Array[String]): util.Map[String, String] =
-    Json.map(ref.ask("load_namespace", at(namespace))).asJava
+    Answers.properties(ref.ask("load_namespace", at(namespace))).asJava
   override def createNamespace(namespace: Array[String], metadata: util.Map[String, String]): Unit =
     ref.ask("create_namespace", at(namespace), "properties" -> Json.strings(metadata.asScala.toMap))
   override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit =
@@ -137,12 +141,12 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
       case other => throw new ParquetryException("UNSUPPORTED", s"${other.getClass.getSimpleName} on a namespace.")
     }))
   override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
-    Json.flag(ref.ask("drop_namespace", at(namespace), "cascade" -> JBool(cascade)))
+    Answers.held(ref.ask("drop_namespace", at(namespace), "cascade" -> JBool(cascade)))
 
   // Procedures
 
   override def listProcedures(namespace: Array[String]): Array[Identifier] =
-    Json.list(ref.ask("list_procedures")).map(Identifier.of(Array("system"), _)).toArray
+    Answers.names(ref.ask("list_procedures")).map(Identifier.of(Array("system"), _)).toArray
   override def loadProcedure(ident: Identifier): UnboundProcedure =
-    new ParquetryProcedure(ref, ref.ask("load_procedure", at(ident): _*))
+    new ParquetryProcedure(ref, Answers.procedure(ref.ask("load_procedure", at(ident): _*)))
 }

@@ -10,33 +10,30 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures._
 import org.apache.spark.sql.connector.read.Scan
-import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.apache.spark.sql.types.{StructField, StructType}
 
 /** `CALL catalog.system.name(…)`: parameters, columns and rows are the planner's. */
-class ParquetryProcedure(ref: CatalogRef, answer: JValue) extends UnboundProcedure with BoundProcedure {
-  private val inputs = (answer \ "parameters").children
-
-  override def name(): String = Json.text(answer \ "name")
-  override def description(): String = Json.text(answer \ "description")
+class ParquetryProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends UnboundProcedure with BoundProcedure {
+  override def name(): String = answer.name
+  override def description(): String = answer.description
   override def isDeterministic: Boolean = false
   override def bind(inputType: StructType): BoundProcedure = this
 
-  override val parameters: Array[ProcedureParameter] = inputs.map { p =>
-    val parameter = ProcedureParameter.in(Json.text(p \ "name"), DataType.fromDDL(Json.text(p \ "type")))
-      .comment(Json.text(p \ "comment"))
-    Option(Json.text(p \ "default")).foreach(sql => parameter.defaultValue(sql))
+  override val parameters: Array[ProcedureParameter] = answer.parameters.map { p =>
+    val parameter = ProcedureParameter.in(p.name, p.dataType).comment(p.comment)
+    p.default.foreach(sql => parameter.defaultValue(sql))
     parameter.build()
   }.toArray
 
   override def call(input: InternalRow): util.Iterator[Scan] = {
     val schema = StructType(parameters.map(p => StructField(p.name(), p.dataType())))
     val current = SparkSession.active.sessionState.catalogManager
-    val result = ref.ask("call", "name" -> JString(name()),
+    val result = Answers.called(ref.ask("call", "name" -> JString(name()),
       "arguments" -> JObject(schema.fieldNames.toList.zip(arguments(input, schema))),
       "current_catalog" -> JString(current.currentCatalog.name()),
-      "current_namespace" -> Json.strings(current.currentNamespace))
-    Cached.refresh(ref, result \ "changed")
-    Iterator[Scan](new RowsScan(Json.struct(result \ "schema"), result \ "rows", name())).asJava
+      "current_namespace" -> Json.strings(current.currentNamespace)))
+    Cached.refresh(ref, result.changed)
+    Iterator[Scan](new RowsScan(result.schema, result.rows, name())).asJava
   }
 
   private def arguments(input: InternalRow, schema: StructType): List[JValue] =

@@ -17,26 +17,23 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** One version of a table, as the planner described it. Every question about it names that version. */
-class ParquetryTable(val ref: CatalogRef, answer: JValue)
+class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   extends Table with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsAtomicPartitionManagement {
 
-  val logical: StructType = Json.struct(answer \ "schema")
+  val logical: StructType = answer.logical
   /** The same schema, field by field, under the names that the files use. */
-  val physical: StructType = answer \ "physical_schema" match {
-    case JNull => logical
-    case schema => Json.struct(schema)
-  }
-  val partitionColumns: Seq[String] = Json.list(answer \ "partition_by")
-  val format: String = Json.text(answer \ "format")
-  val identity: Seq[JField] = Seq("table" -> (answer \ "table"))
+  val physical: StructType = answer.physical
+  val partitionColumns: Seq[String] = answer.partitionColumns
+  val format: String = answer.format
+  val identity: Seq[JField] = Seq("table" -> answer.identity)
 
-  override def name(): String = Json.text(answer \ "name")
-  override def id(): String = Json.text(answer \ "table" \ "id")
-  override def version(): String = Json.long(answer \ "table" \ "version").toString
+  override def name(): String = answer.name
+  override def id(): String = answer.id
+  override def version(): String = answer.version.toString
   override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(logical, false)
   override def partitioning(): Array[Transform] = // names are parsed there
     partitionColumns.map(n => Expressions.identity(s"`${n.replace("`", "``")}`")).toArray
-  override def properties(): util.Map[String, String] = Json.map(answer \ "properties").asJava
+  override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
 
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(
@@ -60,21 +57,21 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ParquetryWriteBuilder(this, info)
 
   /** What the planner makes of predicates that Spark offers. */
-  def judge(offered: Seq[Predicate]): Seq[PushedPredicate] = {
+  def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap): Seq[PushedPredicate] = {
     val trees = offered.map(Json.ofExpression)
-    val answer = ask("push_predicates", "predicates" -> JArray(trees.toList))
-    val (exact, again) = ((answer \ "exact").children.map(Json.flag), (answer \ "again").children.map(Json.flag))
-    val rowGroups = (answer \ "row_groups").children
-    offered.indices.map(i => PushedPredicate(offered(i), trees(i), exact(i), again(i), rowGroups(i)))
+    val answer = Answers.pushed(ask("push_predicates",
+      "predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field))
+    offered.indices.map(i =>
+      PushedPredicate(offered(i), trees(i), answer.exact(i), answer.again(i), answer.rowGroups(i)))
   }
 
   // Deleting
 
   private def where(predicates: Array[Predicate]): JField =
     "predicates" -> JArray(predicates.map(Json.ofExpression).toList)
-  override def canDeleteWhere(predicates: Array[Predicate]): Boolean = Json.flag(ask("can_delete", where(predicates)))
+  override def canDeleteWhere(predicates: Array[Predicate]): Boolean = Answers.held(ask("can_delete", where(predicates)))
   override def deleteWhere(predicates: Array[Predicate]): Unit = ask("delete", where(predicates))
-  override def truncateTable(): Boolean = Json.flag(ask("truncate", where(Array.empty)))
+  override def truncateTable(): Boolean = Answers.held(ask("truncate", where(Array.empty)))
 
   // Partitions
 
@@ -97,25 +94,25 @@ class ParquetryTable(val ref: CatalogRef, answer: JValue)
     askOf("add_partitions", idents, idents, rows(idents),
       "properties" -> JArray(properties.map(p => Json.strings(p.asScala.toMap)).toList))
   override def dropPartitions(idents: Array[InternalRow]): Boolean =
-    Json.flag(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(false)))
+    Answers.held(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(false)))
   override def purgePartitions(idents: Array[InternalRow]): Boolean =
-    Json.flag(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(true)))
+    Answers.held(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(true)))
   override def purgePartition(ident: InternalRow): Boolean = purgePartitions(Array(ident))
   override def truncatePartitions(idents: Array[InternalRow]): Boolean =
-    Json.flag(askOf("truncate_partitions", idents, idents, rows(idents)))
+    Answers.held(askOf("truncate_partitions", idents, idents, rows(idents)))
   override def truncatePartition(ident: InternalRow): Boolean = truncatePartitions(Array(ident))
   override def renamePartition(from: InternalRow, to: InternalRow): Boolean =
-    Json.flag(askOf("rename_partition", Array(from), Array(to), rows(Array(from, to))))
+    Answers.held(askOf("rename_partition", Array(from), Array(to), rows(Array(from, to))))
   override def replacePartitionMetadata(ident: InternalRow, properties: util.Map[String, String]): Unit =
     ask("alter_partition", rows(Array(ident)), "properties" -> Json.strings(properties.asScala.toMap))
   override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] =
-    Json.map(askOf("load_partition", Array(ident), Array(ident), rows(Array(ident)))).asJava
+    Answers.properties(askOf("load_partition", Array(ident), Array(ident), rows(Array(ident)))).asJava
   override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
-    ask("list_partitions", agreeing(names.toIndexedSeq, ident): _*).children.map(Json.toRow(_, partitionSchema())).toArray
+    Answers.rows(ask("list_partitions", agreeing(names.toIndexedSeq, ident): _*), partitionSchema())
   }
   /** The partitions that agree with some values, as `SHOW PARTITIONS` prints them. */
-  def partitionNames(names: Seq[String], ident: InternalRow): JValue =
-    ask("show_partitions", agreeing(names, ident): _*)
+  def partitionNames(names: Seq[String], ident: InternalRow): Seq[String] =
+    Answers.names(ask("show_partitions", agreeing(names, ident): _*))
   private def agreeing(names: Seq[String], ident: InternalRow): Seq[JField] = {
     val spec = StructType(names.map(n => StructField(n, partitionSchema()(n).dataType)))
     Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, spec))

@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry
 import org.json4s._
 
 import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -14,18 +15,17 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 object RepairStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case RepairTable(ResolvedTable(_, _, t: ParquetryTable, _), add, drop) =>
-      val schema = Json.struct(t.ref.ask("repair_schema"))
-      RepairCommand(t, add, drop, toAttributes(schema))
+      RepairCommand(t, add, drop, toAttributes(Answers.schema(t.ref.ask("repair_schema"))))
   }
 }
 
 case class RepairCommand(table: ParquetryTable, add: Boolean, drop: Boolean, override val output: Seq[Attribute])
   extends LeafRunnableCommand {
   override def run(session: SparkSession): Seq[Row] = {
-    val answer = table.ref.ask("repair", table.identity ++ Seq[JField]("add" -> JBool(add), "drop" -> JBool(drop)): _*)
-    Cached.refresh(table.ref, answer \ "changed")
-    val schema = Json.struct(answer \ "schema")
-    val toRow = org.apache.spark.sql.catalyst.CatalystTypeConverters.createToScalaConverter(schema)
-    (answer \ "rows").children.map(r => toRow(Json.toRow(r, schema)).asInstanceOf[Row])
+    val answer = Answers.called(
+      table.ref.ask("repair", table.identity ++ Seq[JField]("add" -> JBool(add), "drop" -> JBool(drop)): _*))
+    Cached.refresh(table.ref, answer.changed)
+    val toRow = CatalystTypeConverters.createToScalaConverter(answer.schema)
+    answer.rows.toSeq.map(toRow(_).asInstanceOf[Row])
   }
 }

@@ -21,5 +21,5 @@ object ShowPartitionsStatement extends Rule[LogicalPlan] {
 case class ShowPartitionsCommand(
     table: ParquetryTable, names: Seq[String], ident: InternalRow, override val output: Seq[Attribute])
   extends LeafRunnableCommand {
-  override def run(session: SparkSession): Seq[Row] = Json.list(table.partitionNames(names, ident)).map(Row(_))
+  override def run(session: SparkSession): Seq[Row] = table.partitionNames(names, ident).map(Row(_))
 }

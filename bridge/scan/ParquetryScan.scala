@@ -34,25 +34,23 @@ class ParquetryScan(
   private val static = pushed.map(_.tree)
   val predicates: Array[Predicate] = pushed.map(_.predicate).toArray
   private var runtime = Seq.empty[PushedPredicate]
-  private var plan: JValue = planned()
+  private var plan: ScanAnswer = planned()
 
-  private def planned(): JValue = table.ref.ask("plan_scan", table.identity ++ Seq[JField](
+  private def planned(): ScanAnswer = Answers.scan(table.ref.ask("plan_scan", table.identity ++ Seq[JField](
     "predicates" -> JArray(static.toList),
     "runtime" -> JArray(runtime.map(_.tree).toList),
-    "columns" -> Json.strings(required.fieldNames)): _*)
+    "columns" -> Json.strings(required.fieldNames),
+    Json.readOptions(options), Settings.field): _*), partitionSchema)
 
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
-  override def description(): String = Json.text(plan \ "description")
-  override def report: JValue = plan \ "report"
+  override def description(): String = plan.description
+  override def report: JValue = plan.report
   override def toBatch: Batch = this
 
   override def estimateStatistics(): Statistics = new Statistics {
-    private def count(name: String) = plan \ "statistics" \ name match {
-      case JNothing | JNull => OptionalLong.empty()
-      case n => OptionalLong.of(Json.long(n))
-    }
-    override def sizeInBytes(): OptionalLong = count("bytes")
-    override def numRows(): OptionalLong = count("rows")
+    private def known(count: Option[Long]) = count.fold(OptionalLong.empty())(OptionalLong.of(_))
+    override def sizeInBytes(): OptionalLong = known(plan.bytes)
+    override def numRows(): OptionalLong = known(plan.rows)
   }
 
   // Values that arrive while the query runs. Spark does not apply them again: a superset is always right.
@@ -65,7 +63,7 @@ class ParquetryScan(
   override def filter(values: Array[Predicate]): Unit = if (values.nonEmpty) {
     val again = values.collect { case p: PartitionPredicateImpl => p }
     runtime =
-      if (again.isEmpty) runtime ++ table.judge(values.toSeq)
+      if (again.isEmpty) runtime ++ table.judge(values.toSeq, options)
       else runtime.filterNot(_.again) ++
         PartitionConditions.evaluate(table, static ++ runtime.map(_.tree), again.toSeq)
     plan = planned()
@@ -74,7 +72,7 @@ class ParquetryScan(
   // Reading
 
   // Spark makes copies of the node that reads while it plans, and asks each of them anew.
-  private var pieces: Option[(JValue, Array[InputPartition])] = None
+  private var pieces: Option[(ScanAnswer, Array[InputPartition])] = None
 
   override def planInputPartitions(): Array[InputPartition] = synchronized {
     if (!pieces.exists(_._1 eq plan)) pieces = Some((plan, split()))
@@ -82,17 +80,12 @@ class ParquetryScan(
   }
 
   private def split(): Array[InputPartition] = {
-    val values = (plan \ "partitions").children.map(Json.toRow(_, partitionSchema)).toArray
-    val files = (plan \ "files").children.map {
-      case JArray(List(JString(path), size, modified, partition)) =>
-        (ParquetryScan.sparkPath(path), Json.long(size), Json.long(modified), values(Json.long(partition).toInt))
-      case other => throw new IllegalArgumentException(s"not a file in the planner's answer: $other")
-    }
     val openCost = session.sessionState.conf.filesOpenCostInBytes
-    val most = FilePartition.maxSplitBytes(session, files.map(_._2 + openCost).sum)
-    val splits = files.flatMap { case (path, size, modified, row) =>
-      (0L until size by most).map(start => PartitionedFile(
-        row, path, start, math.min(most, size - start), Array.empty[String], modified, size, Map.empty))
+    val most = FilePartition.maxSplitBytes(session, plan.files.map(_.bytes + openCost).sum)
+    val splits = plan.files.flatMap { file =>
+      val (path, row) = (ParquetryScan.sparkPath(file.path), plan.partitions(file.partition))
+      (0L until file.bytes by most).map(start => PartitionedFile(row, path, start, math.min(most, file.bytes - start),
+        Array.empty[String], file.modified, file.bytes, Map.empty))
     }
     FilePartition.getFilePartitions(session, splits.sortBy(-_.length), most).toArray
   }
@@ -120,18 +113,18 @@ class ParquetryScan(
   // What Spark's UI shows
 
   // As the first plan lists them: of a number that it was not told of before, Spark makes an error.
-  private val metrics: Seq[PlannedMetric] = (plan \ "metrics").children
-    .map(m => new PlannedMetric(Json.text(m \ "name"), Json.text(m \ "text")))
+  private val metrics = plan.metrics.map(m => new PlannedMetric(m.name, m.text))
   override def supportedCustomMetrics(): Array[CustomMetric] = metrics.toArray
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = (plan \ "metrics").children
-    .filter(m => m \ "value" != JNull && metrics.exists(_.name() == Json.text(m \ "name")))
-    .map(m => new CustomTaskMetric {
-      override def name(): String = Json.text(m \ "name")
-      override def value(): Long = Json.long(m \ "value")
-    }).toArray
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = (for {
+    metric <- plan.metrics if metrics.exists(_.name() == metric.name)
+    number <- metric.value
+  } yield new CustomTaskMetric {
+    override def name(): String = metric.name
+    override def value(): Long = number
+  }).toArray
 
   // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
-  private def key = (table.id(), table.version(), predicates.toSet, required, table.ref)
+  private def key = (table.id(), table.version(), predicates.toSet, required, options, table.ref)
   override def equals(other: Any): Boolean = other match {
     case s: ParquetryScan => s.key == key
     case _ => false

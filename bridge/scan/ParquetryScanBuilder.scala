@@ -17,7 +17,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
 
   private var pushed = Seq.empty[PushedPredicate]
   private var required = table.logical
-  private var aggregate: Option[JValue] = None
+  private var aggregate: Option[AggregateAnswer] = None
 
   private def ask(op: String, fields: JField*): JValue =
     table.ref.ask(op, table.identity ++ Seq[JField]("predicates" -> JArray(pushed.map(_.tree).toList)) ++ fields: _*)
@@ -29,7 +29,9 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   override def supportsIterativePushdown(): Boolean = true
   override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
     val again = offered.collect { case p: PartitionPredicateImpl => p }
-    val judged = if (again.isEmpty) table.judge(offered.toSeq) else PartitionConditions.evaluate(table, pushed.map(_.tree), again.toSeq)
+    val judged =
+      if (again.isEmpty) table.judge(offered.toSeq, options)
+      else PartitionConditions.evaluate(table, pushed.map(_.tree), again.toSeq)
     pushed = (if (again.isEmpty) pushed else pushed.filterNot(_.again)) ++ judged
     judged.filterNot(_.exact).map(_.predicate).toArray
   }
@@ -42,7 +44,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   }
   override def pushAggregation(aggregation: Aggregation): Boolean = supportCompletePushDown(aggregation)
 
-  private def answered(aggregation: Aggregation): Option[JValue] = {
+  private def answered(aggregation: Aggregation): Option[AggregateAnswer] = {
     def column(e: Expression): Option[String] = e match {
       case r: NamedReference if r.fieldNames.length == 1 => Some(r.fieldNames.head)
       case _ => None
@@ -61,16 +63,14 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     }
     val groups = aggregation.groupByExpressions().map(column)
     if (functions.exists(_.isEmpty) || groups.exists(_.isEmpty) || !pushed.forall(_.exact)) return None
-    ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten)) match {
-      case answer: JObject => Some(answer)
-      case _ => None
-    }
+    Answers.aggregate(
+      ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten)))
   }
 
   override def pruneColumns(schema: StructType): Unit = required = schema
 
   override def build(): Scan = aggregate match {
-    case Some(answer) => new MetadataScan(table, answer)
+    case Some(answer) => new MetadataScan(answer)
     case None => new ParquetryScan(table, pushed, required, options)
   }
 }

@@ -47,9 +47,9 @@ object PartitionConditions {
     if (conditions.isEmpty) Nil
     else {
       val trees = conditions.map(described)
-      val values = table.ref.ask("partition_values", table.identity ++ Seq[JField](
-        "predicates" -> JArray(known.toList), "conditions" -> JArray(trees.toList)): _*).children
-      conditions.indices.map(i => over(table, conditions(i), trees(i), values(i).children))
+      val values = Answers.partitionValues(table.ref.ask("partition_values", table.identity ++ Seq[JField](
+        "predicates" -> JArray(known.toList), "conditions" -> JArray(trees.toList)): _*))
+      conditions.indices.map(i => over(table, conditions(i), trees(i), values(i)))
     }
 
   private def over(table: ParquetryTable, condition: PartitionPredicateImpl, tree: JObject, rows: List[JValue]): Values = {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
  *
  * @param exact whether Spark need not evaluate it on every row
  * @param again whether it is about partition columns alone and was not understood: Spark offers it once more
- * @param rowGroups what of it the readers may use on row groups, null if nothing; see `RowGroupFilters`
+ * @param rowGroups what of it the readers may use on row groups; see `RowGroupFilters`
  */
 case class PushedPredicate(
-    predicate: Predicate, tree: JValue, exact: Boolean, again: Boolean = false, rowGroups: JValue = JNull)
+    predicate: Predicate, tree: JValue, exact: Boolean, again: Boolean = false, rowGroups: Option[RowGroupPart] = None)

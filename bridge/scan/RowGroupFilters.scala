@@ -2,8 +2,6 @@ package org.apache.spark.sql.parquetry
 
 import scala.collection.mutable
 
-import org.json4s._
-
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, GeneralScalarExpression, Literal, LiteralValue, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.connector.PredicateUtils
@@ -13,18 +11,15 @@ import org.apache.spark.sql.types.BooleanType
 /** What the planner lets the file readers use on row groups, in the readers' words and under the names in the files. */
 object RowGroupFilters {
   def apply(pushed: Seq[PushedPredicate], table: ParquetryTable): Array[sources.Filter] =
-    pushed.flatMap(p => filter(p.rowGroups, leaves(p.predicate), table)).toArray
+    pushed.flatMap(p => p.rowGroups.flatMap(filter(_, leaves(p.predicate), table))).toArray
 
   /** Spark 4.3.0's own translation drops the side of an OR that it has no form for: here nothing is left of the whole. */
-  private def filter(part: JValue, leaves: IndexedSeq[Expression], table: ParquetryTable): Option[sources.Filter] =
-    part \ "leaf" match {
-      case JInt(number) => leaf(leaves(number.toInt), table)
-      case _ => part \ "fn" match {
-        case JString(function) =>
-          val parts = (part \ "args").children.map(filter(_, leaves, table))
-          if (parts.exists(_.isEmpty)) None else Some(joined(function, parts.flatten))
-        case _ => None
-      }
+  private def filter(part: RowGroupPart, leaves: IndexedSeq[Expression], table: ParquetryTable): Option[sources.Filter] =
+    part match {
+      case RowGroupLeaf(number) => leaf(leaves(number), table)
+      case RowGroupParts(function, parts) =>
+        val filters = parts.map(filter(_, leaves, table))
+        if (filters.exists(_.isEmpty)) None else Some(joined(function, filters.flatten))
     }
 
   private def joined(function: String, parts: Seq[sources.Filter]): sources.Filter = function match {

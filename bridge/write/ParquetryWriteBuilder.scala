@@ -25,6 +25,7 @@ class ParquetryWriteBuilder(table: ParquetryTable, info: LogicalWriteInfo)
       Bridge.write(table.ref, data, table.identity ++ Seq[JField](
         "mode" -> JString(mode),
         "predicates" -> JArray(predicates.map(Json.ofExpression).toList),
-        "write_options" -> Json.strings(info.options().asCaseSensitiveMap().asScala.toMap)): _*)
+        "write_options" -> Json.strings(info.options().asCaseSensitiveMap().asScala.toMap),
+        Settings.field): _*)
   }
 }

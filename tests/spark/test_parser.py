@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-from parquetry.planner import protocol, statements
+from parquetry.planner import questions, statements
 from parquetry.spark.door import Door
 from parquetry.spark.session import EXTENSIONS_CLASS, PACKAGE
 
@@ -48,7 +48,7 @@ def installed(spark: SparkSession) -> Iterator[Callable[..., Listening]]:
     bridge.install(Door(), list(statements.WORDS))
 
 
-def _first_word_as_select(q: protocol.RewriteStatement) -> str | None:
+def _first_word_as_select(q: questions.RewriteStatement) -> str | None:
     """Rewrite `FROBNICATED BY n` to a SELECT; leave everything else."""
     words = q.text.split()
     return f"SELECT {words[2]} AS n" if words[0].upper() == "FROBNICATED" else None
@@ -71,7 +71,7 @@ def test_a_statement_with_a_word_is_asked_about(
     spark: SparkSession, installed: Callable[..., Listening], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer is parsed in place of the text, in any case of letters; null leaves the text; others are not shown."""
-    monkeypatch.setitem(statements.ANSWERS, protocol.RewriteStatement, _first_word_as_select)
+    monkeypatch.setitem(statements.ANSWERS, questions.RewriteStatement, _first_word_as_select)
     door = installed(*WORDS)
     assert spark.sql("Frobnicated By 7").collect() == [(7,)]
     assert spark.sql("FROBNICATED BY :n x", {"n": 8}).collect() == [(8,)]
@@ -86,12 +86,12 @@ def test_an_error_of_the_planner_is_the_statements(
 ) -> None:
     """What the planner refuses is an analysis error with our code."""
 
-    def refuse(q: protocol.RewriteStatement) -> str | None:
+    def refuse(q: questions.RewriteStatement) -> str | None:
         from parquetry.errors import UnsupportedError
 
         raise UnsupportedError(f"{q.text} cannot be said.")
 
-    monkeypatch.setitem(statements.ANSWERS, protocol.RewriteStatement, refuse)
+    monkeypatch.setitem(statements.ANSWERS, questions.RewriteStatement, refuse)
     installed(*WORDS)
     with pytest.raises(Exception, match=r"\[PARQUETRY_UNSUPPORTED\] UNSKEW t cannot be said\."):
         spark.sql("UNSKEW t")
@@ -105,7 +105,7 @@ def test_errors_keep_their_positions(
     text: str, rewritten: str | None,
 ) -> None:  # fmt: skip
     """An error shows the text that was parsed, with the position in it: the same that Spark's own parser tells of it."""
-    monkeypatch.setitem(statements.ANSWERS, protocol.RewriteStatement, lambda _: rewritten)
+    monkeypatch.setitem(statements.ANSWERS, questions.RewriteStatement, lambda _: rewritten)
     installed(*WORDS)
     assert spark._jsparkSession.sessionState().sqlParser().getClass().getName() == f"{PACKAGE}.Parser"
     plain = spark._jvm.org.apache.spark.sql.execution.SparkSqlParser()

@@ -363,16 +363,16 @@ class TestKeyRanges:
         most: int,
     ) -> None:
         """Spark is given few values, not those of all partitions; none where it turns the condition round itself."""
-        from parquetry.planner import planner, protocol, scans
+        from parquetry.planner import planner, questions, scans
 
         given: list[int] = []
 
         def counting(lake: Any, question: Any) -> Any:
             answer = scans.partition_values(lake, question)
-            given.extend(map(len, answer))
+            given.extend(map(len, answer.values))
             return answer
 
-        monkeypatch.setitem(planner._ANSWERS, protocol.PartitionValues, counting)
+        monkeypatch.setitem(planner._ANSWERS, questions.PartitionValues, counting)
         frame = spark.table(f"lake.functions.{table}").where(condition)
         assert 0 < kept_by_us(frame) <= most
         assert max(given, default=0) <= most

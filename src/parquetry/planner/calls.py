@@ -8,7 +8,7 @@ from typing import Any
 from parquetry.errors import UnsupportedError
 from parquetry.maintenance.sync import synchronise
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner import protocol as p
+from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import PROCEDURES
 from parquetry.planner.procedures import sync as sync_procedure
@@ -25,26 +25,22 @@ def _procedure(name: str) -> Procedure[Any]:
     return found
 
 
-def listed(_lake: Lake, _q: p.ListProcedures) -> list[str]:
+def listed(_lake: Lake, _q: questions.ListProcedures) -> answers.Names:
     """Return the names of the procedures."""
-    return sorted(PROCEDURES)
+    return answers.Names(sorted(PROCEDURES))
 
 
-def load(_lake: Lake, q: p.LoadProcedure) -> dict[str, Any]:
+def load(_lake: Lake, q: questions.LoadProcedure) -> answers.Procedure:
     """Return a procedure's name, description and parameters."""
     if q.namespace != ["system"]:
         raise UnsupportedError(
             f"Procedures are in the namespace system: CALL {q.catalog}.system.{q.name}(…)."
         )
     procedure = _procedure(q.name)
-    return {
-        "name": procedure.name,
-        "description": procedure.description,
-        "parameters": procedure.parameters,
-    }
+    return answers.Procedure(procedure.name, procedure.description, procedure.parameters)
 
 
-def call(lake: Lake, q: p.Call) -> dict[str, Any]:
+def call(lake: Lake, q: questions.Call) -> answers.Called:
     """Run a procedure."""
     procedure = _procedure(q.name)
     for parameter in procedure.parameters:
@@ -56,21 +52,21 @@ def call(lake: Lake, q: p.Call) -> dict[str, Any]:
     table = lake.qualified(q.arguments["table"], q.current_catalog, q.current_namespace)
     before = lake.find(table)
     rows = procedure.call(lake, {**q.arguments, "table": table})
-    return {"schema": procedure.schema, "rows": rows, "changed": _changed(before)}
+    return answers.Called(procedure.schema, rows, _changed(before))
 
 
-def repair_schema(_lake: Lake, _q: p.RepairSchema) -> dict[str, Any]:
+def repair_schema(_lake: Lake, _q: questions.RepairSchema) -> answers.Schema:
     """Return the columns that MSCK REPAIR TABLE gives."""
-    return sync_procedure.SYNC.schema
+    return answers.Schema(sync_procedure.SYNC.schema)
 
 
-def repair(lake: Lake, q: p.Repair) -> dict[str, Any]:
+def repair(lake: Lake, q: questions.Repair) -> answers.Called:
     """Run MSCK REPAIR TABLE: what is on disk is added, what is gone is dropped if asked for."""
     before = lake.current(q.table)
     with progress_bar() as progress:
         told = synchronise(before, lake.engine, add=q.add, drop=q.drop, progress=progress)
     rows = wire_rows(sync_procedure.rows(told))
-    return {"schema": sync_procedure.SYNC.schema, "rows": rows, "changed": _changed(before)}
+    return answers.Called(sync_procedure.SYNC.schema, rows, _changed(before))
 
 
 def _changed(before: TableSnapshot) -> list[str] | None:
@@ -79,10 +75,10 @@ def _changed(before: TableSnapshot) -> list[str] | None:
     return [after.database, after.name] if after.version != before.version else None
 
 
-ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
-    p.ListProcedures: listed,
-    p.LoadProcedure: load,
-    p.Call: call,
-    p.RepairSchema: repair_schema,
-    p.Repair: repair,
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.ListProcedures: listed,
+    questions.LoadProcedure: load,
+    questions.Call: call,
+    questions.RepairSchema: repair_schema,
+    questions.Repair: repair,
 }

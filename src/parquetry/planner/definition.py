@@ -15,11 +15,12 @@ from parquetry.errors import (
     PropertyError,
     UnsupportedError,
 )
+from parquetry.identifiers import joined_name
 from parquetry.layout.records import Column
 from parquetry.layout.schema_json import Field, declared
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
-from parquetry.planner import protocol as p
+from parquetry.planner import questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import external_location, managed_location
 from parquetry.planner.sorting import sort_columns
@@ -42,7 +43,7 @@ _HIVE = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serd
 _UNKEYABLE = "a partition column has to be a number, a string, a boolean, binary, a date or a timestamp"
 
 
-def new_metadata(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> TableMetadata:
+def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions.StageTable) -> TableMetadata:
     """Return what a new table is, from what its statement says; each clause has a function of its own."""
     label = f"{database}.{q.name}"
     _check_collation(label, q.properties)
@@ -80,7 +81,9 @@ def _check_collation(label: str, properties: Mapping[str, str]) -> None:
         )
 
 
-def _external_location(lake: Lake, database: str, q: p.CreateTable | p.StageTable) -> str | None:
+def _external_location(
+    lake: Lake, database: str, q: questions.CreateTable | questions.StageTable
+) -> str | None:
     """Return where the files of an external table are; None for a managed one."""
     given = q.properties.get("location")
     if given is None and q.properties.get("external") == "true":
@@ -100,7 +103,11 @@ def _kept_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _fields(
-    lake: Lake, label: str, q: p.CreateTable | p.StageTable, external: str | None, file_format: str
+    lake: Lake,
+    label: str,
+    q: questions.CreateTable | questions.StageTable,
+    external: str | None,
+    file_format: str,
 ) -> tuple[list[Field], tuple[str, ...]]:
     """Return the fields of a table and the names of its partition columns, as stated or read from its files."""
     partition_by = tuple(_partition_column(transform) for transform in q.partitioning)
@@ -167,18 +174,27 @@ def _format(properties: dict[str, str]) -> Literal["parquet", "orc"]:
     )
 
 
-def _partition_column(transform: p.Transform) -> str:
+def _partition_column(transform: questions.Transform) -> str:
     if transform.name == "identity" and len(transform.columns) == 1 and len(transform.columns[0]) == 1:
         return transform.columns[0][0]
-    clause = {
-        "bucket": "CLUSTERED BY … INTO … BUCKETS",
-        "sorted_bucket": "CLUSTERED BY … SORTED BY …",
-        "cluster_by": "CLUSTER BY",
-    }
     raise UnsupportedError(
-        f"{clause.get(transform.name, 'PARTITIONED BY')} ({transform.text}) is not supported: PARTITIONED BY takes columns of "
-        "the table, and the property sort-by those to sort files by."
+        f"{_clause(transform)} is not supported: PARTITIONED BY takes columns of the table, and the property sort-by "
+        "those to sort files by."
     )
+
+
+def _clause(transform: questions.Transform) -> str:
+    """Return the clause that a transform came by, as it may have been written."""
+    if transform.name not in ("bucket", "sorted_bucket"):
+        clause = "CLUSTER BY" if transform.name == "cluster_by" else "PARTITIONED BY"
+        return f"{clause} ({transform.text})"
+    at = next(i for i, argument in enumerate(transform.arguments) if "lit" in argument)
+    count, named = transform.arguments[at]["lit"], [each.get("col") for each in transform.arguments]
+    columns, to_sort_by = (
+        ", ".join(joined_name(path) for path in part if path) for part in (named[:at] or named, named[at:])
+    )
+    sorting = f" SORTED BY ({to_sort_by})" if transform.name == "sorted_bucket" else ""
+    return f"CLUSTERED BY ({columns}){sorting} INTO {count} BUCKETS"
 
 
 def _descending(settings: Settings, partition_by: Sequence[str]) -> tuple[bool, ...]:

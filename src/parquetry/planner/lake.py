@@ -6,7 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from parquetry.config import PARTITION_INDEXES, check_catalog_options
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
@@ -18,8 +18,9 @@ from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
+from parquetry.planner.answers import Table
 from parquetry.planner.engine import Engine
-from parquetry.planner.protocol import TableRef
+from parquetry.planner.questions import TableRef
 from parquetry.store.opening import open_store
 from parquetry.store.sqlite import SQLiteStore
 
@@ -162,7 +163,7 @@ class Lake:
             )
         return joined_name(parts)
 
-    def described(self, snapshot: TableSnapshot) -> dict[str, Any]:
+    def described(self, snapshot: TableSnapshot) -> Table:
         """Return a table as the bridge wants it told."""
         self.hold(snapshot)
         metadata = snapshot.metadata
@@ -171,20 +172,15 @@ class Lake:
             reserved["comment"] = metadata.comment
         reserved["external" if metadata.external else "is_managed_location"] = "true"
         logical, physical = logical_schema(metadata.columns), physical_schema(metadata.columns)
-        return {
-            "name": self.full_name(snapshot),
-            "table": {
-                "id": snapshot.id.hex(),
-                "version": snapshot.version,
-                "database": snapshot.database,
-                "table": snapshot.name,
-            },
-            "schema": logical,
-            "physical_schema": None if physical == logical else physical,
-            "partition_by": list(metadata.partition_by),
-            "format": metadata.format,
-            "properties": {**metadata.properties, **_indexes(metadata), **reserved},
-        }
+        return Table(
+            name=self.full_name(snapshot),
+            table=TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name),
+            schema=logical,
+            physical_schema=None if physical == logical else physical,
+            partition_by=list(metadata.partition_by),
+            format=metadata.format,
+            properties={**metadata.properties, **_indexes(metadata), **reserved},
+        )
 
 
 def _parts(name: str) -> list[str]:

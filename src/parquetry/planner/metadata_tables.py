@@ -13,10 +13,10 @@ from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.layout.places import join_location
 from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner import protocol as p
+from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.history import HISTORY, history_rows
-from parquetry.planner.procedures.procedure import Row, Rows, wire_rows
+from parquetry.planner.procedures.procedure import Row, wire_rows
 from parquetry.planner.tables import load as load_table
 from parquetry.planner.values import to_wire
 from parquetry.types import Value
@@ -25,7 +25,7 @@ _PARTITIONS = (("location", "string"), ("files", "long"), ("rows", "long"), ("by
 _FILES = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
 
 
-def load(lake: Lake, q: p.LoadMetadataTable) -> dict[str, Any]:
+def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
     """Return a metadata table's name and columns, and which version of the table it is about.
 
     Raises:
@@ -37,7 +37,7 @@ def load(lake: Lake, q: p.LoadMetadataTable) -> dict[str, Any]:
         known = ", ".join(f"{lake.name}.db.t.{known}" for known in _ROWS)
         raise TableNotFoundError(f"{full} is not a table; about a table there are {known}.")
     database, table = q.namespace
-    asked = p.LoadTable(
+    asked = questions.LoadTable(
         protocol=q.protocol,
         catalog=q.catalog,
         options=q.options,
@@ -50,12 +50,12 @@ def load(lake: Lake, q: p.LoadMetadataTable) -> dict[str, Any]:
         found = load_table(lake, asked)
     except NamespaceNotFoundError as error:
         raise TableNotFoundError(error.message) from None
-    snapshot = lake.snapshot(p.TableRef(**found["table"]))
+    snapshot = lake.snapshot(found.table)
     fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in _columns(snapshot, name)]
     if name != "history":
         fields = [*logical_schema(snapshot.metadata.partition_columns)["fields"], *fields]
     schema = {"type": "struct", "fields": fields}
-    return {"name": f"{found['name']}.{name}", "kind": name, "table": found["table"], "schema": schema}
+    return answers.MetadataTable(f"{found.name}.{name}", name, found.table, schema)
 
 
 def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
@@ -68,9 +68,9 @@ def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
     return list(columns)
 
 
-def read(lake: Lake, q: p.ReadMetadataTable) -> Rows:
+def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.Rows:
     """Return the rows of a metadata table."""
-    return wire_rows(_ROWS[q.kind](lake.snapshot(q.table)))
+    return answers.Rows(wire_rows(_ROWS[q.kind](lake.snapshot(q.table))))
 
 
 def _partitions(snapshot: TableSnapshot) -> Iterator[Row]:
@@ -98,7 +98,7 @@ _ROWS: dict[str, Callable[[TableSnapshot], Iterator[Row]]] = {
     "history": history_rows,
 }
 
-ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
-    p.LoadMetadataTable: load,
-    p.ReadMetadataTable: read,
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.LoadMetadataTable: load,
+    questions.ReadMetadataTable: read,
 }

@@ -6,30 +6,32 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.layout.places import absolute_location
-from parquetry.planner import protocol as p
+from parquetry.planner import answers, questions
 from parquetry.planner.definition import new_database
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import database_location, delete_empty_folder, doomed_files
 
 
-def _namespaces(lake: Lake, _q: p.ListNamespaces) -> list[str]:
-    return list(lake.metastore.databases())
+def _namespaces(lake: Lake, _q: questions.ListNamespaces) -> answers.Names:
+    return answers.Names(list(lake.metastore.databases()))
 
 
-def _load_namespace(lake: Lake, q: p.LoadNamespace) -> dict[str, str]:
+def _load_namespace(lake: Lake, q: questions.LoadNamespace) -> answers.Properties:
     record = lake.metastore.database(lake.database(q.namespace))
-    return {"location": absolute_location(lake.metastore.database_location(record.name)), **record.properties}
+    location = absolute_location(lake.metastore.database_location(record.name))
+    return answers.Properties({"location": location, **record.properties})
 
 
-def _create_namespace(lake: Lake, q: p.CreateNamespace) -> None:
+def _create_namespace(lake: Lake, q: questions.CreateNamespace) -> answers.Done:
     name = new_database(lake, q.namespace)
     given = q.properties.get("location")
     location = database_location(lake, name, given)
     properties = q.properties if given is None else {**q.properties, "location": location}
     lake.metastore.create_database(name, properties)
+    return answers.Done()
 
 
-def _alter_namespace(lake: Lake, q: p.AlterNamespace) -> None:
+def _alter_namespace(lake: Lake, q: questions.AlterNamespace) -> answers.Done:
     record = lake.metastore.database(lake.database(q.namespace))
     properties = dict(record.properties)
     for change in q.changes:
@@ -39,9 +41,10 @@ def _alter_namespace(lake: Lake, q: p.AlterNamespace) -> None:
         else:
             properties[key] = database_location(lake, record.name, value) if key == "location" else value
     lake.metastore.alter_database(record.name, properties)
+    return answers.Done()
 
 
-def _drop_namespace(lake: Lake, q: p.DropNamespace) -> bool:
+def _drop_namespace(lake: Lake, q: questions.DropNamespace) -> answers.Held:
     database = lake.database(q.namespace)
     record = lake.metastore.database(database)
     folder = absolute_location(lake.metastore.database_location(record.name))
@@ -50,18 +53,18 @@ def _drop_namespace(lake: Lake, q: p.DropNamespace) -> bool:
     delete_files()
     if "location" not in record.properties:  # a folder that somebody named is theirs
         delete_empty_folder(folder)
-    return True
+    return answers.Held(True)
 
 
-def _list_tables(lake: Lake, q: p.ListTables) -> list[str]:
-    return list(lake.metastore.tables(lake.database(q.namespace)))
+def _list_tables(lake: Lake, q: questions.ListTables) -> answers.Names:
+    return answers.Names(list(lake.metastore.tables(lake.database(q.namespace))))
 
 
-ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
-    p.ListNamespaces: _namespaces,
-    p.LoadNamespace: _load_namespace,
-    p.CreateNamespace: _create_namespace,
-    p.AlterNamespace: _alter_namespace,
-    p.DropNamespace: _drop_namespace,
-    p.ListTables: _list_tables,
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.ListNamespaces: _namespaces,
+    questions.LoadNamespace: _load_namespace,
+    questions.CreateNamespace: _create_namespace,
+    questions.AlterNamespace: _alter_namespace,
+    questions.DropNamespace: _drop_namespace,
+    questions.ListTables: _list_tables,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow.fs as pafs
 
@@ -18,7 +18,7 @@ from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.metastore.access import plan_partitions
 from parquetry.metastore.snapshot import Partition, TableSnapshot
-from parquetry.planner import protocol as p
+from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import partition_location
 from parquetry.planner.predicates import conjuncts, replace_where, whole
@@ -53,7 +53,7 @@ def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value
     return values
 
 
-def add(lake: Lake, q: p.AddPartitions) -> None:
+def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
     """Add partitions; the files of their locations come with them."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("add partitions")
@@ -75,6 +75,7 @@ def add(lake: Lake, q: p.AddPartitions) -> None:
         taken += (join_location(location, file.path) for file in files)
         transaction.add(values, location if given else None, files)
     transaction.commit()
+    return answers.Done()
 
 
 def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
@@ -92,7 +93,7 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
         ) from None
 
 
-def drop(lake: Lake, q: p.DropPartitions) -> bool:
+def drop(lake: Lake, q: questions.DropPartitions) -> answers.Held:
     """Drop partitions; their files stay for readers of older versions, unless purged: see `deleting`."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("drop partitions")
@@ -105,10 +106,10 @@ def drop(lake: Lake, q: p.DropPartitions) -> bool:
     if q.purge:
         for failure in purge(dropped, gone):
             _LOG.warning("a file of a dropped partition of %s is left: %s", snapshot.label, failure)
-    return True
+    return answers.Held(True)
 
 
-def truncate_partitions(lake: Lake, q: p.TruncatePartitions) -> bool:
+def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.Held:
     """Empty partitions, which stay."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("truncate partitions")
@@ -116,10 +117,10 @@ def truncate_partitions(lake: Lake, q: p.TruncatePartitions) -> bool:
         _existing(snapshot, values)
         transaction.replace(values, ())
     transaction.commit()
-    return True
+    return answers.Held(True)
 
 
-def rename(lake: Lake, q: p.RenamePartition) -> bool:
+def rename(lake: Lake, q: questions.RenamePartition) -> answers.Held:
     """Give a partition other values; its files stay where they are."""
     snapshot = lake.current(q.table)
     old, new = _values(snapshot, q.partitions)
@@ -127,10 +128,10 @@ def rename(lake: Lake, q: p.RenamePartition) -> bool:
     transaction = snapshot.begin("rename partition")
     transaction.rename(old, _nameable(snapshot, new))
     transaction.commit()
-    return True
+    return answers.Held(True)
 
 
-def alter(lake: Lake, q: p.AlterPartition) -> None:
+def alter(lake: Lake, q: questions.AlterPartition) -> NoReturn:
     """Refuse: a partition's files are listed one by one, so a new location would point at nothing."""
     snapshot = lake.current(q.table)
     raise UnsupportedError(
@@ -139,7 +140,7 @@ def alter(lake: Lake, q: p.AlterPartition) -> None:
     )
 
 
-def load(lake: Lake, q: p.LoadPartition) -> dict[str, str]:
+def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
     """Return what is known of a partition."""
     snapshot = lake.snapshot(q.table)
     partition = _existing(snapshot, _values(snapshot, q.partitions)[0])
@@ -148,7 +149,8 @@ def load(lake: Lake, q: p.LoadPartition) -> dict[str, str]:
         "files": str(partition.file_count),
         "bytes": str(partition.bytes),
     }
-    return {**known, **({} if partition.rows is None else {"rows": str(partition.rows)})}
+    rows = {} if partition.rows is None else {"rows": str(partition.rows)}
+    return answers.Properties({**known, **rows})
 
 
 def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
@@ -160,23 +162,24 @@ def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
     return partition
 
 
-def listed(lake: Lake, q: p.ListPartitions) -> list[list[str | None]]:
+def listed(lake: Lake, q: questions.ListPartitions) -> answers.Rows:
     """Return the values of the partitions that agree with those given, in key order."""
     snapshot = lake.current(q.table)
     types = snapshot.metadata.partition_types
-    return [
+    rows = [
         [to_wire(type_, value) for type_, value in zip(types, partition.values, strict=True)]
         for partition in _agreeing(snapshot, q)
     ]
+    return answers.Rows(rows)
 
 
-def shown(lake: Lake, q: p.ShowPartitions) -> list[str]:
+def shown(lake: Lake, q: questions.ShowPartitions) -> answers.Names:
     """Return the same partitions as SHOW PARTITIONS prints them: NULL is `__HIVE_DEFAULT_PARTITION__`."""
     snapshot = lake.current(q.table)
-    return [snapshot.describe(partition.key) for partition in _agreeing(snapshot, q)]
+    return answers.Names([snapshot.describe(partition.key) for partition in _agreeing(snapshot, q)])
 
 
-def _agreeing(snapshot: TableSnapshot, q: p.ListPartitions) -> Iterator[Partition]:
+def _agreeing(snapshot: TableSnapshot, q: questions.ListPartitions) -> Iterator[Partition]:
     metadata = snapshot.metadata
     parts: list[Predicate] = []
     for name, text in zip(q.names, q.values, strict=True):
@@ -189,41 +192,42 @@ def _agreeing(snapshot: TableSnapshot, q: p.ListPartitions) -> Iterator[Partitio
     return snapshot.partitions(plan_partitions(snapshot, agreeing))
 
 
-def can_delete(lake: Lake, q: p.CanDelete) -> bool:
+def can_delete(lake: Lake, q: questions.CanDelete) -> answers.Held:
     """Return true, or say why the condition cannot be deleted by."""
     snapshot = lake.snapshot(q.table)
     whole(snapshot, conjuncts(snapshot, q.predicates), "DELETE FROM")
-    return True
+    return answers.Held(True)
 
 
-def delete(lake: Lake, q: p.Delete) -> None:
+def delete(lake: Lake, q: questions.Delete) -> answers.Done:
     """Drop the partitions that a condition selects."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("delete")
     replace_where(transaction, conjuncts(snapshot, q.predicates), "DELETE FROM")
     transaction.commit()
+    return answers.Done()
 
 
-def truncate(lake: Lake, q: p.Truncate) -> bool:
+def truncate(lake: Lake, q: questions.Truncate) -> answers.Held:
     """Empty a table; its partitions stay, as Hive's and Spark's do (SPARK-34418)."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("truncate")
     for partition in snapshot.partitions():
         transaction.replace(partition.values, ())
     transaction.commit()
-    return True
+    return answers.Held(True)
 
 
-ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
-    p.AddPartitions: add,
-    p.DropPartitions: drop,
-    p.TruncatePartitions: truncate_partitions,
-    p.RenamePartition: rename,
-    p.AlterPartition: alter,
-    p.LoadPartition: load,
-    p.ListPartitions: listed,
-    p.ShowPartitions: shown,
-    p.CanDelete: can_delete,
-    p.Delete: delete,
-    p.Truncate: truncate,
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.AddPartitions: add,
+    questions.DropPartitions: drop,
+    questions.TruncatePartitions: truncate_partitions,
+    questions.RenamePartition: rename,
+    questions.AlterPartition: alter,
+    questions.LoadPartition: load,
+    questions.ListPartitions: listed,
+    questions.ShowPartitions: shown,
+    questions.CanDelete: can_delete,
+    questions.Delete: delete,
+    questions.Truncate: truncate,
 }

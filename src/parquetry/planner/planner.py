@@ -11,15 +11,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from parquetry.errors import ParquetryError
 from parquetry.planner import (
+    answers,
     calls,
     metadata_tables,
     namespaces,
     partitions,
     protocol,
+    questions,
     scans,
     statements,
     tables,
@@ -28,9 +28,8 @@ from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
 
 _LOG = logging.getLogger("parquetry")
-_ENCODE = msgspec.json.Encoder().encode
 
-_ANSWERS: dict[type[protocol.Question], Callable[[Lake, Any], Any]] = {
+_ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
     **namespaces.ANSWERS,
     **tables.ANSWERS,
     **metadata_tables.ANSWERS,
@@ -40,33 +39,33 @@ _ANSWERS: dict[type[protocol.Question], Callable[[Lake, Any], Any]] = {
 }
 
 
-def _subject(question: protocol.Question | None, code: str) -> list[str]:
+def _subject(question: questions.Question | None, code: str) -> list[str]:
     """Return the name that Spark's own errors (no such table, …) are about; nothing where ours say more."""
     match question:
-        case protocol.RenameTable(namespace=[database], to=to) if code in (
+        case questions.RenameTable(namespace=[database], to=to) if code in (
             "TABLE_EXISTS",
             "NAMESPACE_NOT_FOUND",
         ):
             *namespace, name = [part for i, part in enumerate(to) if i > 0 or len(to) < 3]
             namespace = namespace or [database]
-        case protocol.LoadTable(namespace=namespace, name=name, version=None, as_of=None):
+        case questions.LoadTable(namespace=namespace, name=name, version=None, as_of=None):
             pass
         case (
-            protocol.CreateTable(namespace=namespace, name=name)
-            | protocol.StageTable(namespace=namespace, name=name)
-            | protocol.AlterTable(namespace=namespace, name=name)
-            | protocol.RenameTable(namespace=namespace, name=name)
+            questions.CreateTable(namespace=namespace, name=name)
+            | questions.StageTable(namespace=namespace, name=name)
+            | questions.AlterTable(namespace=namespace, name=name)
+            | questions.RenameTable(namespace=namespace, name=name)
         ):
             pass
         case (
-            protocol.LoadNamespace(namespace=namespace)
-            | protocol.CreateNamespace(namespace=namespace)
-            | protocol.AlterNamespace(namespace=namespace)
-            | protocol.DropNamespace(namespace=namespace)
-            | protocol.ListTables(namespace=namespace)
+            questions.LoadNamespace(namespace=namespace)
+            | questions.CreateNamespace(namespace=namespace)
+            | questions.AlterNamespace(namespace=namespace)
+            | questions.DropNamespace(namespace=namespace)
+            | questions.ListTables(namespace=namespace)
         ):
             name = ""
-        case protocol.PublishTable(table=protocol.TableRef(database=database, table=name)):
+        case questions.PublishTable(table=questions.TableRef(database=database, table=name)):
             namespace = [database]
         case _:
             return []
@@ -89,27 +88,27 @@ class Planner:
         """Answer a question (JSON, see `protocol`)."""
         return self.answered(question, lambda lake, asked: _ANSWERS[type(asked)](lake, asked))
 
-    def answered(self, text: str, answer: Callable[[Lake, Any], Any]) -> str:
+    def answered(self, text: str, answer: Callable[[Lake, Any], answers.Answer]) -> str:
         """Answer a question by a function of the catalog that it is about, if any; errors are answers, too."""
-        question: protocol.Question | None = None
+        question: questions.Question | None = None
         try:
             question = protocol.decode(text)
-            if isinstance(question, protocol.CatalogQuestion):
+            if isinstance(question, questions.CatalogQuestion):
                 told = answer(self._lake(question), question)
             else:
                 told = statements.ANSWERS[type(question)](question)
-            return _ENCODE({"ok": told}).decode()
+            return protocol.encode(told)
         except ParquetryError as error:
-            failure = {"code": error.code, "message": error.message, "name": _subject(question, error.code)}
+            failure = answers.Error(error.code, error.message, _subject(question, error.code))
         except Exception as error:  # noqa: BLE001 — whatever it is, the engine must be told, and the log keeps the rest
             own = self._engine.failure(error)
             if own is None:
                 _LOG.exception("a question of the bridge could not be answered: %s", text[:2000])
                 own = Failure("INTERNAL", f"{type(error).__name__}: {error}")
-            failure = {**own._asdict(), "name": []}
-        return _ENCODE({"error": failure}).decode()
+            failure = answers.Error(own.code, own.message, [])
+        return protocol.encode(failure)
 
-    def _lake(self, question: protocol.CatalogQuestion) -> Lake:
+    def _lake(self, question: questions.CatalogQuestion) -> Lake:
         key = (question.catalog, tuple(sorted(question.options.items())))
         lake = self._lakes.get(key)
         if lake is None or lake.lost:

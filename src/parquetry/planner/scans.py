@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner import protocol as p
+from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, implied_by, without_implied
 from parquetry.planner.values import to_wire
@@ -28,7 +28,7 @@ _LEAST_ROW_BYTES = 8
 _LONGEST_PUSHED = 1000
 
 
-def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[Any]]:
+def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     """Say which predicates Spark need not evaluate on every row, which it might evaluate over partitions, and
     what of each its readers may use on row groups.
     """
@@ -45,10 +45,10 @@ def push(lake: Lake, q: p.PushPredicates) -> dict[str, list[Any]]:
     on_row_groups = [
         usable(tree, metadata.columns, metadata.partition_by, metadata.format) for tree in q.predicates
     ]
-    return {"exact": settled, "again": again, "row_groups": on_row_groups}
+    return answers.Pushed(settled, again, on_row_groups)
 
 
-def partition_values(lake: Lake, q: p.PartitionValues) -> list[list[list[str | None]]]:
+def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.PartitionValues:
     """Return the values for which Spark has to evaluate conditions that only it understands."""
     snapshot = lake.snapshot(q.table)
     metadata = snapshot.metadata
@@ -62,10 +62,10 @@ def partition_values(lake: Lake, q: p.PartitionValues) -> list[list[list[str | N
         wire = [to_wire(type_, value) for type_, value in zip(metadata.partition_types, values, strict=True)]
         for rows, at in zip(found, places, strict=True):
             rows[tuple(wire[i] for i in at)] = None
-    return [[list(row) for row in rows] for rows in found]
+    return answers.PartitionValues([[list(row) for row in rows] for rows in found])
 
 
-def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
+def plan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
     snapshot = lake.snapshot(q.table)
     asked = conditions(snapshot, q.predicates) + conditions(snapshot, q.runtime, "join")
@@ -78,7 +78,7 @@ def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
         if (column := snapshot.metadata.column(name)).name in snapshot.metadata.partition_by
     ]
     types = snapshot.metadata.partition_types
-    partitions: list[list[str | None]] = []
+    partitions: list[answers.Values] = []
     numbers: dict[int, int] = {}
     files = []
     for chosen in selection.files:
@@ -86,15 +86,15 @@ def plan(lake: Lake, q: p.PlanScan) -> dict[str, Any]:
         if number is None:
             number = numbers[id(chosen.values)] = len(partitions)
             partitions.append([to_wire(types[i], chosen.values[i]) for i in places])
-        files.append([chosen.path, chosen.file.bytes, chosen.file.modified or 0, number])
-    return {
-        "files": files,
-        "partitions": partitions,
-        "statistics": _statistics(selection),
-        "metrics": _metrics(selection.report),
-        "description": _description(snapshot, telling, selection),
-        "report": _report(_without_added(telling, selection.report)),
-    }
+        files.append(answers.File(chosen.path, chosen.file.bytes, chosen.file.modified or 0, number))
+    return answers.Scan(
+        files=files,
+        partitions=partitions,
+        statistics=_statistics(selection),
+        metrics=_metrics(selection.report),
+        description=_description(snapshot, telling, selection),
+        report=_report(_without_added(telling, selection.report)),
+    )
 
 
 def _without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport:
@@ -110,27 +110,27 @@ def _without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport
     return replace(report, steps=tuple(told))
 
 
-def _statistics(selection: Selection) -> dict[str, int | None]:
+def _statistics(selection: Selection) -> answers.Statistics:
     size = selection.bytes
     rows = [chosen.file.rows for chosen in selection.files]
     if None in rows:
-        return {"bytes": size, "rows": None}
+        return answers.Statistics(size, None)
     known = sum(cast(list[int], rows))
     # a column of one value takes next to nothing in files, yet billions of its rows are not to be broadcast
-    return {"bytes": max(size, known * _LEAST_ROW_BYTES), "rows": known}
+    return answers.Statistics(max(size, known * _LEAST_ROW_BYTES), known)
 
 
-def _metrics(report: ScanReport) -> list[dict[str, Any]]:
+def _metrics(report: ScanReport) -> list[answers.Metric]:
     """Return what Spark's UI shows: of every step two numbers, null where the scan has no such step.
 
     All are listed each time: Spark takes no number for which it was not told the name before the query ran.
     """
-    metrics: list[dict[str, Any]] = []
+    metrics: list[answers.Metric] = []
     for rule in steps.STEPS:
         step = report.step(rule.name)
         kept, of = (None, None) if step is None else (step.kept, step.of)
-        metrics.append({"name": f"{rule.name}Kept", "text": rule.kept_text, "value": kept})
-        metrics.append({"name": f"{rule.name}Total", "text": rule.of_text, "value": of})
+        metrics.append(answers.Metric(f"{rule.name}Kept", rule.kept_text, kept))
+        metrics.append(answers.Metric(f"{rule.name}Total", rule.of_text, of))
     return metrics
 
 
@@ -148,7 +148,7 @@ def _report(report: ScanReport) -> dict[str, Any]:
     return scans[0]
 
 
-def aggregate(lake: Lake, q: p.Aggregate) -> dict[str, Any] | None:
+def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     """Answer COUNT, MIN and MAX from the metastore alone; null where it cannot be exact."""
     snapshot = lake.snapshot(q.table)
     metadata = snapshot.metadata
@@ -156,7 +156,7 @@ def aggregate(lake: Lake, q: p.Aggregate) -> dict[str, Any] | None:
     wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
     rows = answer_aggregate(metadata, selection, wanted, q.group_by)
     if rows is None:
-        return None
+        return answers.MaybeAggregated(None)
     groups = [metadata.column(name) for name in q.group_by]
     types = [column.column_type for column in groups]
     fields = logical_schema(groups)["fields"]
@@ -167,17 +167,14 @@ def aggregate(lake: Lake, q: p.Aggregate) -> dict[str, Any] | None:
         fields.append({"name": f"{function}_{i}", "type": type_json, "nullable": True, "metadata": {}})
     wire = [[to_wire(type_, value) for type_, value in zip(types, row, strict=True)] for row in rows]
     report = steps.unread(selection.report)
-    return {
-        "schema": {"type": "struct", "fields": fields},
-        "rows": wire,
-        "description": str(Report((report,))).split("\n")[0],
-        "report": _report(report),
-    }
+    schema = {"type": "struct", "fields": fields}
+    description = str(Report((report,))).split("\n")[0]
+    return answers.MaybeAggregated(answers.Aggregated(schema, wire, description, _report(report)))
 
 
-ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
-    p.PushPredicates: push,
-    p.PartitionValues: partition_values,
-    p.PlanScan: plan,
-    p.Aggregate: aggregate,
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.PushPredicates: push,
+    questions.PartitionValues: partition_values,
+    questions.PlanScan: plan,
+    questions.Aggregate: aggregate,
 }

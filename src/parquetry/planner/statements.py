@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.planner import protocol as p
+from parquetry.planner import answers, questions
 
 WORDS: tuple[str, ...] = ()
 """The words that the bridge is told to look for when it is given the planner."""
 
 
-def rewritten(_q: p.RewriteStatement) -> str | None:
-    """Return the text that is to be parsed in place of a statement's; None where it may stay."""
-    return None
+def rewritten(_q: questions.RewriteStatement) -> answers.Rewritten:
+    """Return the text that is to be parsed in place of a statement's."""
+    return answers.Rewritten(None)
 
 
-ANSWERS: dict[type[p.Question], Callable[[Any], Any]] = {p.RewriteStatement: rewritten}
+ANSWERS: dict[type[questions.Question], Callable[[Any], answers.Answer]] = {
+    questions.RewriteStatement: rewritten
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -16,7 +16,7 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.metastore.model import TableMetadata
-from parquetry.planner import protocol as p
+from parquetry.planner import answers, questions
 from parquetry.planner.definition import RESERVED, new_database, new_metadata
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.locations import doomed_files, doomed_staged, give_back
@@ -25,7 +25,7 @@ from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import settle
 
 
-def create(lake: Lake, q: p.CreateTable) -> dict[str, Any]:
+def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
     """Create an empty table."""
     database = new_database(lake, q.namespace, q.name)
     metadata = new_metadata(lake, database, q)
@@ -36,7 +36,7 @@ def create(lake: Lake, q: p.CreateTable) -> dict[str, Any]:
         raise
 
 
-def stage(lake: Lake, q: p.StageTable) -> dict[str, Any]:
+def stage(lake: Lake, q: questions.StageTable) -> answers.Table:
     """Create a table that nobody sees before it is published."""
     database = new_database(lake, q.namespace, q.name)
     if q.mode == "replace":
@@ -45,10 +45,10 @@ def stage(lake: Lake, q: p.StageTable) -> dict[str, Any]:
     staged = lake.metastore.stage_table(database, q.name, new_metadata(lake, database, q))
     lake.staged[staged.id.hex()] = Staged(staged, database, q.name)
     described = lake.described(staged.snapshot)
-    return {**described, "name": f"{lake.name}.{database}.{q.name}", "mode": q.mode}
+    return msgspec.structs.replace(described, name=f"{lake.name}.{database}.{q.name}")
 
 
-def publish(lake: Lake, q: p.PublishTable) -> None:
+def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
     """Give a staged table its name; what it replaces is dropped."""
     staged = lake.staged[q.table.id]
     replaces = q.mode != "create"
@@ -56,17 +56,19 @@ def publish(lake: Lake, q: p.PublishTable) -> None:
     lake.hold(staged.table.publish(replace=replaces))
     del lake.staged[q.table.id]
     delete_files()
+    return answers.Done()
 
 
-def discard(lake: Lake, q: p.DiscardTable) -> None:
+def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
     """Forget a staged table, and what was written into it."""
     staged = lake.staged.pop(q.table.id).table
     delete_files = doomed_staged(staged)
     staged.discard()
     delete_files()
+    return answers.Done()
 
 
-def load(lake: Lake, q: p.LoadTable) -> dict[str, Any]:
+def load(lake: Lake, q: questions.LoadTable) -> answers.Table:
     """Return a table, now or as it was."""
     if len(q.namespace) != 1:
         raise TableNotFoundError(f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {lake.name}.")
@@ -87,7 +89,7 @@ def _version(text: str) -> int:
     return int(text)
 
 
-def alter(lake: Lake, q: p.AlterTable) -> dict[str, Any]:
+def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     """Change a table's columns and properties, all of them or none."""
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
@@ -134,7 +136,7 @@ def _check_changeable(key: str) -> None:
         )
 
 
-def drop(lake: Lake, q: p.DropTable) -> bool:
+def drop(lake: Lake, q: questions.DropTable) -> answers.Held:
     """Drop a table, and the files of a managed one.
 
     Raises:
@@ -149,14 +151,14 @@ def drop(lake: Lake, q: p.DropTable) -> bool:
     try:
         lake.metastore.table(database, q.name)
     except (NamespaceNotFoundError, TableNotFoundError):
-        return False
+        return answers.Held(False)
     delete_files = doomed_files(lake, database, [q.name])
     lake.metastore.drop_table(database, q.name)
     delete_files()
-    return True
+    return answers.Held(True)
 
 
-def rename(lake: Lake, q: p.RenameTable) -> None:
+def rename(lake: Lake, q: questions.RenameTable) -> answers.Done:
     """Rename a table; its files stay where they are."""
     *namespace, name = q.to
     if len(namespace) == 2 and namespace[0].lower() == lake.name.lower():
@@ -169,12 +171,13 @@ def rename(lake: Lake, q: p.RenameTable) -> None:
             "where databases do not nest; say RENAME TO database.table, or copy it with CREATE TABLE … AS SELECT."
         )
     lake.metastore.rename_table(lake.database(q.namespace), q.name, (namespace or q.namespace)[0], name)
+    return answers.Done()
 
 
 _INSTEAD = "write the rows as they are to be with INSERT OVERWRITE, which replaces whole partitions"
 
 
-def _refuse(lake: Lake, q: p.Refuse) -> None:
+def _refuse(lake: Lake, q: questions.Refuse) -> NoReturn:
     """Say that a statement is not offered, and what is."""
     if q.condition is not None:
         raise UnsupportedError(
@@ -187,14 +190,14 @@ def _refuse(lake: Lake, q: p.Refuse) -> None:
     )
 
 
-ANSWERS: dict[type[p.Question], Callable[[Lake, Any], Any]] = {
-    p.LoadTable: load,
-    p.CreateTable: create,
-    p.StageTable: stage,
-    p.PublishTable: publish,
-    p.DiscardTable: discard,
-    p.AlterTable: alter,
-    p.DropTable: drop,
-    p.RenameTable: rename,
-    p.Refuse: _refuse,
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.LoadTable: load,
+    questions.CreateTable: create,
+    questions.StageTable: stage,
+    questions.PublishTable: publish,
+    questions.DiscardTable: discard,
+    questions.AlterTable: alter,
+    questions.DropTable: drop,
+    questions.RenameTable: rename,
+    questions.Refuse: _refuse,
 }

@@ -23,7 +23,7 @@ from parquetry.layout.location import require_writable
 from parquetry.layout.paths import stored_value
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
-from parquetry.planner import protocol as p
+from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where, whole
 from parquetry.precedence import Settings, settle
@@ -46,7 +46,7 @@ _OF_WRITERS = ("parquet.", "orc.")
 """What names begin with that only the files' writers understand."""
 
 
-def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
+def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     """Write the rows of a JVM DataFrame into a table, and commit.
 
     Raises:
@@ -83,7 +83,7 @@ def write(lake: Lake, q: p.Write, data: Any) -> dict[str, int]:
     except BaseException:
         delete_files([file["path"] for file in files], snapshot.metadata.location)
         raise
-    return {"files": sum(len(w.files) for w in written), "partitions": len(written)}
+    return answers.Written(sum(len(w.files) for w in written), len(written))
 
 
 def _change(transaction: Transaction, mode: str, where: Sequence[Filter], written: Sequence[Written]) -> None:
@@ -120,7 +120,7 @@ def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple
     return tuple(values[name] for name in names) if names and set(values) == set(names) else None
 
 
-def _mode(snapshot: TableSnapshot, q: p.Write) -> str:
+def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
     """Return the statement's mode, unless an option says which partitions a plain overwrite replaces."""
     asked = _option(q, "partitionOverwriteMode")
     if asked is None:
@@ -141,7 +141,7 @@ def _session_settings(spark: SparkSession) -> dict[str, str]:
     return {name: str(spark.conf.get(name)) for name in ours}
 
 
-def _file_options(snapshot: TableSnapshot, q: p.Write, settings: Settings) -> dict[str, str]:
+def _file_options(snapshot: TableSnapshot, q: questions.Write, settings: Settings) -> dict[str, str]:
     """Return what the files' writer is given: the codec, and what only the writer understands."""
     options = {
         name: value
@@ -156,7 +156,7 @@ def _file_options(snapshot: TableSnapshot, q: p.Write, settings: Settings) -> di
     return options
 
 
-def _option(q: p.Write, name: str) -> str | None:
+def _option(q: questions.Write, name: str) -> str | None:
     """Return an option of the write, whose name counts in any letter case."""
     return {key.lower(): value for key, value in q.write_options.items()}.get(name.lower())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,8 @@ def test_a_table_is_made_and_its_history_called(ask: Any) -> None:
     fields = [{"name": name, "type": "long", "nullable": True, "metadata": {}} for name in ("id", "day")]
     made = ask(
         "create_table", namespace=["default"], name="t", schema={"type": "struct", "fields": fields},
-        partitioning=[{"name": "identity", "columns": [["day"]], "text": "day"}], properties={},
+        partitioning=[{"name": "identity", "columns": [["day"]], "arguments": [{"col": ["day"]}], "text": "day"}],
+        properties={},
     )  # fmt: skip
     assert made["table"]["table"] == "t"
     session = {"current_catalog": "lake", "current_namespace": ["default"]}
@@ -80,10 +82,43 @@ def test_columns_cannot_be_inferred_without_an_engine(ask: Any, tmp_path: Path) 
     )  # fmt: skip
     assert failure["code"] == "UNSUPPORTED"
     assert "name them" in failure["message"]
-    assert ask("list_tables", namespace=["default"]) == []
+    assert ask("list_tables", namespace=["default"]) == {"names": []}
 
 
 def test_a_parser_asks_without_a_catalog() -> None:
     """A statement is shown before it is known which catalog it is about: null means that it may stay as it is."""
     asked = {"protocol": parquetry.planner.protocol.PROTOCOL, "op": "rewrite_statement", "text": "SELECT 1"}
-    assert json.loads(Planner(NoEngine("UTC")).ask(json.dumps(asked))) == {"ok": None}
+    assert json.loads(Planner(NoEngine("UTC")).ask(json.dumps(asked))) == {"ok": {"text": None}}
+
+
+COUNT, ID, DAY = {"lit": "16", "type": "int"}, {"col": ["id"]}, {"col": ["a day"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "clause"),
+    [
+        ("bucket", [COUNT, ID], r"CLUSTERED BY \(id\) INTO 16 BUCKETS"),
+        ("bucket", [COUNT, ID, DAY], r"CLUSTERED BY \(id, `a day`\) INTO 16 BUCKETS"),
+        (
+            "sorted_bucket",
+            [ID, COUNT, DAY, ID],
+            r"CLUSTERED BY \(id\) SORTED BY \(`a day`, id\) INTO 16 BUCKETS",
+        ),
+        ("years", [DAY], r"PARTITIONED BY \(text\)"),
+        ("cluster_by", [ID], r"CLUSTER BY \(text\)"),
+    ],
+)
+def test_a_transform_is_refused_with_what_it_says(
+    ask: Any, name: str, arguments: list[Any], clause: str
+) -> None:
+    """Columns, count and columns to sort by are known here; only columns can be partitioned by."""
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
+    transform = {"name": name, "columns": [["id"]], "arguments": arguments, "text": "text"}
+    failure = ask(
+        "create_table", namespace=["default"], name="t", schema={"type": "struct", "fields": [field]},
+        partitioning=[transform], properties={},
+    )  # fmt: skip
+    assert failure["code"] == "UNSUPPORTED"
+    assert re.match(
+        rf"{clause} is not supported: PARTITIONED BY takes columns of the table", failure["message"]
+    )

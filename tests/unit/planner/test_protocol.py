@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NoReturn, get_type_hints
 
+import msgspec
 import pytest
 
 from parquetry.errors import BridgeError
-from parquetry.planner import protocol
+from parquetry.planner import answers, planner, protocol, questions, statements
 
 BASE = {"protocol": protocol.PROTOCOL, "catalog": "lake", "options": {"warehouse": "/w"}}
 TABLE = {"id": "ab", "version": 3, "database": "db", "table": "t"}
@@ -17,16 +19,16 @@ TABLE = {"id": "ab", "version": 3, "database": "db", "table": "t"}
 def test_a_question() -> None:
     """A question is typed by its `op`; what it leaves out has its default."""
     question = protocol.decode(json.dumps({**BASE, "op": "load_table", "namespace": ["db"], "name": "t"}))
-    assert question == protocol.LoadTable(
-        protocol=1, catalog="lake", options={"warehouse": "/w"}, namespace=["db"], name="t"
+    assert question == questions.LoadTable(
+        protocol=2, catalog="lake", options={"warehouse": "/w"}, namespace=["db"], name="t"
     )
     asked = protocol.decode(
         json.dumps(
             {**BASE, "op": "drop_partitions", "table": TABLE, "partitions": [["1", None]], "purge": True}
         )
     )
-    assert isinstance(asked, protocol.DropPartitions)
-    assert asked.table == protocol.TableRef("ab", 3, "db", "t")
+    assert isinstance(asked, questions.DropPartitions)
+    assert asked.table == questions.TableRef("ab", 3, "db", "t")
     assert asked.partitions == [["1", None]]
 
 
@@ -52,9 +54,43 @@ def test_another_protocol() -> None:
         protocol.decode(json.dumps(question))
 
 
+BRIDGE = Path(__file__).resolve().parents[3] / "bridge"
+
+
 def test_both_sides_know_the_same_questions() -> None:
     """Each op that the Scala side asks has a class here, and each class here is asked for there."""
-    bridge = Path(__file__).resolve().parents[3] / "bridge"
-    scala = "".join(path.read_text() for path in bridge.rglob("*.scala"))
-    for kind in protocol._CLASSES:
+    scala = "".join(path.read_text() for path in BRIDGE.rglob("*.scala"))
+    for kind in questions.QUESTIONS:
         assert f'"{kind.__struct_config__.tag}"' in scala, kind
+
+
+def test_every_question_has_an_answer_of_a_type() -> None:
+    """What answers a question says so in its signature, and the question's docstring names the type."""
+    functions = {**planner._ANSWERS, **statements.ANSWERS}
+    assert {*functions, questions.Write} == set(questions.QUESTIONS)  # a write is answered where Spark is
+    for kind, function in functions.items():
+        answer = get_type_hints(function)["return"]
+        if answer is NoReturn:
+            assert (kind.__doc__ or "").startswith("Answer: an error"), kind
+        else:
+            assert issubclass(answer, answers.Answer), kind
+            assert (kind.__doc__ or "").startswith(f"Answer: `{answer.__name__}`"), kind
+
+
+def test_both_sides_know_the_same_fields_of_answers() -> None:
+    """Each field of an answer is read in `Answers.scala`, or is that of a list that is read by place."""
+    scala = (BRIDGE / "Answers.scala").read_text()
+    structs = [
+        each for each in vars(answers).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)
+    ]
+    named = [
+        each for each in structs if not each.__struct_config__.array_like and each is not answers.Written
+    ]
+    assert len(named) > 15
+    for struct in named:
+        for field in struct.__struct_fields__:
+            if struct is not questions.TableRef or field in (
+                "id",
+                "version",
+            ):  # the rest is sent back as it came
+                assert f'"{field}"' in scala, (struct, field)

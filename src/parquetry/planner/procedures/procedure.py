@@ -13,10 +13,11 @@ from typing import Annotated, Any, Generic, NewType, TypeAlias, TypeVar, get_arg
 
 import msgspec
 
+from parquetry.planner.answers import Parameter, Values
 from parquetry.planner.lake import Lake
 
 Row: TypeAlias = Sequence[str | int | bool | None]
-Rows: TypeAlias = list[list[str | None]]
+Rows: TypeAlias = list[Values]
 """Rows as the bridge reads them: text, numbers and timestamps (microseconds) as their digits."""
 Timestamp = NewType("Timestamp", int)
 """Microseconds since the epoch."""
@@ -41,15 +42,6 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 A = TypeVar("A", bound=Arguments)
-
-
-class Parameter(msgspec.Struct, frozen=True):
-    """A parameter: its name, type in DDL, comment, and default in SQL (None: it must be given)."""
-
-    name: str
-    type: str
-    comment: str
-    default: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,127 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/** One version of a table; `identity` is what the next questions about it name. */
+case class TableAnswer(
+    name: String, identity: JValue, id: String, version: Long, logical: StructType, physical: StructType,
+    partitionColumns: Seq[String], format: String, properties: Map[String, String])
+
+case class MetadataTableAnswer(name: String, kind: String, identity: JValue, schema: StructType)
+
+/** What predicates are good for, one for one; see `PushedPredicate`. */
+case class PushedAnswer(exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq[Option[RowGroupPart]])
+
+/** What of a predicate the readers may use on row groups: one of its leaves, or parts joined by AND, OR or NOT. */
+sealed trait RowGroupPart
+case class RowGroupLeaf(number: Int) extends RowGroupPart
+case class RowGroupParts(function: String, parts: Seq[RowGroupPart]) extends RowGroupPart
+
+/** What a scan reads; a file names its partition by its place in `partitions`. */
+case class ScanAnswer(
+    files: Seq[FileAnswer], partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long],
+    metrics: Seq[MetricAnswer], description: String, report: JValue)
+case class FileAnswer(path: String, bytes: Long, modified: Long, partition: Int)
+case class MetricAnswer(name: String, text: String, value: Option[Long])
+
+case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], description: String, report: JValue)
+
+case class ProcedureAnswer(name: String, description: String, parameters: Seq[ParameterAnswer])
+case class ParameterAnswer(name: String, dataType: DataType, comment: String, default: Option[String])
+
+/** What a procedure gave; `changed` is the database and name of a table that has another version now. */
+case class CallAnswer(schema: StructType, rows: Array[InternalRow], changed: Option[Seq[String]])
+
+/** Reads what the planner answers, each answer here and nowhere else; `planner/answers.py` is the other side. */
+object Answers {
+  def held(answer: JValue): Boolean = answer \ "held" == JBool(true)
+  def names(answer: JValue): Seq[String] = texts(answer \ "names")
+  def properties(answer: JValue): Map[String, String] = map(answer \ "properties")
+  def rewritten(answer: JValue): Option[String] = Option(text(answer \ "text"))
+  def schema(answer: JValue): StructType = Json.struct(answer \ "schema")
+  def rows(answer: JValue, schema: StructType): Array[InternalRow] =
+    (answer \ "rows").children.map(Json.toRow(_, schema)).toArray
+
+  def table(answer: JValue): TableAnswer = {
+    val (table, logical) = (answer \ "table", schema(answer))
+    val physical = answer \ "physical_schema" match {
+      case JNull => logical
+      case json => Json.struct(json)
+    }
+    TableAnswer(text(answer \ "name"), table, text(table \ "id"), long(table \ "version"), logical, physical,
+      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer))
+  }
+
+  def metadataTable(answer: JValue): MetadataTableAnswer =
+    MetadataTableAnswer(text(answer \ "name"), text(answer \ "kind"), answer \ "table", schema(answer))
+
+  def pushed(answer: JValue): PushedAnswer = PushedAnswer(
+    flags(answer \ "exact"), flags(answer \ "again"), (answer \ "row_groups").children.map {
+      case JNull => None
+      case part => Some(rowGroupPart(part))
+    })
+  private def rowGroupPart(part: JValue): RowGroupPart = part \ "leaf" match {
+    case JInt(number) => RowGroupLeaf(number.toInt)
+    case _ => RowGroupParts(text(part \ "fn"), (part \ "args").children.map(rowGroupPart))
+  }
+
+  /** For each condition the rows of its columns' values, as they are sent back. */
+  def partitionValues(answer: JValue): Seq[List[JValue]] = (answer \ "values").children.map(_.children)
+
+  def scan(answer: JValue, partitionSchema: StructType): ScanAnswer = {
+    val statistics = answer \ "statistics"
+    ScanAnswer(
+      (answer \ "files").children.map {
+        case JArray(List(JString(path), bytes, modified, partition)) =>
+          FileAnswer(path, long(bytes), long(modified), long(partition).toInt)
+        case other => throw new IllegalArgumentException(s"not a file in the planner's answer: $other")
+      },
+      (answer \ "partitions").children.map(Json.toRow(_, partitionSchema)).toIndexedSeq,
+      number(statistics \ "bytes"), number(statistics \ "rows"),
+      (answer \ "metrics").children.map(m => MetricAnswer(text(m \ "name"), text(m \ "text"), number(m \ "value"))),
+      text(answer \ "description"), answer \ "report")
+  }
+
+  def aggregate(answer: JValue): Option[AggregateAnswer] = answer \ "aggregated" match {
+    case found: JObject => Some(AggregateAnswer(
+      schema(found), rows(found, schema(found)), text(found \ "description"), found \ "report"))
+    case _ => None
+  }
+
+  def procedure(answer: JValue): ProcedureAnswer = ProcedureAnswer(
+    text(answer \ "name"), text(answer \ "description"), (answer \ "parameters").children.map { p =>
+      ParameterAnswer(text(p \ "name"), DataType.fromDDL(text(p \ "type")), text(p \ "comment"), Option(text(p \ "default")))
+    })
+
+  def called(answer: JValue): CallAnswer = CallAnswer(schema(answer), rows(answer, schema(answer)), answer \ "changed" match {
+    case parts: JArray => Some(texts(parts))
+    case _ => None
+  })
+
+  /** Code, message, and what Spark's own error is about. */
+  def error(answer: JValue): Option[(String, String, Seq[String])] = answer \ "error" match {
+    case error: JObject => Some((text(error \ "code"), text(error \ "message"), texts(error \ "name")))
+    case _ => None
+  }
+
+  private def text(value: JValue): String = value match {
+    case JString(s) => s
+    case _ => null
+  }
+  private def number(value: JValue): Option[Long] = value match {
+    case JInt(n) => Some(n.toLong)
+    case JLong(n) => Some(n)
+    case _ => None
+  }
+  private def long(value: JValue): Long =
+    number(value).getOrElse(throw new IllegalArgumentException(s"not a whole number in the planner's answer: $value"))
+  private def flags(value: JValue): Seq[Boolean] = value.children.map(_ == JBool(true))
+  private def texts(value: JValue): Seq[String] = value.children.map(text)
+  private def map(value: JValue): Map[String, String] = value match {
+    case JObject(fields) => fields.collect { case (k, JString(v)) => k -> v }.toMap
+    case _ => Map.empty
+  }
+}

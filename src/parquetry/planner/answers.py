@@ -1,0 +1,229 @@
+"""The answers to the bridge's questions, typed once on this side; `bridge/Answers.scala` reads each of them.
+
+Values travel as text, as Catalyst holds them (see `values`), NULL as null; schemas are Spark's JSON of a struct.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from parquetry.planner.questions import TableRef
+from parquetry.prune.row_groups import Usable
+
+Values: TypeAlias = list[str | None]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What every answer is one of."""
+
+
+class Done(Answer, frozen=True):
+    """What was asked for is done, and there is nothing to tell of it."""
+
+
+class Held(Answer, frozen=True):
+    """Whether it is so: whether something was there to drop, or whether a condition can be deleted by."""
+
+    held: bool
+
+
+class Names(Answer, frozen=True):
+    """Databases, tables, procedures, or partitions as SHOW PARTITIONS prints them."""
+
+    names: list[str]
+
+
+class Properties(Answer, frozen=True):
+    """What is known of a database or of a partition."""
+
+    properties: dict[str, str]
+
+
+class Rewritten(Answer, frozen=True):
+    """The text that is to be parsed in place of a statement's; None: it may stay."""
+
+    text: str | None
+
+
+class Schema(Answer, frozen=True):
+    """The columns that a statement gives."""
+
+    schema: dict[str, Any]
+
+
+class Rows(Answer, frozen=True):
+    """Rows of values, of columns that the bridge knows."""
+
+    rows: list[Values]
+
+
+class Table(Answer, frozen=True, kw_only=True):
+    """One version of a table.
+
+    Attributes:
+        name: with its catalog, quoted where SQL needs it.
+        table: what the next questions about it name.
+        schema: as queries see it.
+        physical_schema: the same under the names that the files use; None: those are the same.
+        partition_by: names of the partition columns.
+        format: ``parquet`` or ``orc``.
+        properties: the table's, and those that Spark reserves.
+    """
+
+    name: str
+    table: TableRef
+    schema: dict[str, Any]
+    physical_schema: dict[str, Any] | None
+    partition_by: list[str]
+    format: str
+    properties: dict[str, str]
+
+
+class MetadataTable(Answer, frozen=True):
+    """What is known of a table, as a table: which kind of knowledge, and about which version."""
+
+    name: str
+    kind: str
+    table: TableRef
+    schema: dict[str, Any]
+
+
+class Pushed(Answer, frozen=True):
+    """What predicates are good for, one for one.
+
+    Attributes:
+        exact: whether Spark need not evaluate it on rows.
+        again: whether it is about partition columns alone and not understood, so that Spark can evaluate it over their
+            values.
+        row_groups: what of it Spark's readers may use on row groups; None: nothing.
+    """
+
+    exact: list[bool]
+    again: list[bool]
+    row_groups: list[Usable | None]
+
+
+class PartitionValues(Answer, frozen=True):
+    """For each condition the different rows of values that its columns have in the partitions in question."""
+
+    values: list[list[Values]]
+
+
+class File(msgspec.Struct, frozen=True, array_like=True):
+    """A file to read.
+
+    Attributes:
+        path: whole.
+        bytes: its size.
+        modified: when it changed, in milliseconds since the epoch; 0: not known.
+        partition: number of its partition in the answer.
+    """
+
+    path: str
+    bytes: int
+    modified: int
+    partition: int
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """What Spark chooses joins by; None: not known."""
+
+    bytes: int
+    rows: int | None
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A number for Spark's UI: its name, how it is shown there, and its value; None: the scan has none."""
+
+    name: str
+    text: str
+    value: int | None
+
+
+class Scan(Answer, frozen=True):
+    """What a scan reads.
+
+    Attributes:
+        files: with their partitions by number.
+        partitions: the values of each, in the order in which Spark reads their columns.
+        statistics: of all of it.
+        metrics: what Spark's UI shows.
+        description: EXPLAIN's line.
+        report: one scan of `Report.to_dict()`.
+    """
+
+    files: list[File]
+    partitions: list[Values]
+    statistics: Statistics
+    metrics: list[Metric]
+    description: str
+    report: dict[str, Any]
+
+
+class Aggregated(msgspec.Struct, frozen=True):
+    """The rows of an aggregate, and what its scan left out; see `Scan`."""
+
+    schema: dict[str, Any]
+    rows: list[Values]
+    description: str
+    report: dict[str, Any]
+
+
+class MaybeAggregated(Answer, frozen=True):
+    """An aggregate that the metastore answered; None: it cannot be exact alone."""
+
+    aggregated: Aggregated | None
+
+
+class Written(Answer, frozen=True):
+    """How many files a write made, in how many partitions."""
+
+    files: int
+    partitions: int
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A parameter of a procedure: its name, type in DDL, comment, and default in SQL (None: it must be given)."""
+
+    name: str
+    type: str
+    comment: str
+    default: str | None
+
+
+class Procedure(Answer, frozen=True):
+    """A procedure, as CALL has to know it."""
+
+    name: str
+    description: str
+    parameters: list[Parameter]
+
+
+class Called(Answer, frozen=True):
+    """What a procedure gave.
+
+    Attributes:
+        schema: of the rows.
+        rows: text, numbers and timestamps (microseconds) as their digits.
+        changed: database and name of the table if it has another version now: what Spark has cached of it is old.
+    """
+
+    schema: dict[str, Any]
+    rows: list[Values]
+    changed: list[str] | None
+
+
+class Error(msgspec.Struct, frozen=True):
+    """Why there is no answer.
+
+    Attributes:
+        code: of our own errors; ``SPARK`` for one of Spark's, which the message finds again; ``INTERNAL`` for any other.
+        message: for the user.
+        name: what Spark's own error (no such table, …) is about; empty where ours says more.
+    """
+
+    code: str
+    message: str
+    name: list[str]
