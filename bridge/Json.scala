@@ -59,9 +59,11 @@ object Json {
 
   /**
    * A V2 expression as a tree; forms without a name of their own keep their SQL text. What is joined by AND or OR
-   * stands side by side: a chain of thousands of conditions is thousands of levels deep.
+   * stands side by side: a chain of thousands of conditions is thousands of levels deep. The values of an IN are one
+   * list under one type: there may be a hundred thousand of them.
    */
   def ofExpression(expression: Expression): JValue = expression match {
+    case In(column, dataType, values) => ofMembership(column.fieldNames, values, dataType)
     case l: Literal[_] => JObject("lit" -> ofValue(l.value, l.dataType), "type" -> JString(l.dataType.sql.toLowerCase))
     case r: NamedReference => JObject("col" -> strings(r.fieldNames))
     case c: Cast => JObject("fn" -> JString("CAST"), "args" -> JArray(List(ofExpression(c.expression))),
@@ -71,6 +73,20 @@ object Json {
       "sql" -> JString(sql(e)))
     case other => JObject("fn" -> JString(other.getClass.getSimpleName),
       "args" -> JArray(other.children.map(ofExpression).toList), "sql" -> JString(sql(other)))
+  }
+
+  def ofMembership(column: Iterable[String], values: Iterable[Any], dataType: DataType): JObject =
+    JObject("fn" -> JString("IN"), "col" -> strings(column), "type" -> JString(dataType.sql.toLowerCase),
+      "values" -> JArray(values.map(ofValue(_, dataType)).toList))
+
+  /** A column equal to one of several literals, all of one type. */
+  private object In {
+    def unapply(e: GeneralScalarExpression): Option[(NamedReference, DataType, Seq[Any])] = e.children.toSeq match {
+      case Seq(column: NamedReference, first: Literal[_], others @ _*) if e.name == "IN" =>
+        val literals = first +: others.collect { case l: Literal[_] if l.dataType == first.dataType => l }
+        Option.when(literals.length == others.length + 1)((column, first.dataType, literals.map(_.value)))
+      case _ => None
+    }
   }
 
   private def operands(e: GeneralScalarExpression): List[Expression] =

@@ -111,6 +111,7 @@ object PartitionConditions {
   private def tree(e: Expression): JObject = e match {
     case l: Literal => literal(l.value, l.dataType)
     case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
+    case InSet(a: AttributeReference, values) => Json.ofMembership(Seq(a.name), values, a.dataType)
     case InSet(child, values) => function("IN", tree(child) +: values.toSeq.map(literal(_, child.dataType)))
     case other => JObject(function(name(other), other.children.map(tree)).obj ++ extra(other))
   }

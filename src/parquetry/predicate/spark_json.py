@@ -2,6 +2,10 @@
 
     {"fn": "AND", "args": [{"fn": "=", "args": [{"col": ["a"]}, {"lit": "10", "type": "int"}]}, …]}
 
+A column that equals one of several literals has them in one list, which may be long:
+
+    {"fn": "IN", "col": ["a"], "type": "int", "values": ["10", "20", null]}
+
 A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Forms without
 a name of their own, as EXTRACT, come with their SQL text beside their arguments. Whatever
 is not known here becomes `Opaque` with the reason that the pruning report shows; nothing raises, since Spark
@@ -10,8 +14,9 @@ evaluates every condition again where it has to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from parquetry.errors import ParquetryError
@@ -121,6 +126,8 @@ class _NotUnderstoodError(Exception):
 
 
 def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
+    if "values" in tree:
+        return _in_list(tree, columns)
     if "col" in tree:
         name, type = _column(tree, columns)
         if type.name != "boolean":
@@ -172,6 +179,16 @@ def _comparison(op: str, arguments: Sequence[Any], columns: Mapping[str, ColumnT
     return bind.comparison(op, name, type, value, literal)
 
 
+def _in_list(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
+    name, type = _column(tree, columns)
+    texts = [text for text in tree["values"] if text is not None]
+    has_null = len(texts) < len(tree["values"])
+    if not texts:
+        return bind.membership(name, type, (), type, has_null)
+    literal, read = _reader(tree["type"])
+    return bind.membership(name, type, [read(text) for text in texts], literal, has_null)
+
+
 def _in(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
     name, type = _column(arguments[0], columns)
     if any("lit" not in argument for argument in arguments[1:]):
@@ -212,22 +229,29 @@ def _column(tree: Any, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnTy
 
 
 def _literal(tree: Any) -> tuple[Value, ColumnType]:
-    text = tree["lit"]
-    type = parse_type(tree.get("type", "string"))
+    text, name = tree["lit"], tree.get("type", "string")
     if text is None:
-        return None, type
+        return None, parse_type(name)
+    type, read = _reader(name)
+    return read(str(text)), type
+
+
+def _reader(name: str) -> tuple[ColumnType, Callable[[str], Value]]:
+    """Return the type of literals, and what reads one."""
+    type = parse_type(name)
     if not type.primitive:
         raise _NotUnderstoodError(f"literal of type {type}")
-    text = str(text)
-    if type.name in _HELD_AS_INTEGER:
-        return int(text), type
-    if type.name == "binary":
-        return bytes.fromhex(text), type
-    if type.name == "decimal":
-        return Decimal(text), type
     if type.textual:
-        return text, STRING
-    return value_from_text(type, text.lower() if type.name == "boolean" else text), type
+        return STRING, str
+    if type.name in _HELD_AS_INTEGER:
+        return type, int
+    if type.name == "binary":
+        return type, bytes.fromhex
+    if type.name == "decimal":
+        return type, Decimal
+    if type.name == "boolean":
+        return type, lambda text: value_from_text(type, text.lower())
+    return type, partial(value_from_text, type)
 
 
 def _joined(function: str, arguments: Sequence[Any]) -> list[Any]:
@@ -261,6 +285,9 @@ def _text(tree: Any) -> str:
     """Write a tree for people, whatever it holds."""
     if not isinstance(tree, Mapping):
         return str(tree)
+    if isinstance(tree.get("values"), list):
+        literals = ({"lit": text, "type": tree.get("type")} for text in tree["values"])
+        return f"IN({', '.join(map(_text, ({'col': tree.get('col')}, *literals)))})"
     if isinstance(tree.get("col"), list):
         return ".".join(name_text(str(part)) for part in tree["col"]) or "?"
     if "lit" in tree:

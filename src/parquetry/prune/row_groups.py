@@ -24,7 +24,7 @@ from parquetry.layout.records import Column
 _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "STARTS_WITH", "ENDS_WITH", "CONTAINS")
 _NULL_TESTS = ("IS_NULL", "IS_NOT_NULL")
 _ON_FLOATS = ("=", "<", "<=", "IN", *_NULL_TESTS)
-_FLOATS = ("float", "double")
+_FLOATS = {"float", "double"}
 
 
 class Usable(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -97,15 +97,15 @@ class _Choice:
     def _sound(self, leaf: Mapping[str, Any]) -> bool:
         if "fn" not in leaf:  # TRUE or FALSE
             return leaf.get("type") == "boolean" and leaf["lit"] is not None
-        function, arguments = leaf["fn"], leaf.get("args", [])
-        if not _is_read(function, arguments) or self._on_partitions(leaf):
+        function, literals = leaf["fn"], _literals(leaf)
+        if literals is None or not _is_read(function, *literals) or self._on_partitions(leaf):
             return False
         if function == "IS_NULL" and self._loses_nulls(leaf):
             return False
         return not self._touches_float(leaf) or (
             # Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal
             # and NaN the greatest. (Spark 4.3.0 loses rows on `f = 0.0`.)
-            function in _ON_FLOATS and all(map(_is_ordinary_float, arguments[1:]))
+            function in _ON_FLOATS and literals[1] <= _FLOATS and all(map(_is_ordinary, literals[0]))
         )
 
     def _on_partitions(self, leaf: Mapping[str, Any]) -> bool:
@@ -117,36 +117,44 @@ class _Choice:
         return self._orc and any(len(path) > 1 for path in _paths(tree))
 
     def _touches_float(self, tree: Mapping[str, Any]) -> bool:
-        return any(each.get("type") in _FLOATS for each in _nodes(tree) if "lit" in each) or any(
-            self._type_of(path) in (None, *_FLOATS) for path in _paths(tree)
-        )
+        return any(
+            each["type"] in _FLOATS for each in _nodes(tree) if "lit" in each or "values" in each
+        ) or any(self._may_be_float(path) for path in _paths(tree))
 
-    def _type_of(self, path: Sequence[str]) -> Any:
-        """Return the JSON type of a column, or of a field within one; None if there is none."""
+    def _may_be_float(self, path: Sequence[str]) -> bool:
+        """Return whether a column, or a field within one, is a float, or is not known."""
         type_: Any = {"type": "struct", "fields": self._fields}
         for name in path:
             fields = type_.get("fields", ()) if isinstance(type_, Mapping) else ()
             type_ = next((field["type"] for field in fields if field["name"].lower() == name.lower()), None)
-        return type_
+        return type_ is None or (isinstance(type_, str) and type_ in _FLOATS)
 
 
-def _is_read(function: str, arguments: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether the readers know a form: a column first, and then literals, none of which is NULL.
+def _literals(leaf: Mapping[str, Any]) -> tuple[Sequence[str | None], set[str]] | None:
+    """Return the literals that a leaf compares a column with, and their types; None if it does anything else.
 
-    (The other way round, `<` means `>`; Spark's reader of ORC fails on NULL.)
+    (The other way round, `<` would mean `>`.)
     """
-    literals = arguments[1:]
-    if not arguments or "col" not in arguments[0] or any(each.get("lit") is None for each in literals):
+    if "values" in leaf:
+        return leaf["values"], {leaf["type"]}
+    column, *literals = leaf.get("args") or [{}]
+    if "col" not in column or any("lit" not in each for each in literals):
+        return None
+    return [each["lit"] for each in literals], {each["type"] for each in literals}
+
+
+def _is_read(function: str, texts: Sequence[str | None], types: set[str]) -> bool:
+    """Return whether the readers know a form; Spark's reader of ORC fails on NULL."""
+    if None in texts:
         return False
     if function == "IN":
-        return len({each["type"] for each in literals}) <= 1
-    return (function in _COMPARISONS and len(literals) == 1) or (function in _NULL_TESTS and not literals)
+        return len(types) <= 1
+    return len(texts) == (1 if function in _COMPARISONS else 0 if function in _NULL_TESTS else -1)
 
 
-def _is_ordinary_float(literal: Mapping[str, Any]) -> bool:
-    if literal["type"] not in _FLOATS:
-        return False
-    number = float(literal["lit"])
+def _is_ordinary(text: str | None) -> bool:
+    """Return whether a float is neither zero nor NaN."""
+    number = float(text or "NaN")
     return number != 0 and not math.isnan(number)
 
 

@@ -161,6 +161,11 @@ def fn(name: str, *arguments: Any) -> dict[str, Any]:
     return {"fn": name, "args": list(arguments)}
 
 
+def listed(column: Any, type: str, *values: str | None) -> dict[str, Any]:
+    """A column with a list of literals as the bridge sends it."""
+    return {"fn": "IN", **column, "type": type, "values": list(values)}
+
+
 @pytest.mark.parametrize(
     ("tree", "text"),
     [
@@ -175,6 +180,18 @@ def fn(name: str, *arguments: Any) -> dict[str, Any]:
         (fn("OR", col("ok"), fn("=", col("ok"), lit("false", "boolean"))), "ok = true OR ok = false"),
         (fn("IN", col("n"), lit("3", "int"), lit("1", "int"), lit(None, "int")), "n IN (1, 3, NULL)"),
         (fn("IN", col("s"), lit(None, "string")), "s IN (NULL)"),
+        (listed(col("N"), "int", "3", "1", None), "n IN (1, 3, NULL)"),
+        (listed(col("n"), "int", "3", "1", "3"), "n IN (1, 3)"),
+        (listed(col("n"), "int", None), "n IN (NULL)"),
+        (listed(col("n"), "void", None), "n IN (NULL)"),
+        (listed(col("n"), "bigint", "3", "9999999999"), "n IN (3)"),
+        (listed(col("s"), "varchar(3)", "b", "a"), "s IN ('a', 'b')"),
+        (listed(col("d"), "date", "19782"), "d IN (DATE '2024-02-29')"),
+        (listed(col("dc"), "decimal(4,2)", "1.50", "2.00"), "dc IN (1.50, 2.00)"),
+        (listed(col("b"), "binary", "00ff"), "b IN (X'00FF')"),
+        (listed(col("ok"), "boolean", "TRUE"), "ok IN (true)"),
+        (listed(col("g"), "double", "NaN", "-Infinity"), "g IN ('-Infinity', 'NaN')"),
+        (listed(col("c"), "string", "a"), "c IN ('a  ')"),
         (fn("STARTS_WITH", col("s"), lit("5%", "string")), r"s LIKE '5\\%%'"),
         (fn("ENDS_WITH", col("s"), lit("x", "string")), "s LIKE '%x'"),
         (fn("CONTAINS", col("s"), lit("x", "string")), "s LIKE '%x%'"),
@@ -212,6 +229,10 @@ def test_sparks_predicates_are_read(tree: Any, text: str) -> None:
         (fn("=", col("n"), lit("x", "int")), "literal not understood", ("n",)),
         (fn("=", col("n")), "literal not understood", ("n",)),
         (fn("IN", col("n"), col("t")), "IN over something else", ("n", "t")),
+        (listed(col("st", "a"), "int", "1"), "nested field", ("st",)),
+        (listed(col("n"), "int", "x"), "literal not understood", ("n",)),
+        (listed(col("n"), "interval day", "1"), "literal of type", ("n",)),
+        (listed(col("n"), "int", "1") | {"values": None}, "literal not understood", ("n",)),
         (fn("STARTS_WITH", col("n"), lit("x", "string")), "not text", ("n",)),
         (fn("=", col("n"), lit("1", "interval day")), "literal of type", ("n",)),
         ({}, "literal not understood", ()),

@@ -41,6 +41,10 @@ def fn(name: str, *arguments: Tree) -> Tree:
     return {"fn": name, "args": list(arguments)}
 
 
+def listed(column: Tree, type: str, *values: str | None) -> Tree:
+    return {"fn": "IN", **column, "type": type, "values": list(values)}
+
+
 A = fn(">", col("a"), lit("1"))
 B = fn("=", col("B"), lit("x", "string"))
 F = fn("=", col("f"), lit("0.0", "double"))
@@ -69,7 +73,8 @@ def test_the_example_of_the_module() -> None:
     [
         A, B, fn("<=>", col("a"), lit("1")), fn("STARTS_WITH", col("B"), lit("x", "string")),
         fn("IS_NULL", col("a")), fn("IS_NOT_NULL", col("f")), fn("IN", col("a"), lit("1"), lit("2")), fn("IN", col("a")),
-        fn("<", col("s", "n"), lit("1", "bigint")), lit("true", "boolean"),
+        fn("<", col("s", "n"), lit("1", "bigint")), lit("true", "boolean"), listed(col("a"), "int", "1", "2"),
+        listed(col("s", "n"), "bigint", "1"), listed(col("f"), "double", "1.5", "2.5"),
         fn("=", col("S", "N"), lit("1", "bigint")), fn("=", col("s", "day"), lit("1", "date")),
     ],
 )  # fmt: skip
@@ -88,6 +93,11 @@ def test_what_the_readers_may_use(leaf: Tree) -> None:
         fn("IN", col("a"), lit("1"), lit(None)),
         fn("IN", col("a"), lit("1"), lit("1", "bigint")),
         fn("UPPER", col("B"), lit("x", "string")),
+        listed(col("a"), "int", "1", None),
+        listed(col("f"), "double", "1.5", "-0.0"),
+        listed(col("f"), "double", "1.5", "NaN"),
+        listed(col("f"), "int", "1"),
+        listed(col("day"), "date", "1"),
         col("a"),
         lit(None, "boolean"),
     ],
