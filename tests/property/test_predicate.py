@@ -1,4 +1,4 @@
-"""Pruning never loses a row, and rewriting a condition changes its truth for none."""
+"""Rewriting a condition, fitting it to its columns, or writing it as text changes its truth for no row."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from parquetry.predicate.bind import NUMBER, bind
 from parquetry.predicate.evaluate import compare, evaluate
-from parquetry.predicate.match import Bounds, Match, match_bounds, match_values
 from parquetry.predicate.nodes import OPERATORS, Compare, Not
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.parse import parse_condition
-from parquetry.types import ColumnType, Value, order_key, parse_type
+from parquetry.types import ColumnType, Value, parse_type
 from tests.support.effort import examples
-from tests.support.generated_tables import POOLS, predicates, rows, tables, types, values
+from tests.support.generated_tables import POOLS, predicates, rows, tables
 
 RELAXED = settings(
     max_examples=examples(200),
@@ -51,83 +50,6 @@ def test_a_condition_can_be_read_back_from_its_text(data: st.DataObject) -> None
     for row in data.draw(rows(columns)):
         named = dict(zip("abc", row, strict=False))
         assert evaluate(read, named) is evaluate(predicate, named)
-
-
-@RELAXED
-@given(st.data())
-def test_known_values_decide(data: st.DataObject) -> None:
-    """With all values known: MUST exactly where TRUE, else CANNOT; with some: never against a full row."""
-    columns = data.draw(tables())
-    predicate = data.draw(predicates(columns))
-    known = data.draw(st.sets(st.sampled_from([name for name, _ in columns])))
-    for row in data.draw(rows(columns)):
-        named = dict(zip("abc", row, strict=False))
-        wanted = Match.MUST if evaluate(predicate, named) is True else Match.CANNOT
-        assert match_values(predicate, named) is wanted
-        some = match_values(predicate, {name: value for name, value in named.items() if name in known})
-        assert some in (wanted, Match.MIGHT)
-
-
-def bounds_of(data: st.DataObject, type: ColumnType, column: list[Value]) -> Bounds | None:
-    """Give statistics as a writer might: exact, widened, uncounted or none; no NaN, perhaps -0.0 for 0.0."""
-    if data.draw(st.integers(0, 9)) == 0:
-        return None
-    present = sorted((v for v in column if v is not None and v == v), key=order_key)
-    low, high = (present[0], present[-1]) if present else (None, None)
-    if isinstance(low, float) and low == 0 and data.draw(st.booleans()):
-        low = -0.0
-    low_exact = high_exact = True
-    if data.draw(st.integers(0, 3)) == 0 and low is not None:
-        below = [v for v in POOLS[str(type)] if order_key(v) <= order_key(low)]
-        above = [v for v in POOLS[str(type)] if v == v and order_key(v) >= order_key(high)]
-        low, high = data.draw(st.sampled_from(below)), data.draw(st.sampled_from(above))
-        low_exact = high_exact = False
-    if data.draw(st.integers(0, 5)) == 0:
-        low = None
-    if data.draw(st.integers(0, 5)) == 0:
-        high = None
-    nulls = sum(v is None for v in column)
-    return Bounds(
-        low,
-        high,
-        nulls=nulls if data.draw(st.booleans()) else None,
-        rows=len(column) if data.draw(st.booleans()) else None,
-        min_exact=low_exact,
-        max_exact=high_exact,
-        all_null=nulls == len(column) and data.draw(st.booleans()),
-    )
-
-
-@settings(RELAXED, max_examples=examples(500))
-@given(st.data())
-def test_file_statistics_never_lose_a_row(data: st.DataObject) -> None:
-    """CANNOT only where no row is TRUE, MUST only where every row is."""
-    columns = data.draw(tables())
-    table = data.draw(rows(columns))
-    predicate = data.draw(predicates(columns, opaque=False))
-    known = {
-        name: bounds_of(data, type, [row[position] for row in table])
-        for position, (name, type) in enumerate(columns)
-    }
-    answer = match_bounds(predicate, known.get)
-    truths = [evaluate(predicate, dict(zip("abc", row, strict=False))) for row in table]
-    if answer is Match.CANNOT:
-        assert True not in truths
-    if answer is Match.MUST:
-        assert all(truth is True for truth in truths)
-
-
-@settings(RELAXED, max_examples=examples(200))
-@given(st.data())
-def test_one_value_is_decided_by_its_statistics(data: st.DataObject) -> None:
-    """Bounds with one value and no NULL decide a comparison, except where NaN may hide."""
-    type = data.draw(types)
-    value, literal = (data.draw(values(type).filter(lambda v: v is not None)) for _ in range(2))
-    op = data.draw(st.sampled_from(OPERATORS))
-    node = Compare(op, "a", literal, type)
-    answer = match_bounds(node, {"a": Bounds(value, value, nulls=0, rows=3)}.get)
-    if not type.floating:
-        assert answer is (Match.MUST if evaluate(node, {"a": value}) else Match.CANNOT)
 
 
 NUMERIC = [

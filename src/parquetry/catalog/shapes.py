@@ -14,9 +14,8 @@ from typing import Any
 from parquetry import metastore as ms
 from parquetry.catalog.arrangements import Arrangement, arrangement_view
 from parquetry.identifiers import quoted
-from parquetry.layout.bounds import bounds_reader
+from parquetry.layout.bounds import FileBounds, bounds_reader
 from parquetry.metastore.indexes import index_columns
-from parquetry.predicate.match import Bounds
 from parquetry.scan.plan import EVERYTHING, Estimate, KeyScan, ScanPlan
 from parquetry.types import Value, to_python, type_text
 
@@ -340,7 +339,7 @@ def _statistics_reader(columns: Sequence[ms.Column]) -> Callable[[ms.DataFile], 
             bounds = bounds_of(file)
             if bounds is None and sizes.get(physical) is None:
                 continue
-            bounds = bounds or Bounds()
+            bounds = bounds or FileBounds()
             type = column.column_type
             found[column.name] = Statistics(
                 min=to_python(type, bounds.min),

@@ -1,18 +1,20 @@
 """From bounds as a file states them to bounds a predicate may rely on, for the type a column has today.
 
-`column_statistics` is the way in: it shortens long strings. `bounds_reader` is the way out: a file may have
-been written when the column was an int, or before the column was added. Reading footers is `statistics`'
-business, judging a predicate is `parquetry.predicate.match`'s.
+`column_statistics` is the way in: it shortens long strings. `bounds_reader` is the way out of one file's record,
+`bounds_in_files` of many at once: a file may have been written when the column was an int, or before the column was
+added. Reading footers is `statistics`' business, judging a predicate is `parquetry.predicate.match`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
-from parquetry.predicate.match import Bounds
+from parquetry.predicate.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 
 LONGEST_BOUND = 64
@@ -20,9 +22,45 @@ LONGEST_BOUND = 64
 
 _DAY = 86_400_000_000
 _LARGEST_DAY = 1 << 31
+_LEAST_TIME = -(1 << 63)
 # Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
 _FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * _DAY}
 _EXACT_INTEGERS = {"float": 1 << 24, "double": 1 << 53}
+
+
+class FileBounds(msgspec.Struct, frozen=True):
+    """What is known of a column in one file.
+
+    Attributes:
+        min: no value is less; may be less than the least, as truncated text is. None is unknown.
+        max: no value is greater; may be greater than the greatest. None is unknown. NaN takes no part in
+            either: a float column may always hold it.
+        nulls: how many rows are NULL; None is unknown.
+        rows: how many rows there are; None is unknown.
+        min_exact: whether `min` is the least value itself.
+        max_exact: whether `max` is the greatest value itself.
+        all_null: whether every row is NULL, as in a file written before the column was added.
+    """
+
+    min: Value = None
+    max: Value = None
+    nulls: int | None = None
+    rows: int | None = None
+    min_exact: bool = True
+    max_exact: bool = True
+    all_null: bool = False
+
+    @property
+    def null_state(self) -> int:
+        """Return which rows are NULL, as `predicate.knowledge` numbers it."""
+        if self.rows == 0:
+            return NO_ROWS
+        if self.all_null or (self.nulls is not None and self.nulls == self.rows):
+            return ONLY_NULL
+        return NO_NULL if self.nulls == 0 else SOME_NULL
+
+
+_UNKNOWN = FileBounds()
 
 
 def is_ancient(calendar: str | None, low: Any) -> bool:
@@ -51,7 +89,7 @@ def column_statistics(
     return ColumnStatistics(size, nulls, _recorded(low), _recorded(high), min_exact, max_exact)
 
 
-def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int | None) -> Bounds | None:
+def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int | None) -> FileBounds | None:
     """Return what statistics say about a column, in its type of today; None when they say nothing.
 
     Args:
@@ -64,18 +102,22 @@ def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int | N
     return None if statistics is None or not kind.primitive else _bounds(kind, statistics, rows)
 
 
-def bounds_reader(column: Column) -> Callable[[DataFile], Bounds | None]:
+def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
     """Return the function that gives a column's bounds in a file; prepare once, use for many files.
 
     A file with statistics, but none for the column, was written before the column was added: it holds NULLs.
     """
-    kind, physical = column.column_type, column.physical
+    return _reader(column, column.column_type)
+
+
+def _reader(column: Column, kind: ColumnType) -> Callable[[DataFile], FileBounds | None]:
+    physical = column.physical
     # Spark gives the rows of older files this value.
     has_default = "EXISTS_DEFAULT" in column.metadata
     if not kind.primitive:
         return lambda _: None
 
-    def read(file: DataFile) -> Bounds | None:
+    def read(file: DataFile) -> FileBounds | None:
         columns = file.columns
         if not columns:
             return None
@@ -84,7 +126,7 @@ def bounds_reader(column: Column) -> Callable[[DataFile], Bounds | None]:
             # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
             matches = [name for name in columns if name.lower() == physical.lower()]
             if not matches and not has_default:
-                return Bounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
+                return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
             if len(matches) != 1:
                 return None
             statistics = columns[matches[0]]
@@ -93,15 +135,30 @@ def bounds_reader(column: Column) -> Callable[[DataFile], Bounds | None]:
     return read
 
 
-def _bounds(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) -> Bounds | None:
+def bounds_in_files(column: Column, files: Sequence[DataFile]) -> Bounds | None:
+    """Return what is known of a column in each of many files; None when nothing is known in any."""
+    kind = column.column_type
+    read = _reader(column, kind)
+    found = [read(file) or _UNKNOWN for file in files]
+    if all(each is _UNKNOWN for each in found):
+        return None
+    return Bounds.of_statistics(
+        kind,
+        [each.min for each in found],
+        [each.max for each in found],
+        [each.null_state for each in found],
+    )
+
+
+def _bounds(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) -> FileBounds | None:
     nulls = statistics.nulls
     if nulls is not None and nulls == rows:
-        return Bounds(None, None, nulls=nulls, rows=rows, all_null=True)
+        return FileBounds(None, None, nulls=nulls, rows=rows, all_null=True)
     pair = _converted(kind, statistics.min, statistics.max)
     if pair is None:
-        return None if nulls is None else Bounds(None, None, nulls=nulls, rows=rows)
+        return None if nulls is None else FileBounds(None, None, nulls=nulls, rows=rows)
     low, high, same = pair
-    return Bounds(
+    return FileBounds(
         low,
         high,
         nulls=nulls,
@@ -158,7 +215,7 @@ def _as_local_time(low: int, high: int) -> tuple[Value, Value, bool]:
     # mistaken for each other only within half an hour of 1970: there, take bounds that hold for both.
     if low < -_LARGEST_DAY or high >= _LARGEST_DAY:
         return low, high, True
-    return min(low, low * _DAY), max(high, high * _DAY), False
+    return max(min(low, low * _DAY), _LEAST_TIME), min(max(high, high * _DAY), -_LEAST_TIME - 1), False
 
 
 def _recorded(value: Value) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any
 
 import pyarrow.fs as pafs
@@ -23,7 +24,8 @@ from parquetry.layout.places import join_location, path_below
 from parquetry.maintenance.passing_over import PassingOver
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.match import Match, match_values
+from parquetry.predicate.knowledge import KnownValues
+from parquetry.predicate.match import Match, match
 from parquetry.progress import Progress
 from parquetry.types import Value
 
@@ -54,11 +56,17 @@ def changes_of(
     names = [column.physical for column in metadata.partition_columns]
     progress("Listing", 0, None)
 
-    def wanted(values: tuple[Value, ...]) -> bool:
-        row = dict(zip(metadata.partition_by, values, strict=True))
-        return condition is None or match_values(condition.node, row) is Match.MUST
+    def which(values: Sequence[tuple[Value, ...]]) -> list[bool]:
+        if condition is None:
+            return [True] * len(values)
+        answers = match(condition, KnownValues(metadata.partition_by, values))
+        return [bool(answer) for answer in answers == Match.MUST]
 
-    known = [part for part in snapshot.partitions() if wanted(part.values)]
+    def wanted(values: tuple[Value, ...]) -> bool:
+        return which([values])[0]
+
+    every = list(snapshot.partitions())
+    known = list(compress(every, which([part.values for part in every])))
     if not metadata.external and not known and filesystem.get_file_info(path).type == pafs.FileType.NotFound:
         return Changes((), (), ())  # nothing was written yet
     timed = any(type.name == "timestamp" for type in metadata.partition_types)

@@ -10,7 +10,8 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner.values import from_wire
 from parquetry.predicate.filter import EVERY_ROW, Filter
-from parquetry.predicate.match import Match, match_values
+from parquetry.predicate.knowledge import KnownValues
+from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.spark_json import filter_from_json
@@ -89,8 +90,9 @@ def without_implied(predicates: Sequence[Predicate]) -> list[int]:
     for position, predicate in enumerate(predicates):
         match predicate:
             case Not(IsNull(column)):
+                null = KnownValues((column,), [(None,)])
                 others = (other for i, other in enumerate(predicates) if i != position and other != predicate)
-                if any(match_values(other, {column: None}) is Match.CANNOT for other in others):
+                if any(match(Filter(other), null)[0] == Match.CANNOT for other in others):
                     continue
         kept.append(position)
     return kept

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Literal
 
-from parquetry.layout.bounds import bounds_reader
+from parquetry.layout.bounds import FileBounds, bounds_reader
 from parquetry.layout.discover import identity
 from parquetry.metastore.model import Column, TableMetadata
-from parquetry.predicate.match import Bounds
 from parquetry.prune.select import SelectedFile, Selection
 from parquetry.types import ColumnType, Value
 
@@ -106,7 +105,7 @@ def _count(column: Column) -> _Answer:
     return lambda files: sum(map(count, files))
 
 
-def _extreme(kind: ColumnType, found: Bounds | None, function: str) -> Value:
+def _extreme(kind: ColumnType, found: FileBounds | None, function: str) -> Value:
     if found is None:
         raise _NotExactError
     if found.all_null:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import compress
 
-from parquetry.metastore.model import DataFile
-from parquetry.predicate.match import Match
+from parquetry.predicate.match import Match, match
 from parquetry.prune.condition import Condition
-from parquetry.prune.files import FileMatcher
+from parquetry.prune.files import FileKnowledge
 from parquetry.prune.report import Step
 from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
 from parquetry.prune.tally import Tally
@@ -27,39 +27,36 @@ class FileRule(Rule):
         asked = [condition for condition in scan.conditions if not condition.decided_by(scan.partition_by)]
         if not asked:
             return left, Step(self.name, of, of)
-        matcher = FileMatcher(scan.snapshot.metadata, {name for each in asked for name in each.about})
+        knowledge = FileKnowledge(scan.snapshot.metadata, left.parts)
         tally = Tally()
-        predicates = [condition.predicate for condition in asked]
-        parts, kept, undecided = [], 0, 0
-        for partition, files in left.parts:
-            match = matcher.enter(partition.values)
-            chosen = []
-            for file in files:
-                verdicts = [match(predicate, file) for predicate in predicates]
-                if tally.cut(asked, verdicts):
-                    continue
-                undecided += Match.MIGHT in verdicts
-                chosen.append(file)
-            kept += len(chosen)
-            parts.append(PartitionFiles(partition, chosen))
+        answers = tally.judge(asked, [match(condition.filter, knowledge) for condition in asked]).tolist()
+        kept = of - answers.count(Match.CANNOT)
+        certain = left.certain and Match.MIGHT not in answers
         idle = [each for each in asked if each not in tally and not each.within(scan.partition_by)]
-        reason = _reasons(idle, matcher, [file for part in left.parts for file in part.files] if idle else [])
-        narrowed = replace(left, parts=parts, certain=left.certain and undecided == 0)
-        return narrowed, tally.step(self, kept, of, asked, reason)
+        narrowed = replace(left, parts=_kept(left.parts, answers), certain=certain)
+        return narrowed, tally.step(self, kept, of, asked, _reasons(idle, knowledge))
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan whose files all stayed closed."""
         return replace(step, kept=0, by=("answered by the metastore",), not_by=(), origins=())
 
 
-def _reasons(
-    idle: Sequence[Condition], matcher: FileMatcher, files: Sequence[DataFile]
-) -> Callable[[Condition], str | None]:
+def _kept(parts: Sequence[PartitionFiles], answers: Sequence[int]) -> list[PartitionFiles]:
+    """Return partitions with those of their files that are kept; the answers are about one after the other."""
+    chosen, done = [], 0
+    for partition, files in parts:
+        chosen.append(PartitionFiles(partition, list(compress(files, answers[done : done + len(files)]))))
+        done += len(files)
+    return chosen
+
+
+def _reasons(idle: Sequence[Condition], knowledge: FileKnowledge) -> Callable[[Condition], str | None]:
     """Return the rule that says why a condition that cut no file did not; None where there is nothing to say."""
-    unknown = set(matcher.without_statistics(files)) if files else set()
+    about = {name for condition in idle for name in condition.about}
+    unknown = set(knowledge.without_statistics(about)) if knowledge.count else set()
 
     def reason(condition: Condition) -> str | None:
-        if not files or condition not in idle:
+        if not knowledge.count or condition not in idle:
             return None
         if condition.not_understood is not None:
             return condition.not_understood

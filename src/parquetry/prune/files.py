@@ -1,62 +1,57 @@
-"""The one rule of pruning a file: what its partition's values and its statistics say about a condition.
+"""What is known of files: their partitions' values, and what their statistics say of the other columns.
 
-Prepared once for the columns of the conditions, entered once per partition, asked once per file. Which files
-are asked about is for `select` and `whole` to say.
+The columns that a condition is about are looked at once for all files, and no others. Which files are asked about is
+for `file_rule` and `whole` to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from parquetry.layout.bounds import bounds_reader
-from parquetry.metastore.model import DataFile, TableMetadata
-from parquetry.predicate.match import Bounds, Match, match_bounds
-from parquetry.predicate.nodes import Predicate
-from parquetry.types import Value
+from parquetry.layout.bounds import bounds_in_files, bounds_reader
+from parquetry.metastore.model import TableMetadata
+from parquetry.predicate.knowledge import Bounds, Knowledge
+from parquetry.prune.rule import PartitionFiles
 
 
-class FileMatcher:
-    """Judges conditions over the files of one table.
+class FileKnowledge(Knowledge):
+    """What is known of the files of some partitions, in their order.
 
     A partition column has one known value in all rows of a file; a data column has the bounds that the file's
     statistics give; any other column may hold anything.
     """
 
-    def __init__(self, metadata: TableMetadata, names: Iterable[str]) -> None:
-        """Prepare for conditions over the columns of these names, as the table spells them."""
-        wanted = set(names)
+    def __init__(self, metadata: TableMetadata, parts: Sequence[PartitionFiles]) -> None:
         self._partition_by = metadata.partition_by
-        self._readers = {
-            column.name: bounds_reader(column) for column in metadata.data_columns if column.name in wanted
+        self._columns = {column.name: column for column in metadata.data_columns}
+        self._parts = parts
+        self._files = [file for part in parts for file in part.files]
+        self._found: dict[str, Bounds | None] = {}
+        self.count = len(self._files)
+
+    def bounds(self, column: str) -> Bounds | None:
+        """Return what is known of a column in each of the files."""
+        if column not in self._found:
+            self._found[column] = self._bounds(column)
+        return self._found[column]
+
+    def _bounds(self, name: str) -> Bounds | None:
+        if name in self._partition_by:
+            place = self._partition_by.index(name)
+            return Bounds.of_values(
+                [part.partition.values[place] for part in self._parts for _ in part.files]
+            )
+        return bounds_in_files(self._columns[name], self._files) if name in self._columns else None
+
+    def without_statistics(self, names: Iterable[str]) -> list[str]:
+        """Return the data columns among some of which no file has a bound, in alphabetical order."""
+        readers = {
+            name: bounds_reader(self._columns[name]) for name in sorted(names) if name in self._columns
         }
-
-    def enter(self, values: Sequence[Value]) -> Callable[[Predicate, DataFile], Match]:
-        """Return the rule for the files of the partition of these values."""
-        known = {name: _one_value(value) for name, value in zip(self._partition_by, values, strict=True)}
-        readers = self._readers
-
-        def match(predicate: Predicate, file: DataFile) -> Match:
-            def bounds(name: str) -> Bounds | None:
-                if name in known:
-                    return known[name]
-                reader = readers.get(name)
-                return None if reader is None else reader(file)
-
-            return match_bounds(predicate, bounds)
-
-        return match
-
-    def without_statistics(self, files: Iterable[DataFile]) -> list[str]:
-        """Return the prepared data columns of which no file has a bound."""
         return [
             name
-            for name, read in self._readers.items()
-            if not any((found := read(file)) and (found.all_null or found.min is not None) for file in files)
+            for name, read in readers.items()
+            if not any(
+                (found := read(file)) and (found.all_null or found.min is not None) for file in self._files
+            )
         ]
-
-
-def _one_value(value: Value) -> Bounds | None:
-    if value is None:
-        return Bounds(None, None, nulls=None, rows=None, all_null=True)
-    # Bounds of floats leave NaN out, so a partition of NaN has none.
-    return None if value != value else Bounds(value, value, nulls=0, rows=None)

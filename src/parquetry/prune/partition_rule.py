@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 
 from parquetry.metastore.snapshot import Partition
 from parquetry.predicate.filter import EVERY_ROW
-from parquetry.predicate.match import match_values
+from parquetry.predicate.match import match
 from parquetry.prune.condition import Condition
-from parquetry.prune.partitions import on_partitions, plan_partitions
+from parquetry.prune.partitions import on_partitions, partition_knowledge, plan_partitions
 from parquetry.prune.report import Step
 from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
 from parquetry.prune.tally import Tally
@@ -60,11 +61,9 @@ def _partitions(scan: Scan, tally: Tally) -> list[Partition]:
         for condition in scan.conditions
         if condition.about & names and not (plan.exact and condition.decided_by(names))
     ]
+    partitions = list(snapshot.partitions(plan))
     if not again:
-        return list(snapshot.partitions(plan))
-    partitions = []
-    for partition in snapshot.partitions(plan):
-        row = dict(zip(snapshot.metadata.partition_by, partition.values, strict=True))
-        if not tally.cut(again, [match_values(condition.predicate, row) for condition in again]):
-            partitions.append(partition)
-    return partitions
+        return partitions
+    known = partition_knowledge(snapshot.metadata, partitions)
+    answers = tally.judge(again, [match(condition.filter, known) for condition in again])
+    return list(compress(partitions, answers.tolist()))

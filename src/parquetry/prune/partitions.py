@@ -6,12 +6,15 @@ over partition columns that every wanted row still satisfies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 
 from parquetry.metastore import access
+from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.match import Match, match_values
+from parquetry.predicate.knowledge import Knowledge, KnownValues
+from parquetry.predicate.match import match
 from parquetry.predicate.nodes import And, Not, Opaque, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import conjoin, disjoin, tuple_membership
 from parquetry.scan.generate import plan_scan
@@ -77,19 +80,21 @@ def plan_partitions(
     return plan_scan(condition, snapshot.key_schema)
 
 
-def candidates(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> Iterator[Partition]:
-    """Yield the partitions of which the values may satisfy all conditions, in key order.
+def partition_knowledge(metadata: TableMetadata, partitions: Sequence[Partition]) -> Knowledge:
+    """Return what is known of partitions without their files: the values of the partition columns."""
+    return KnownValues(metadata.partition_by, [partition.values for partition in partitions])
+
+
+def candidates(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[Partition]:
+    """Return the partitions of which the values may satisfy all conditions, in key order.
 
     Args:
         snapshot: the version of the table.
         predicates: joined by AND.
     """
-    plan = plan_partitions(snapshot, predicates)
-    names = snapshot.metadata.partition_by
-    for partition in snapshot.partitions(plan):
-        row = dict(zip(names, partition.values, strict=True))
-        if all(match_values(predicate.node, row) is not Match.CANNOT for predicate in predicates):
-            yield partition
+    partitions = list(snapshot.partitions(plan_partitions(snapshot, predicates)))
+    answers = match(Filter.all_of(predicates), partition_knowledge(snapshot.metadata, partitions))
+    return list(compress(partitions, answers.tolist()))
 
 
 def _tuple_part(node: TupleIn, names: frozenset[str]) -> Predicate | None:

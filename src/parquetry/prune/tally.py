@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from parquetry.predicate.match import Match
+import numpy as np
+from numpy.typing import NDArray
+
 from parquetry.prune.condition import Condition
 from parquetry.prune.report import NotBy, Step
 from parquetry.prune.rule import Rule
@@ -26,19 +28,20 @@ class Tally:
         """Note that a condition took part in choosing."""
         self._served.add(condition)
 
-    def cut(self, conditions: Sequence[Condition], verdicts: Sequence[Match]) -> bool:
-        """Return whether a thing is cut: some condition cannot hold in it. All such are noted.
+    def judge(
+        self, conditions: Sequence[Condition], answers: Sequence[NDArray[np.uint8]]
+    ) -> NDArray[np.uint8]:
+        """Return for each thing the answer of all conditions, joined by AND. Those that cut some thing are noted.
 
         Args:
-            conditions: those that were asked.
-            verdicts: their answers about this thing, one for one.
+            conditions: those that were asked, one at least.
+            answers: what each found, a `Match` for each thing.
         """
-        if Match.CANNOT not in verdicts:
-            return False
-        for condition, verdict in zip(conditions, verdicts, strict=True):
-            if verdict is Match.CANNOT:
+        for condition, answer in zip(conditions, answers, strict=True):
+            if np.count_nonzero(answer) < len(answer):  # CANNOT is 0
                 self._served.add(condition)
-        return True
+        # CANNOT if one cannot hold, MUST if all must: the least of them.
+        return answers[0] if len(answers) == 1 else np.minimum.reduce(answers)
 
     def step(
         self,

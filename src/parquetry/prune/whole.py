@@ -7,13 +7,23 @@ is a reason not to. Dropping them is the caller's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.metastore.keyspace import batches
+from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.match import Match, match_values
-from parquetry.predicate.nodes import And, columns_of, opaque_parts
-from parquetry.prune.files import FileMatcher
-from parquetry.prune.partitions import plan_partitions
+from parquetry.predicate.match import Match, match
+from parquetry.predicate.nodes import And, opaque_parts
+from parquetry.prune.files import FileKnowledge
+from parquetry.prune.partitions import partition_knowledge, plan_partitions
+from parquetry.prune.rule import PartitionFiles
+
+_BATCH = 100
+"""Partitions that are judged in one go: the first that is undecided ends the search."""
 
 
 def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[Partition] | str:
@@ -29,25 +39,36 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> l
     Returns:
         The partitions in key order; or, when rows of a partition would have to be looked at, the reason.
     """
-    condition = And(tuple(predicate.node for predicate in predicates))
-    opaque = opaque_parts(condition)
-    metadata = snapshot.metadata
+    condition = Filter.all_of(predicates)
     plan = plan_partitions(snapshot, predicates)
-    matcher = FileMatcher(metadata, columns_of(condition))
-    whole = []
-    for partition in snapshot.partitions(plan):
-        row = dict(zip(metadata.partition_by, partition.values, strict=True))
-        verdict = match_values(condition, row)
-        if verdict is Match.MIGHT:
-            match = matcher.enter(partition.values)
-            verdicts = {match(condition, file) for file in partition.files if file.rows != 0}
-            if verdicts - {Match.CANNOT} and verdicts != {Match.MUST}:
-                reason = f" ({opaque[0]}: {opaque[0].reason})" if opaque else ""
-                return (
-                    f"'{condition}' may hold for some rows of {snapshot.describe(partition.key)} and not for "
-                    f"others{reason}"
-                )
-            verdict = Match.MUST if verdicts == {Match.MUST} else Match.CANNOT
-        if verdict is Match.MUST:
-            whole.append(partition)
+    whole: list[Partition] = []
+    for batch in batches(snapshot.partitions(plan), _BATCH):
+        answers = _judged(snapshot.metadata, condition, batch)
+        undecided = next(compress(batch, answers == Match.MIGHT), None)
+        if undecided is not None:
+            written = And(tuple(predicate.node for predicate in predicates))
+            opaque = opaque_parts(written)
+            reason = f" ({opaque[0]}: {opaque[0].reason})" if opaque else ""
+            return (
+                f"'{written}' may hold for some rows of {snapshot.describe(undecided.key)} and not for "
+                f"others{reason}"
+            )
+        whole += compress(batch, answers == Match.MUST)
     return whole
+
+
+def _judged(metadata: TableMetadata, condition: Filter, partitions: Sequence[Partition]) -> NDArray[np.uint8]:
+    """Judge partitions by their values, and those that these leave open by their files."""
+    answers = match(condition, partition_knowledge(metadata, partitions))
+    places = np.flatnonzero(answers == Match.MIGHT).tolist()
+    parts = [
+        PartitionFiles(partitions[place], [file for file in partitions[place].files if file.rows != 0])
+        for place in places
+    ]
+    by_files = match(condition, FileKnowledge(metadata, parts)).tolist() if parts else []
+    done = 0
+    for place, part in zip(places, parts, strict=True):
+        found = set(by_files[done : done + len(part.files)])
+        done += len(part.files)
+        answers[place] = Match.MIGHT if len(found) > 1 else next(iter(found), Match.CANNOT)
+    return answers

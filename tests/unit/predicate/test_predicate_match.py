@@ -6,10 +6,14 @@ import math
 
 import pytest
 
-from parquetry.predicate.match import Bounds, Match, match_bounds, match_values
+from parquetry.layout.bounds import FileBounds
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.knowledge import KnownValues
+from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import TRUE, And, Like, Not, Opaque, Or, Predicate, TupleIn
 from parquetry.predicate.parse import parse_condition
 from parquetry.types import ColumnType, parse_type
+from tests.support.knowledge import answer as answer_of
 
 CANNOT, MIGHT, MUST = Match.CANNOT, Match.MIGHT, Match.MUST
 TYPES = {
@@ -22,9 +26,9 @@ INT = ColumnType("int")
 UNKNOWN = Opaque("g(n)", ("n",), "function on the column")
 
 
-def judged(text: str, **bounds: Bounds) -> Match:
-    """Judge a filter by statistics."""
-    return match_bounds(parse_condition(text, TYPES), bounds.get)
+def judged(text: str, **bounds: FileBounds) -> Match:
+    """Judge a condition by statistics."""
+    return answer_of(parse_condition(text, TYPES), TYPES, bounds)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +66,7 @@ def judged(text: str, **bounds: Bounds) -> Match:
 )
 def test_bounds_decide(text: str, answer: Match) -> None:
     """A file with n from 1 to 10, no NULL, and nothing known of s."""
-    assert judged(text, n=Bounds(1, 10, nulls=0, rows=9)) is answer
+    assert judged(text, n=FileBounds(1, 10, nulls=0, rows=9)) is answer
 
 
 @pytest.mark.parametrize(
@@ -80,19 +84,19 @@ def test_bounds_decide(text: str, answer: Match) -> None:
 def test_a_null_is_never_a_must(text: str, answer: Match) -> None:
     """With NULLs in the file, or not counted."""
     for nulls in (3, None):
-        assert judged(text, n=Bounds(1, 10, nulls=nulls, rows=9)) is answer
+        assert judged(text, n=FileBounds(1, 10, nulls=nulls, rows=9)) is answer
 
 
 def test_only_nulls() -> None:
     """A column that the file does not have, or that holds nothing else."""
-    for known in (Bounds(all_null=True), Bounds(nulls=4, rows=4)):
+    for known in (FileBounds(all_null=True), FileBounds(nulls=4, rows=4)):
         assert judged("n = 1", n=known) is CANNOT
         assert judged("not n = 1", n=known) is CANNOT
         assert judged("n is null", n=known) is MUST
         assert judged("n <=> 1", n=known) is CANNOT
         assert judged("not n <=> 1", n=known) is MUST
         assert judged("s like '%'", s=known) is CANNOT
-    assert judged("n is null", n=Bounds(rows=0)) is CANNOT
+    assert judged("n is null", n=FileBounds(rows=0)) is CANNOT
 
 
 @pytest.mark.parametrize(
@@ -125,13 +129,13 @@ def test_only_nulls() -> None:
 )
 def test_nan_may_hide_from_statistics(text: str, answer: Match) -> None:
     """A float column from 1 to 3 with no NULL: NaN is in no statistics, and above everything."""
-    assert judged(text, f=Bounds(1.0, 3.0, nulls=0, rows=9)) is answer
+    assert judged(text, f=FileBounds(1.0, 3.0, nulls=0, rows=9)) is answer
 
 
 def test_zero_has_no_sign() -> None:
     """-0.0 and 0.0 are equal, whichever a writer kept."""
     for low, high in ((0.0, 0.0), (-0.0, -0.0), (-0.0, 0.0)):
-        known = Bounds(low, high, nulls=0, rows=2)
+        known = FileBounds(low, high, nulls=0, rows=2)
         assert judged("f = 0", f=known) is MIGHT
         assert judged("f >= '-0.0'", f=known) is MUST
         assert judged("f < 0", f=known) is CANNOT
@@ -139,14 +143,14 @@ def test_zero_has_no_sign() -> None:
 
 def test_statistics_that_cannot_be_true_are_not_trusted() -> None:
     """NaN as a bound, and a least value above the greatest."""
-    assert judged("f = 5", f=Bounds(1.0, math.nan, nulls=0)) is MIGHT
-    assert judged("f < 0", f=Bounds(math.nan, 3.0, nulls=0)) is MIGHT
-    assert judged("n = 50", n=Bounds(10, 1, nulls=0)) is MIGHT
+    assert judged("f = 5", f=FileBounds(1.0, math.nan, nulls=0)) is MIGHT
+    assert judged("f < 0", f=FileBounds(math.nan, 3.0, nulls=0)) is MIGHT
+    assert judged("n = 50", n=FileBounds(10, 1, nulls=0)) is MIGHT
 
 
 def test_truncated_texts_are_bounds_still() -> None:
     """The least value cut off, the greatest cut off and raised."""
-    known = Bounds("ab", "ad", nulls=0, rows=5, min_exact=False, max_exact=False)
+    known = FileBounds("ab", "ad", nulls=0, rows=5, min_exact=False, max_exact=False)
     assert judged("s = 'ac'", s=known) is MIGHT
     assert judged("s like 'b%'", s=known) is CANNOT
     assert judged("s like 'a%'", s=known) is MUST
@@ -156,13 +160,6 @@ def test_truncated_texts_are_bounds_still() -> None:
     assert judged("s not like 'a%'", s=known) is CANNOT
     assert judged("s like 'aa%'", s=known) is CANNOT
     assert judged("s like '%'", s=known) is MUST
-
-
-def test_a_char_is_padded_before_it_is_compared() -> None:
-    """Another writer's statistics have no padding."""
-    assert judged("c = 'a'", c=Bounds("a", "a", nulls=0)) is MUST
-    assert judged("c = 'a'", c=Bounds("a", "a", nulls=0, min_exact=False, max_exact=False)) is MIGHT
-    assert judged("c > 'b'", c=Bounds("a", "ab", nulls=0)) is CANNOT
 
 
 @pytest.mark.parametrize(
@@ -184,10 +181,11 @@ def test_a_char_is_padded_before_it_is_compared() -> None:
 )
 def test_known_values_decide_what_they_can(node: Predicate, answer: Match) -> None:
     """Rows with n = 2 and nothing known of s, in a partition."""
-    assert match_values(node, {"n": 2}) is answer
+    assert match(Filter(node), KnownValues(("n",), [(2,)])).tolist() == [answer]
+    assert match(Filter(node), KnownValues(("n",), [(2,)] * 40)).tolist() == [answer] * 40
 
 
 def test_what_is_not_understood_might() -> None:
     """By statistics too."""
-    assert match_bounds(UNKNOWN, {"n": Bounds(1, 1, nulls=0)}.get) is MIGHT
-    assert match_bounds(parse_condition("n is null", TYPES), {}.get) is MIGHT
+    assert answer_of(UNKNOWN, TYPES, {"n": FileBounds(1, 1, nulls=0)}) is MIGHT
+    assert answer_of(parse_condition("n is null", TYPES), TYPES, {}) is MIGHT

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 
+import numpy as np
 import pytest
 
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata
@@ -34,19 +36,12 @@ class EvenNames(Rule):
         """Cut the odd ones."""
         tally = Tally()
         asked = [condition for condition in scan.conditions if "v" in condition.about]
-        parts = [
-            PartitionFiles(
-                part.partition,
-                [
-                    file
-                    for file in part.files
-                    if not tally.cut(
-                        asked, [Match.CANNOT if int(file.path[-1]) % 2 else Match.MIGHT] * len(asked)
-                    )
-                ],
-            )
-            for part in left.parts
-        ]
+        parts = []
+        for partition, files in left.parts:
+            odd = np.array([int(file.path[-1]) % 2 for file in files], np.bool_)
+            answers = np.where(odd, Match.CANNOT, Match.MIGHT).astype(np.uint8)
+            kept_here = tally.judge(asked, [answers] * len(asked))
+            parts.append(PartitionFiles(partition, list(compress(files, kept_here))))
         of, kept = (sum(len(part.files) for part in each) for each in (left.parts, parts))
         return replace(left, parts=parts), tally.step(
             self, kept, of, scan.conditions, lambda _: "not about v"

@@ -1,0 +1,108 @@
+"""Sets of the truth values that a condition may take over some rows, and the tables that join them.
+
+A set is a number: TRUE is 1, FALSE is 2, NULL is 4, so 3 says "TRUE or FALSE", and 0 that there are no rows at all.
+With eight sets there are 8 x 8 pairs: what AND and OR make of them is written out once, and looked up from then on.
+
+    {TRUE, FALSE} AND {TRUE, NULL}    AND(3, 5) = 7    each of the three may come out
+    {FALSE}       AND {TRUE, NULL}    AND(2, 5) = 2    FALSE, whatever the right side is
+
+Such numbers, one for each of N containers, are `Codes`: an array; or a list where the containers are few, since
+what NumPy asks for one call is more than a list of a few costs. A table takes either, and gives what it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes: TypeAlias = list[int] | NDArray[np.uint8]
+"""A small number for each of N containers."""
+
+FEW = 16
+"""Containers, up to which their codes and values are kept in lists."""
+
+TRUE, FALSE, NULL = 1, 2, 4
+EITHER = TRUE | FALSE
+ANY = TRUE | FALSE | NULL
+OF_TRUTH: dict[bool | None, int] = {True: TRUE, False: FALSE, None: NULL}
+
+
+class Lookup:
+    """A function of one code, by its values for 0, 1, 2 …"""
+
+    def __init__(self, values: Sequence[int]) -> None:
+        self._values = list(values)
+        self._array = np.array(self._values, np.uint8)
+
+    def __call__(self, codes: Codes) -> Codes:
+        """Return the function's value for each code."""
+        if isinstance(codes, list):
+            values = self._values
+            return [values[code] for code in codes]
+        return self._array.take(codes)
+
+
+class Lookup2:
+    """A function of two codes, by its values: a row for each left one, a column for each right one."""
+
+    def __init__(self, rows: Sequence[Sequence[int]]) -> None:
+        self._rows = [list(row) for row in rows]
+        self._width = len(self._rows[0])
+        self._array = np.array(self._rows, np.uint8).ravel()
+
+    def __call__(self, left: Codes, right: Codes) -> Codes:
+        """Return the function's value for each pair of codes."""
+        if isinstance(left, list) and isinstance(right, list):
+            rows = self._rows
+            return [rows[one][other] for one, other in zip(left, right, strict=True)]
+        return self._array.take(np.asarray(left, np.uint8) * self._width + np.asarray(right, np.uint8))
+
+
+def codes(found: Sequence[int]) -> Codes:
+    """Return codes that were found one by one as they are held."""
+    return list(found) if len(found) <= FEW else np.array(found, np.uint8)
+
+
+def same(code: int, count: int) -> Codes:
+    """Return one code for each of `count` containers.
+
+    >>> same(ANY, 3)
+    [7, 7, 7]
+    """
+    return [code] * count if count <= FEW else np.full(count, code, np.uint8)
+
+
+def any_of(codes: Codes, wanted: int) -> bool:
+    """Return whether a truth value of `wanted` is in one of the sets.
+
+    >>> any_of([FALSE, FALSE | NULL], TRUE)
+    False
+    """
+    if isinstance(codes, list):
+        return any(code & wanted for code in codes)
+    return bool((codes & wanted).any())
+
+
+def _not(one: int) -> int:
+    return (one & NULL) | (TRUE if one & FALSE else 0) | (FALSE if one & TRUE else 0)
+
+
+def _and(left: int, right: int) -> int:
+    if left in (FALSE, 0):
+        return left  # decided, or about no rows: whoever goes from left to right need not look at the rest
+    if not right:
+        return 0
+    result = (left | right) & FALSE
+    if left & TRUE and right & TRUE:
+        result |= TRUE
+    if (left & NULL and right & (TRUE | NULL)) or (right & NULL and left & (TRUE | NULL)):
+        result |= NULL
+    return result
+
+
+NOT = Lookup([_not(one) for one in range(8)])
+AND = Lookup2([[_and(left, right) for right in range(8)] for left in range(8)])
+OR = Lookup2([[_not(_and(_not(left), _not(right))) for right in range(8)] for left in range(8)])
