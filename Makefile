@@ -16,7 +16,7 @@ PYTEST_ARGS ?= -n 2 --dist loadfile
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test test-fast lint bench bench-metastore hbase wheel docs clean java
+.PHONY: help demo test test-fast lint bench bench-metastore hbase wheel docs golden clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,9 @@ wheel: java $(READY) ## build dist/*.whl, which carries the compiled bridge, and
 docs: $(READY) ## write the generated pages of docs/ again
 	@$(RUN) -m parquetry.config_reference > docs/configuration.md
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
+
+golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/protocol.jsonl)
+	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/test_recorded_questions.py
 
 clean: ## remove all that was made here: the environment, the demo's data, builds, caches
 	rm -rf .venv .venv-fast demo-data dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-from parquetry.planner import questions, statements
+from parquetry.planner import answers, questions, statements
 from parquetry.spark.door import Door
 from parquetry.spark.session import EXTENSIONS_CLASS, PACKAGE
 
@@ -48,10 +48,10 @@ def installed(spark: SparkSession) -> Iterator[Callable[..., Listening]]:
     bridge.install(Door(), list(statements.WORDS))
 
 
-def _first_word_as_select(q: questions.RewriteStatement) -> str | None:
+def _first_word_as_select(q: questions.RewriteStatement) -> answers.Rewritten:
     """Rewrite `FROBNICATED BY n` to a SELECT; leave everything else."""
     words = q.text.split()
-    return f"SELECT {words[2]} AS n" if words[0].upper() == "FROBNICATED" else None
+    return answers.Rewritten(f"SELECT {words[2]} AS n" if words[0].upper() == "FROBNICATED" else None)
 
 
 def test_without_words_the_planner_is_never_asked(
@@ -86,7 +86,7 @@ def test_an_error_of_the_planner_is_the_statements(
 ) -> None:
     """What the planner refuses is an analysis error with our code."""
 
-    def refuse(q: questions.RewriteStatement) -> str | None:
+    def refuse(q: questions.RewriteStatement) -> answers.Rewritten:
         from parquetry.errors import UnsupportedError
 
         raise UnsupportedError(f"{q.text} cannot be said.")
@@ -105,7 +105,9 @@ def test_errors_keep_their_positions(
     text: str, rewritten: str | None,
 ) -> None:  # fmt: skip
     """An error shows the text that was parsed, with the position in it: the same that Spark's own parser tells of it."""
-    monkeypatch.setitem(statements.ANSWERS, questions.RewriteStatement, lambda _: rewritten)
+    monkeypatch.setitem(
+        statements.ANSWERS, questions.RewriteStatement, lambda _: answers.Rewritten(rewritten)
+    )
     installed(*WORDS)
     assert spark._jsparkSession.sessionState().sqlParser().getClass().getName() == f"{PACKAGE}.Parser"
     plain = spark._jvm.org.apache.spark.sql.execution.SparkSqlParser()

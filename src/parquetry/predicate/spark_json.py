@@ -243,7 +243,7 @@ def _reader(name: str) -> tuple[ColumnType, Callable[[str], Value]]:
         raise _NotUnderstoodError(f"literal of type {type}")
     if type.textual:
         return STRING, str
-    if type.name in _HELD_AS_INTEGER:
+    if type.integral or type.name in _HELD_AS_INTEGER:
         return type, int
     if type.name == "binary":
         return type, bytes.fromhex

@@ -1,0 +1,150 @@
+"""What Spark asks over a sequence of statements, recorded: `tests/golden/protocol.jsonl`, which is replayed without a JVM.
+
+`make golden` records it anew.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from parquetry.planner import protocol, questions, statements
+from parquetry.spark.door import Door
+from parquetry.spark.session import PACKAGE, settings
+from tests.support.recording import GOLDEN, Exchange, Names, lay_out, lines
+
+WORD = "RECORDED WORD"
+EU = "PARTITION (region = 'eu', day = DATE'2026-03-01')"
+US, UK = (f"PARTITION (region = '{region}', day = DATE'2026-03-05')" for region in ("us", "uk"))
+STATEMENTS = f"""
+    SELECT 1 AS n -- {WORD}
+    CREATE NAMESPACE recorded.db COMMENT 'for the record'
+    SHOW NAMESPACES IN recorded
+    DESCRIBE NAMESPACE recorded.db
+    ALTER NAMESPACE recorded.db SET PROPERTIES ('a' = 'b')
+    CREATE TABLE recorded.db.t (id bigint, v double, region string, day date) USING parquet PARTITIONED BY (region, day) LOCATION '<folder>/tree'
+    MSCK REPAIR TABLE recorded.db.t
+    SHOW TABLES IN recorded.db
+    SHOW PARTITIONS recorded.db.t
+    SET parquetry.recorded = yes
+    SELECT * FROM recorded.db.t WITH (`an-option` = 'x') WHERE region = 'eu' AND id > 2 AND v <= 4.5
+    RESET parquetry.recorded
+    SELECT id FROM recorded.db.t WHERE id IN (1, 2, 5) OR region IS NULL
+    SELECT id FROM recorded.db.t WHERE upper(region) = 'EU'
+    SELECT region, count(*), max(id) FROM recorded.db.t GROUP BY region
+    SELECT big.id FROM recorded.db.t AS big JOIN recorded.db.t AS small ON big.region = small.region WHERE small.id = 3
+    SELECT * FROM recorded.db.t.files
+    SELECT count(*) FROM recorded.db.t VERSION AS OF 0
+    ALTER TABLE recorded.db.t ADD {US} LOCATION '<folder>/more'
+    SHOW TABLE EXTENDED IN recorded.db LIKE 't' {US}
+    ALTER TABLE recorded.db.t {US} RENAME TO {UK}
+    Table: listPartitionIdentifiers, loadPartitionMetadata, replacePartitionMetadata of {UK}
+    TRUNCATE TABLE recorded.db.t {UK}
+    ALTER TABLE recorded.db.t DROP {UK}
+    DELETE FROM recorded.db.t WHERE region = 'asia'
+    DELETE FROM recorded.db.t WHERE upper(region) = 'EU' AND day = DATE'2026-03-02'
+    UPDATE recorded.db.t SET v = 1
+    TRUNCATE TABLE recorded.db.t
+    ALTER TABLE recorded.db.t ADD COLUMN note string
+    SHOW PROCEDURES IN recorded.system
+    CALL recorded.system.history(table => 'db.t')
+    CREATE TABLE recorded.db.plain (id int) CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS
+    CREATE TABLE recorded.db.plain (id int)
+    ALTER TABLE recorded.db.plain RENAME TO recorded.db.other
+    SET parquetry.recorded = no
+    CREATE TABLE recorded.db.made AS SELECT 1 AS id
+    RESET parquetry.recorded
+    CREATE TABLE recorded.db.failed AS SELECT raise_error('on purpose') AS id
+    DROP TABLE recorded.db.other
+    DROP NAMESPACE recorded.db CASCADE
+""".strip().splitlines()
+REFUSED = ("replacePartitionMetadata", "UPDATE", "BUCKETS", "raise_error")
+
+
+class RecordingDoor(Door):
+    """The planner, and what it was asked and answered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str | Exchange] = []
+
+    def ask(self, question: str) -> str:
+        answer = super().ask(question)
+        self.told.append((json.loads(question), json.loads(answer)))
+        return answer
+
+    def write(self, question: str, data: Any) -> str:
+        answer = super().write(question, data)
+        self.told.append((json.loads(question), json.loads(answer)))
+        return answer
+
+
+@pytest.fixture
+def door(spark: SparkSession, tmp_path: Path) -> Iterator[RecordingDoor]:
+    """A planner that keeps a record, for a catalog `recorded` of its own."""
+    lay_out(tmp_path)
+    for key, value in settings("recorded", tmp_path / "lake").items():
+        if key.startswith("spark.sql.catalog."):
+            spark.conf.set(key, value)
+    bridge = getattr(spark._jvm, PACKAGE).Bridge
+    door = RecordingDoor()
+    bridge.install(door, [WORD])
+    yield door
+    bridge.install(Door(), list(statements.WORDS))
+
+
+def ask_of_a_partition(spark: SparkSession) -> None:
+    """Ask a table what no statement of this Spark asks it, but its interface can."""
+    jvm: Any = spark._jvm
+    gateway = spark.sparkContext._gateway
+    catalog = spark._jsparkSession.sessionState().catalogManager().catalog("recorded")
+    strings, objects = gateway.jvm.java.lang.String, gateway.jvm.java.lang.Object
+    namespace, names, values = (
+        gateway.new_array(kind, n) for kind, n in ((strings, 1), (strings, 2), (objects, 2))
+    )
+    namespace[0], names[0], names[1] = "db", "region", "day"
+    values[0], values[1] = jvm.org.apache.spark.unsafe.types.UTF8String.fromString("uk"), 20517  # 2026-03-05
+    table = catalog.loadTable(jvm.org.apache.spark.sql.connector.catalog.Identifier.of(namespace, "t"))
+    row = jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(values)
+    assert len(table.listPartitionIdentifiers(names, row)) == 1
+    assert table.loadPartitionMetadata(row)["files"] == "1"
+    table.replacePartitionMetadata(row, {"location": "/elsewhere"})
+
+
+def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, tmp_path: Path) -> None:
+    """The same questions of each statement, in the same order, and the same answers; every kind of question is among them."""
+    spark.catalog.setCurrentCatalog("spark_catalog")
+    refused = []
+    for statement in map(str.strip, STATEMENTS):
+        door.told.append(statement)
+        try:
+            if statement.startswith("Table: "):
+                ask_of_a_partition(spark)
+            else:
+                spark.sql(statement.replace("<folder>", str(tmp_path))).collect()
+        except Exception as error:  # noqa: BLE001 — which, the assertion tells
+            refused.append((statement, str(error).split("\n")[0]))
+    names = Names(tmp_path)
+    told = [each if isinstance(each, str) else names.given(list(each)) for each in door.told]
+    head = names.given(
+        {"protocol": protocol.PROTOCOL, "catalog": "recorded", "options": {"warehouse": f"{tmp_path}/lake"}}
+    )
+    found = list(lines(head, told))
+    if os.environ.get("PARQUETRY_RECORD"):
+        GOLDEN.write_text("".join(f"{line}\n" for line in found))
+    assert [statement for statement, _ in refused] == [
+        each.strip() for each in STATEMENTS if any(word in each for word in REFUSED)
+    ], refused
+    asked = {each[0]["op"] for each in told if not isinstance(each, str)}
+    assert asked == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
+    difference = list(
+        difflib.unified_diff(GOLDEN.read_text().splitlines(), found, "recorded", "asked", n=1, lineterm="")
+    )
+    assert difference == [], "run `make golden` if that is meant:\n" + "\n".join(difference)

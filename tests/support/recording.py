@@ -1,0 +1,111 @@
+"""Questions and answers of the bridge as `tests/golden/protocol.jsonl` holds them.
+
+The first line is what every question about a catalog carries. Then a line is a statement, or a question that it came to and
+its answer. What differs from run to run stands under a name: `<folder>` for the folder of warehouse and files, `<table 1>` for
+the first table that is heard of, `<time>` for microseconds since the epoch, `<user>`, and `<error>` for the name of an error
+that the bridge keeps. Questions are asked again with the values that those names have by then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "protocol.jsonl"
+_FILES = Path(__file__).parents[1] / "fixtures" / "recorded"
+_WRITTEN = 1_772_000_000
+_TIME = re.compile(r"1[0-9]{15}")
+_ERROR = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TABLE = re.compile(r"<table (\d+)>")
+_TABLE_FIELDS = {"id", "version", "database", "table"}
+
+Exchange = tuple[dict[str, Any], dict[str, Any]]
+
+
+def lay_out(folder: Path) -> None:
+    """Copy the files that the statements are about into a folder, as old as they have always been."""
+    shutil.copytree(_FILES, folder, dirs_exist_ok=True)
+    for path in folder.rglob("*.parquet"):
+        os.utime(path, (_WRITTEN, _WRITTEN))
+
+
+class Names:
+    """What differs from run to run, by the names that stand for it.
+
+    Args:
+        folder: of warehouse and files.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+        self._tables: list[str] = []
+
+    def given(self, value: Any) -> Any:
+        """Return a question or an answer with names in place of what differs."""
+        return _walk(value, self._name_of, self._name_of_table)
+
+    def taken(self, value: Any) -> Any:
+        """Return a question with the values that its names have here."""
+        return _walk(value, lambda text: text.replace("<folder>", self._folder), self._table_of)
+
+    def _name_of(self, text: str) -> str:
+        if _TIME.fullmatch(text):
+            return "<time>"
+        return _ERROR.sub("<error>", text.replace(self._folder, "<folder>"))
+
+    def _name_of_table(self, id: str) -> str:
+        if id not in self._tables:
+            self._tables.append(id)
+        return f"<table {self._tables.index(id) + 1}>"
+
+    def _table_of(self, name: str) -> str:
+        found = _TABLE.fullmatch(name)
+        assert found, name
+        return self._tables[int(found[1]) - 1]
+
+
+def _walk(value: Any, of_text: Callable[[str], str], of_table: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return of_text(value)
+        case list():
+            return [_walk(each, of_text, of_table) for each in value]
+        case dict() if set(value) == _TABLE_FIELDS:
+            return {**value, "id": of_table(value["id"])}
+        case dict():
+            return {
+                key: "<user>" if key == "owner" else _walk(each, of_text, of_table)
+                for key, each in value.items()
+            }
+    return value
+
+
+def lines(head: dict[str, Any], told: Iterable[str | Exchange]) -> Iterator[str]:
+    """Write statements, questions and answers as the lines of the file.
+
+    Args:
+        head: what every question about a catalog carries.
+        told: statements and exchanges, with names in place of what differs.
+    """
+    yield json.dumps(head)
+    for each in told:
+        if isinstance(each, str):
+            yield json.dumps({"statement": each}, ensure_ascii=False)
+        else:
+            question, answer = each
+            shown = {key: value for key, value in question.items() if head.get(key) != value}
+            yield json.dumps({"question": shown, "answer": answer}, ensure_ascii=False)
+
+
+def recorded() -> tuple[dict[str, Any], list[str | Exchange]]:
+    """Read the file: what every question about a catalog carries, statements and exchanges."""
+    head, *rest = map(json.loads, GOLDEN.read_text().splitlines())
+    return head, [
+        each["statement"] if "statement" in each else ({**head, **each["question"]}, each["answer"])
+        for each in rest
+    ]

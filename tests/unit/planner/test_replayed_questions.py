@@ -1,0 +1,72 @@
+"""What Spark has asked, asked again without it: the planner alone gives the answers that are recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from parquetry.planner import answers, protocol, questions
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.planner import Planner
+from tests.support.recording import Names, lay_out, recorded
+
+
+def test_the_planner_answers_as_recorded(tmp_path: Path) -> None:
+    """Every question but those of writes, whose rows only Spark has, on the files that lay there when it was recorded."""
+    lay_out(tmp_path)
+    names, planner = Names(tmp_path), Planner(NoEngine("UTC"))
+    _, told = recorded()
+    statement, replayed = "", 0
+    for each in told:
+        if isinstance(each, str):
+            statement = each
+            continue
+        question, answer = each
+        asked = protocol.decode(json.dumps(names.taken(question)))
+        if isinstance(asked, questions.Write):
+            continue
+        found = json.loads(planner.ask(json.dumps(names.taken(question))))
+        assert names.given(found) == answer, (statement, question["op"])
+        replayed += 1
+    assert replayed > 60
+
+
+def test_every_kind_of_question_is_recorded() -> None:
+    """Questions that nobody has recorded would not be replayed."""
+    _, told = recorded()
+    kinds = {each[0]["op"] for each in told if not isinstance(each, str)}
+    assert kinds == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
+    assert all(each[0]["protocol"] == protocol.PROTOCOL for each in told if not isinstance(each, str))
+
+
+def test_options_and_settings_reach_the_planner() -> None:
+    """Those of a read with its options, and of a session with its settings, stand in the questions about it."""
+    _, told = recorded()
+    asked = [
+        protocol.decode(json.dumps({**each[0], "table": {**each[0]["table"], "id": ""}}))
+        for each in told
+        if not isinstance(each, str) and each[0]["op"] in ("push_predicates", "plan_scan", "write")
+    ]
+    with_options = [each for each in asked if isinstance(each, questions.Reading) and each.read_options]
+    assert {type(each) for each in with_options} >= {questions.PushPredicates, questions.PlanScan}
+    for each in with_options:
+        if "an-option" in each.read_options:
+            assert (each.read_options, each.settings) == ({"an-option": "x"}, {"parquetry.recorded": "yes"})
+    writes = [each.settings for each in asked if isinstance(each, questions.Write)]
+    assert writes == [{"parquetry.recorded": "no"}, {}]
+    without = [each for each in asked if isinstance(each, questions.Reading) and not each.read_options]
+    assert without
+    assert all(each.settings == {} for each in without)
+
+
+def test_answers_are_those_of_their_types() -> None:
+    """Each recorded answer is read by the type that answers its question, and written again as it was."""
+    import msgspec
+
+    _, told = recorded()
+    for each in told:
+        if isinstance(each, str) or "error" in each[1]:
+            continue
+        kind = next(k for k in questions.QUESTIONS if k.__struct_config__.tag == each[0]["op"])
+        type_ = getattr(answers, (kind.__doc__ or "").split("`")[1])
+        assert msgspec.to_builtins(msgspec.convert(each[1]["ok"], type_)) == each[1]["ok"]
