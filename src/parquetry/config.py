@@ -196,6 +196,22 @@ def check_properties(properties: Mapping[str, str]) -> None:
             )
 
 
+def check_options(options: Iterable[str]) -> None:
+    """Check the names of options of a read or write; values are checked where they are used.
+
+    Names that are nobody's are left alone, as Spark's own sources leave them: other parts of Spark may know them.
+
+    Raises:
+        PropertyError: the setting cannot be given for one read or write.
+    """
+    for key in options:
+        setting = _SETTINGS.get(key.lower())
+        if setting is not None and "option" not in setting.levels:
+            raise PropertyError(
+                f"Option {key!r} cannot be given for one read or write: set the table property {setting.name!r}."
+            )
+
+
 def check_session(session: Mapping[str, str]) -> None:
     """Check the names of a session's settings; values are checked where they are used.
 

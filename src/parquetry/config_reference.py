@@ -43,10 +43,11 @@ names that begin with `spark.` only: give those of the session to `SparkSession.
 
 A value that cannot be used is an error, which says in which place it was given. Of names that are not in the table below,
 
-- options are ignored, as Spark's own sources ignore them; letter case does not count;
+- options are ignored, as Spark's own sources ignore them (letter case does not count);
 - session settings `parquetry.…` are an error, because a misspelt setting would otherwise do nothing and say nothing;
 - table properties are the user's own and are kept; slips such as `target_file_size`, and all `parquetry.…`, are an error.
 
+A known setting in a place that the table does not name for it, such as `partition-order` as an option, is an error as well.
 `parquet.*` and `orc.*`, as options or table properties, are handed to the file writers.
 """
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from parquetry.config import EVERYWHERE, SESSION_PREFIX, TABLE_SETTINGS, Level, Setting, check_session
+from parquetry.config import (
+    EVERYWHERE,
+    SESSION_PREFIX,
+    TABLE_SETTINGS,
+    Level,
+    Setting,
+    check_options,
+    check_session,
+)
 from parquetry.errors import ConfigurationError, PropertyError
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -86,16 +94,16 @@ def settle(
     """Return the settings that hold where these have been given.
 
     Args:
-        options: of the read or write, in any letter case. Those that are nobody's are left alone, as Spark's own
-            sources leave them. So are `partition-order` and others that options cannot give: the options of
-            CREATE TABLE … AS SELECT come here too, after they have become table properties.
+        options: of the read or write, in any letter case; those that are nobody's are left alone.
         session: its settings by their whole names; others than `parquetry.…` may be among them.
         properties: of the table.
         defaults: texts by the settings' names.
 
     Raises:
         ConfigurationError: a session setting `parquetry.…` is unknown, or cannot be given for a session.
+        PropertyError: an option cannot be given for one read or write.
     """
+    check_options(options)
     check_session(session)
     given: dict[Level, Mapping[str, str]] = {
         "option": {name.lower(): text for name, text in options.items()},

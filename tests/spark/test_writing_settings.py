@@ -117,14 +117,25 @@ def test_a_setting_is_that_of_the_session_that_writes(spark: SparkSession, db: s
 
 
 def test_options_of_a_table_made_from_a_query(spark: SparkSession, db: str) -> None:
-    """Those of `saveAsTable` are properties of the table and options of its write; none of them is in the other's way."""
+    """OPTIONS of CREATE TABLE are properties, those of `saveAsTable` options of its write, which makes all or nothing."""
+    made = f"{db.removeprefix('lake.')}.made"
+    rows_of(spark).createOrReplaceTempView("rows_to_write")
     spark.sql("SET `parquetry.compression` = zstd")
-    writer = rows_of(spark).write.partitionBy("p").option("compression", "gzip")
-    writer.option("partition-order", "p desc").saveAsTable(f"{db}.made")
+    options = "OPTIONS ('compression' = 'gzip', 'partition-order' = 'p desc')"
+    spark.sql(f"CREATE TABLE {db}.made PARTITIONED BY (p) {options} AS SELECT * FROM rows_to_write")
     with parquetry.open(spark.conf.get("spark.sql.catalog.lake.warehouse")) as catalog:
-        name = f"{db.removeprefix('lake.')}.made"
-        assert codec(list(catalog.files(name))) == "GZIP"
-        assert [partition.values for partition in catalog.partitions(name)] == [{"p": 1}, {"p": 0}]
+        assert codec(list(catalog.files(made))) == "ZSTD"
+        assert [partition.values for partition in catalog.partitions(made)] == [{"p": 1}, {"p": 0}]
+    spark.sql(f"DROP TABLE {db}.made")
+    writer = rows_of(spark).write.option("compression", "gzip")
+    with pytest.raises(
+        AnalysisException, match="Option 'partition-order' cannot be given for one read or write"
+    ):
+        writer.option("partition-order", "p desc").partitionBy("p").saveAsTable(f"{db}.made")
+    assert not spark.catalog.tableExists(f"{db}.made")
+    rows_of(spark).write.option("compression", "gzip").saveAsTable(f"{db}.made")
+    with parquetry.open(spark.conf.get("spark.sql.catalog.lake.warehouse")) as catalog:
+        assert codec(list(catalog.files(made))) == "GZIP"
 
 
 @pytest.mark.parametrize(

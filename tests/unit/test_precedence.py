@@ -86,9 +86,12 @@ def test_names_that_are_nobodys() -> None:
 
 
 def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
-    """The options of CREATE TABLE … AS SELECT reach its write as well: the property decides there."""
-    settings = settle(options={"partition-order": "p"}, properties={"partition-order": "p desc"})
-    assert settings["partition-order"] == (("p", True),)
+    """A setting of tables alone, given as an option, would do nothing: an error says where it belongs."""
+    with pytest.raises(PropertyError) as error:
+        settle(options={"header": "true", "Partition-Order": "p"}, properties={"partition-order": "p desc"})
+    assert error.value.message == (
+        "Option 'Partition-Order' cannot be given for one read or write: set the table property 'partition-order'."
+    )
 
 
 @pytest.mark.parametrize(
