@@ -102,7 +102,7 @@ class KeySchema:
         """
         found = self._positions.get(name)
         if found is None:
-            raise ColumnNotFoundError(f"column {name!r} is not part of the key {tuple(self._positions)}")
+            raise ColumnNotFoundError(f"Column {name!r} is not part of the key {tuple(self._positions)}.")
         return found
 
     def field(self, name: str) -> KeyField:
@@ -121,7 +121,7 @@ class KeySchema:
         """
         if len(values) != len(self.fields):
             raise ValueTypeError(
-                f"{len(values)} values {tuple(values)!r} are no key of {len(self.fields)} columns"
+                f"{len(values)} values {tuple(values)!r} are no key of {len(self.fields)} columns."
             )
         return join_fields(
             [

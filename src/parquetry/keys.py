@@ -60,9 +60,9 @@ def encode_value(type: ColumnType, value: Value, descending: bool = False) -> by
         try:
             data = VALUE_MARKER + _ENCODERS[type.name](type, value)
         except KeyError:
-            raise ValueTypeError(f"type {type}: a column of this type cannot be part of a key") from None
+            raise ValueTypeError(f"Type {type}: a column of this type cannot be part of a key.") from None
         except (TypeError, AttributeError, OverflowError, struct.error):
-            raise ValueTypeError(f"value {value!r} does not fit type {type}, so it has no key") from None
+            raise ValueTypeError(f"Value {value!r} does not fit type {type}, so it has no key.") from None
     return data.translate(INVERT) if descending else data
 
 

@@ -124,14 +124,14 @@ def parse_type(text: str) -> ColumnType:
     if name == "decimal":
         precision, scale = (*numbers, 0)[:2] if numbers else (10, 0)
         if not 1 <= precision <= 38 or scale > precision:
-            raise ValueTypeError(f"type {text}: a decimal has 1 to 38 digits, and no more of them as scale")
+            raise ValueTypeError(f"Type {text}: a decimal has 1 to 38 digits, and no more of them as scale.")
         return ColumnType(name, precision=precision, scale=scale)
     if name in ("char", "varchar"):
         if len(numbers) != 1 or numbers[0] < 1:
-            raise ValueTypeError(f"type {text}: write one length of at least 1, as in {name}(10)")
+            raise ValueTypeError(f"Type {text}: write one length of at least 1, as in {name}(10).")
         return ColumnType(name, length=numbers[0])
     if numbers:
-        raise ValueTypeError(f"type {text}: {name} takes no parameters")
+        raise ValueTypeError(f"Type {text}: {name} takes no parameters.")
     return ColumnType(name)
 
 
@@ -180,12 +180,12 @@ def value_from_text(type: ColumnType, text: str, zone: str = "UTC") -> Value:
     try:
         reader = _READERS[type.name]
     except KeyError:
-        raise ValueTypeError(f"type {type}: values of this type cannot be read from text") from None
+        raise ValueTypeError(f"Type {type}: values of this type cannot be read from text.") from None
     try:
         return reader(type, text, zone)
     except (ValueError, InvalidOperation, Inexact, OverflowError) as error:
         reason = f": {error}" if isinstance(error, ValueError) and str(error) else ""
-        raise ValueTypeError(f"value {text!r} does not fit type {type}{reason}") from None
+        raise ValueTypeError(f"Value {text!r} does not fit type {type}{reason}.") from None
 
 
 def _read_boolean(_type: ColumnType, text: str, _zone: str) -> Value:
@@ -279,7 +279,7 @@ def text_from_value(type: ColumnType, value: Value) -> str:
     ('1.0E10', '1970-01-01')
     """
     if value is None:
-        raise ValueTypeError(f"NULL of type {type} has no text: write the default partition's name instead")
+        raise ValueTypeError(f"NULL of type {type} has no text: write the default partition's name instead.")
     if type.name == "timestamp" or type.name == "timestamp_ntz":
         return temporal.timestamp_text(int(value))
     if type.name == "date":
@@ -364,9 +364,9 @@ def from_python(type: ColumnType, obj: Any) -> Value:
     try:
         converted = converter(type, obj) if converter else None
     except (ValueError, InvalidOperation, Inexact, OverflowError) as error:
-        raise ValueTypeError(f"value {obj!r} does not fit type {type}: {error}") from None
+        raise ValueTypeError(f"Value {obj!r} does not fit type {type}: {error}.") from None
     if converted is None:
-        raise ValueTypeError(f"value {obj!r} of Python's {obj.__class__.__name__} does not fit type {type}")
+        raise ValueTypeError(f"Value {obj!r} of Python's {obj.__class__.__name__} does not fit type {type}.")
     return converted
 
 

@@ -52,19 +52,19 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
     """
     if warehouse is not None:
         if not (location := os.fspath(warehouse)):
-            raise WarehouseError("the warehouse is an empty text: give a folder or a URI")
+            raise WarehouseError("The warehouse is an empty text: give a folder or a URI.")
         return _with_store(location, _GIVEN, store, None, _GIVEN)
     if named := os.environ.get(VARIABLE):
         return _with_store(named, VARIABLE, store, os.environ.get(STORE_VARIABLE), STORE_VARIABLE)
     file = configuration_file()
     if file is None:
         raise WarehouseError(
-            f"no warehouse is named: give one (--warehouse), set {VARIABLE}, or write a {FILE_NAME} with "
-            'the line warehouse = "…"'
+            f"No warehouse is named: give one (--warehouse), set {VARIABLE}, or write a {FILE_NAME} with "
+            'the line warehouse = "…".'
         )
     values = _read(file)
     if not values.get("warehouse"):
-        raise WarehouseError(f'{file} names no warehouse: add the line warehouse = "…", or give --warehouse')
+        raise WarehouseError(f'{file} names no warehouse: add the line warehouse = "…", or give --warehouse.')
     location = os.path.expanduser(values["warehouse"])
     if not take_apart(location).scheme:
         location = os.path.join(file.parent, location)
@@ -92,10 +92,10 @@ def _read(file: Path) -> dict[str, str]:
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{file} cannot be read: {error}; mend it or remove it") from None
+        raise ConfigurationError(f"{file} cannot be read: {error}; mend it or remove it.") from None
     for key, value in values.items():
         if key not in _KEYS:
-            raise ConfigurationError(f"{file} sets {key!r}, which is unknown; known are {', '.join(_KEYS)}")
+            raise ConfigurationError(f"{file} sets {key!r}, which is unknown; known are {', '.join(_KEYS)}.")
         if not isinstance(value, str):
-            raise ConfigurationError(f"{file} sets {key!r} to {value!r}, and a text in quotes is due")
+            raise ConfigurationError(f"{file} sets {key!r} to {value!r}, and a text in quotes is due.")
     return values

@@ -254,7 +254,7 @@ def test_create_table_as_select(spark: SparkSession, rows: Rows, db: str, file_f
         ("(a int, b string COLLATE UTF8_LCASE)", "column b has a collation"),
         ("(a int, b map<string, string COLLATE UTF8_LCASE>)", "column b has a collation"),
         ("(a string) DEFAULT COLLATION UTF8_LCASE", "leave DEFAULT COLLATION out"),
-        ("(a int, b struct<v:variant>) USING orc", "column b.v is of type variant, which ORC has not"),
+        ("(a int, b struct<v:variant>) USING orc", "Column b.v is of type variant, which ORC has not"),
         ("(a int DEFAULT 3)", "default"),
         (
             "(a int) TBLPROPERTIES ('target-file-sise'='1mb')",
@@ -266,7 +266,7 @@ def test_create_table_as_select(spark: SparkSession, rows: Rows, db: str, file_f
         ),
         ("(a int) TBLPROPERTIES ('parquetry.x'='1')", "'parquetry.x' is unknown; known are compression, "),
         ("(a int) TBLPROPERTIES ('compression'='best')", "'compression' is 'best': not one of none"),
-        ("(a int) TBLPROPERTIES ('sort-by'='a, nope')", "'sort-by': column 'nope' is not in the table"),
+        ("(a int) TBLPROPERTIES ('sort-by'='a, nope')", "'sort-by': Column 'nope' is not in the table"),
         ("(a int) TBLPROPERTIES ('sort-by'='a,,')", "'sort-by' is 'a,,': not a list of column names"),
         (
             "(a int, p int) PARTITIONED BY (p) TBLPROPERTIES ('partition-order'='a desc')",

@@ -91,7 +91,7 @@ def test_a_property_makes_it_with_the_table(
         ("create_partition_index('{0}', array('day'))", "of no use"),
         ("create_partition_index('{0}', array())", "name one or more"),
         ("create_partition_index('{0}', array('region', CAST(NULL AS STRING)))", "NULL"),
-        ("drop_partition_index('{0}')", "say which index"),
+        ("drop_partition_index('{0}')", "Say which index"),
         ("drop_partition_index('{0}', name => 'nope')", "no index 'nope'"),
         ("rebuild_partition_index('{0}', array('region'))", "no index"),
     ],

@@ -72,7 +72,7 @@ class Catalog(CatalogReader):
 
         if older_than is not None and older_than.tzinfo is None:
             raise ValueError(
-                f"older_than {older_than.isoformat()} has no time zone: give one, as {older_than.isoformat()}+00:00"
+                f"The time older_than, {older_than.isoformat()}, has no time zone: give one, as {older_than.isoformat()}+00:00."
             )
         before = None if older_than is None else int(older_than.timestamp() * 1000)
         return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
@@ -210,5 +210,5 @@ class Catalog(CatalogReader):
 
 def _columns(columns: Sequence[str]) -> Sequence[str]:
     if isinstance(columns, str):
-        raise TypeError(f"columns {columns!r} is a text: give a list of names, such as [{columns!r}]")
+        raise TypeError(f"Columns {columns!r} is a text: give a list of names, such as [{columns!r}].")
     return columns

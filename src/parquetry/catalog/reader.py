@@ -111,7 +111,7 @@ class CatalogReader:
         """
         if limit is not None and limit < 0:
             raise ValueError(
-                f"limit {limit} is negative: give a number from 0 on, or None for all partitions"
+                f"Limit {limit} is negative: give a number from 0 on, or None for all partitions."
             )
         snapshot = self._snapshot(name)
         plan = None if where is None else _plan(snapshot, where)
@@ -187,7 +187,7 @@ class CatalogReader:
         if len(parts) == 1:
             parts = [DEFAULT_DATABASE, *parts]
         if len(parts) != 2:
-            raise TableNotFoundError(f"{name!r} does not name a table: say 'database.table'")
+            raise TableNotFoundError(f"{name!r} does not name a table: say 'database.table'.")
         try:
             return self._metastore.table(*parts)
         except UnsupportedError as error:  # no table can have such a name
@@ -198,7 +198,7 @@ def _filter(where: str | Predicate, columns: Sequence[ms.Column]) -> Filter:
     from parquetry.predicate.parse import parse_filter
 
     if not isinstance(where, str | Predicate):
-        raise TypeError(f"filter {where!r} is a {type(where).__name__}: give a text or a Predicate")
+        raise TypeError(f"Filter {where!r} is a {type(where).__name__}: give a text or a Predicate.")
     types: dict[str, ColumnType] = {column.name: column.column_type for column in columns}
     return parse_filter(where, types) if isinstance(where, str) else Filter.of(where, types)
 
@@ -215,7 +215,7 @@ def _plan(
         if isinstance(where, str) and _reads(where, metadata.columns):
             known = ", ".join(metadata.partition_by) or "none"
             raise FilterError(
-                f"this is not a partition column of {snapshot.label} (they are: {known})",
+                f"This is not a partition column of {snapshot.label} (they are: {known}).",
                 error.text,
                 error.position,
             ) from None

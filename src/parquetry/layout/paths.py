@@ -131,5 +131,5 @@ def _parse_part(path: str, part: str, name: str, kind: ColumnType, wanted: str, 
     except ValueTypeError as error:
         raise ValueTypeError(
             f"The path '{path}' has the value '{text}' for the partition column '{name}', which does not fit "
-            f"{kind}. Rename the directory, declare the column as string, or leave it out. ({error.message})"
+            f"{kind}. Rename the directory, declare the column as string, or leave it out. {error.message}"
         ) from error

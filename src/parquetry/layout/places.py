@@ -150,7 +150,7 @@ def absolute_location(location: str, base: str | None = None) -> str:
     """
     if "\0" in location:
         raise WarehouseError(
-            f"the location {location!r} holds the character NUL, which no path can: say another LOCATION."
+            f"The location {location!r} holds the character NUL, which no path can: say another LOCATION."
         )
     parts = take_apart(location)
     scheme, authority, path = parts
@@ -187,7 +187,7 @@ def warehouse_location(warehouse: str) -> str:
         return warehouse.rstrip("/")
     uri = urllib.parse.urlsplit(warehouse)
     if uri.netloc not in ("", "localhost"):
-        raise WarehouseError(f"{warehouse!r} names a host: write a local path as file:///path")
+        raise WarehouseError(f"{warehouse!r} names a host: write a local path as file:///path.")
     return os.path.abspath(urllib.parse.unquote(uri.path))
 
 

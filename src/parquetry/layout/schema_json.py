@@ -80,7 +80,7 @@ def check_fields(fields: Sequence[Field], file_format: str, path: tuple[str, ...
         other = seen.setdefault(name.lower(), name)
         if other is not name:
             raise ColumnExistsError(
-                f"columns {'.'.join([*path, other])} and {'.'.join([*path, name])} differ in letter case only, which "
+                f"Columns {'.'.join([*path, other])} and {'.'.join([*path, name])} differ in letter case only, which "
                 "names do not count here: choose another name."
             )
         label = ".".join([*path, name])
@@ -95,12 +95,12 @@ def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
             raise UnsupportedError(_COLLATED.format(".".join(path)))
         if file_format == "orc" and type_.partition("(")[0] in _NOT_IN_ORC:
             raise UnsupportedError(
-                f"column {'.'.join(path)} is of type {type_}, which ORC has not: say USING parquet."
+                f"Column {'.'.join(path)} is of type {type_}, which ORC has not: say USING parquet."
             )
         return
     if file_format == "parquet" and type_["type"] == "struct" and not type_["fields"]:
         raise UnsupportedError(
-            f"column {'.'.join(path)} is a struct without fields, which Parquet cannot hold: add a field, or say USING orc."
+            f"Column {'.'.join(path)} is a struct without fields, which Parquet cannot hold: add a field, or say USING orc."
         )
     check_fields(type_.get("fields", ()), file_format, path)
     for part in ("elementType", "keyType", "valueType"):

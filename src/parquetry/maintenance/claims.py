@@ -141,7 +141,7 @@ def require_outside(held: Iterable[Claim], location: str, database: str) -> None
     for claim in held:
         if place == claim.place or is_below(place, claim.place):
             raise LocationTakenError(
-                f"the tables of database {database} cannot lie at {location}: {_relation(place, claim.place)} "
+                f"The tables of database {database} cannot lie at {location}: {_relation(place, claim.place)} "
                 f"{claim.label} lies, at {claim.location}. Say another LOCATION."
             )
 

@@ -60,7 +60,7 @@ def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progres
     """
     target = Path(folder).absolute()
     if target.exists() or target.is_symlink():
-        raise WarehouseError(f"{target} is there already; name a directory that is not, or remove it")
+        raise WarehouseError(f"{target} is there already; name a directory that is not, or remove it.")
     work: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progres
         work.chmod(0o755 & ~_umask())
         os.rename(work, target)
     except OSError as error:
-        raise WarehouseError(f"the dump cannot be written to {target}: {error}") from None
+        raise WarehouseError(f"The dump cannot be written to {target}: {error}.") from None
     finally:
         if work is not None:
             shutil.rmtree(work, ignore_errors=True)
@@ -120,7 +120,7 @@ def _write_table(metastore: Metastore, database: str, name: str, work: Path) -> 
             continue
         return DumpedTable(snapshot.id.hex(), database, name, file, lines, digest.hexdigest())
     raise WarehouseError(
-        f"table {database}.{name} changes too often to be read as a whole; run the dump again"
+        f"Table {database}.{name} changes too often to be read as a whole; run the dump again."
     )
 
 
@@ -143,7 +143,7 @@ def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
     store, table = snapshot.store, snapshot.id
     head = read_head(store, table)
     if head is None:
-        raise TableNotFoundError("the table was dropped")
+        raise TableNotFoundError("The table was dropped.")
     oldest = oldest_commit(store, table, head)
     hidden = head.invisible()
     yield _line("table", id=table.hex(), oldest=head.oldest, next_ticket=head.next_ticket, hidden=hidden)
@@ -154,7 +154,7 @@ def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
     for ticket in sorted({commit.metadata for commit in commits}):
         value = store.get(metadata_key(table, ticket))
         if value is None:
-            raise TableNotFoundError("the table was dropped")
+            raise TableNotFoundError("The table was dropped.")
         metadata: TableMetadata = decoder(TableMetadata).decode(value)
         yield _line("metadata", ticket=ticket, value=metadata_to_json(metadata))
     lists: set[tuple[int, int]] = set()
@@ -172,17 +172,17 @@ def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
             yield _line("taken_out", path=row.key.decode(), ticket=row.ticket, value=record)
     after = read_head(store, table)
     if after is None or after.state != "live" or after.oldest > head.oldest:
-        raise TableNotFoundError("the table was dropped, replaced or vacuumed")
+        raise TableNotFoundError("The table was dropped, replaced or vacuumed.")
     _require_all(commits, oldest)
     if not complete:
         raise WarehouseError(
-            f"the list of a partition's files is missing in table {snapshot.label}; CALL system.fsck tells more"
+            f"The list of a partition's files is missing in table {snapshot.label}; CALL system.fsck tells more."
         )
 
 
 def _require_all(commits: list[Commit], oldest: Commit) -> None:
     if [commit.version for commit in commits] != list(range(oldest.version, oldest.version + len(commits))):
-        raise WarehouseError("a version's commit is missing; CALL system.fsck tells more")
+        raise WarehouseError("A version's commit is missing; CALL system.fsck tells more.")
 
 
 def _chunks(snapshot: TableSnapshot, head: Head, lists: set[tuple[int, int]]) -> Iterator[bytes]:

@@ -84,15 +84,15 @@ def read_manifest(text: bytes, where: str) -> Manifest:
     try:
         plain = msgspec.json.decode(text)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-            raise WarehouseError(f"{where} is not a dump of Parquetry's; name a directory that `dump` made")
+            raise WarehouseError(f"{where} is not a dump of Parquetry's; name a directory that `dump` made.")
         if plain.get("version") not in range(FIRST, VERSION + 1):
             raise MetastoreVersionError(
                 f"{where} is a dump of version {plain.get('version')}, written by Parquetry "
-                f"{plain.get('written_by')}; this Parquetry reads versions {FIRST} to {VERSION}: use one that fits"
+                f"{plain.get('written_by')}; this Parquetry reads versions {FIRST} to {VERSION}: use one that fits."
             )
         return msgspec.convert(plain, Manifest)
     except msgspec.MsgspecError as error:
-        raise WarehouseError(f"{where} is damaged: {error}; make another dump") from None
+        raise WarehouseError(f"{where} is damaged: {error}; make another dump.") from None
 
 
 def metadata_to_json(metadata: TableMetadata) -> dict[str, Any]:

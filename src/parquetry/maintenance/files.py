@@ -46,7 +46,7 @@ def require_files(label: str, locations: Iterable[str]) -> None:
     if missing := Files().missing(locations):
         raise FileMissingError(
             f"{len(missing)} of the files that table {label} was to take in were deleted meanwhile, among "
-            f"them {missing[0]}; nothing was written: run it again"
+            f"them {missing[0]}; nothing was written: run it again."
         )
 
 
@@ -119,7 +119,7 @@ class Files:
                 try:
                     found = self._system(root).get_file_info([self._path(place) for place in some])
                 except OSError as error:
-                    raise WarehouseError(f"{self.name(some[0])} cannot be looked at: {error}") from None
+                    raise WarehouseError(f"{self.name(some[0])} cannot be looked at: {error}.") from None
                 yield from (
                     (p, _info(info) if info.is_file else None) for p, info in zip(some, found, strict=True)
                 )
@@ -141,7 +141,7 @@ class Files:
         try:
             yield from self._local_below(folder) if not folder.root else self._remote_below(folder)
         except OSError as error:
-            raise WarehouseError(f"{self.name(folder)} cannot be listed: {error}") from None
+            raise WarehouseError(f"{self.name(folder)} cannot be listed: {error}.") from None
 
     def _local_below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
         for _, entries in _folders(folder.path):
@@ -171,7 +171,7 @@ class Files:
             return
         except OSError as error:
             raise WarehouseError(
-                f"{self.name(place)} cannot be deleted: {error}; give this user the right to, run it again"
+                f"{self.name(place)} cannot be deleted: {error}; give this user the right to, run it again."
             ) from None
 
     def delete_if_empty(self, folder: Place) -> bool:

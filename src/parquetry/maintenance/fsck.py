@@ -74,7 +74,7 @@ class _Check:
     def _head(self) -> Head:
         head = read_head(self._store, self._id)
         if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"table {self._label} was dropped or replaced meanwhile")
+            raise TableNotFoundError(f"Table {self._label} was dropped or replaced meanwhile.")
         return head
 
     # -- the metastore with itself

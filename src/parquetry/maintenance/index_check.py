@@ -27,7 +27,7 @@ def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
     """
     head = read_head(table.store, table.id)
     if head is None or head.state in ("dropped", "replaced"):
-        raise TableNotFoundError(f"table {table.label} was dropped or replaced meanwhile")
+        raise TableNotFoundError(f"Table {table.label} was dropped or replaced meanwhile.")
     now = load(table.store, table.id, head)
     for index in now.metadata.indexes:
         if index.ready:

@@ -135,8 +135,8 @@ def _build(
     def finish(metadata: TableMetadata) -> Indexes:
         if index not in metadata.indexes:
             raise IndexNotFoundError(
-                f"index {index.name!r} of table {table.label} was dropped, or begun anew, while it was being "
-                "built; create it again"
+                f"Index {index.name!r} of table {table.label} was dropped, or begun anew, while it was being "
+                "built; create it again."
             )
         ready = msgspec.structs.replace(index, ready=True)
         others = (other for other in metadata.indexes if other.name != index.name)

@@ -71,7 +71,7 @@ def look_into(source: Path) -> tuple[Manifest, bytes]:
 
 
 def _unreadable(source: Path, error: OSError) -> WarehouseError:
-    return WarehouseError(f"{source} cannot be read as a dump: {error}; name a directory that `dump` made")
+    return WarehouseError(f"{source} cannot be read as a dump: {error}; name a directory that `dump` made.")
 
 
 def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
@@ -109,7 +109,7 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
     for table, head in zip(manifest.tables, heads, strict=True):
         id = bytes.fromhex(table.id)
         if store.get(head_key(id)) is None and not swap(store, head_key(id), None, encode(head)):
-            raise StoreError(f"table {table.database}.{table.name} was made by someone else meanwhile")
+            raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
         names.append((table, id + head.token))
     known = set(metastore.databases()) - {DEFAULT_DATABASE}
     for database in manifest.databases:
@@ -121,7 +121,7 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
     for table, row in names:  # by compare-and-set: a put that arrived late would undo a later DROP or RENAME
         key = name_key(table.database, table.name)
         if store.get(key) != row and not swap(store, key, None, row):
-            raise StoreError(f"table {table.database}.{table.name} was made by someone else meanwhile")
+            raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
     store.delete_many([RESTORING])
     progress("", len(manifest.tables), len(manifest.tables))
     return manifest
@@ -134,7 +134,7 @@ def _verify(source: Path, table: DumpedTable) -> None:
             digest.update(line)
             lines += 1
     if lines != table.lines or digest.hexdigest() != table.sha256:
-        raise WarehouseError(f"{source / table.file} is not as it was written; make another dump")
+        raise WarehouseError(f"{source / table.file} is not as it was written; make another dump.")
 
 
 def _claim(metastore: Metastore, mark: bytes) -> None:
@@ -149,15 +149,15 @@ def _claim(metastore: Metastore, mark: bytes) -> None:
         return
     if found is not None:
         raise WarehouseError(
-            "restoring another dump into this metastore was cut short; run that again, or take an empty one"
+            "Restoring another dump into this metastore was cut short; run that again, or take an empty one."
         )
     if any(True for tag in (DATABASES, NAMES) for _ in store.scan(*prefix_range(tag), limit=1)):
         raise WarehouseError(
-            f"the metastore of {metastore.warehouse} holds tables or databases, which would be mixed with "
-            "those of the dump; restore into an empty one"
+            f"The metastore of {metastore.warehouse} holds tables or databases, which would be mixed with "
+            "those of the dump; restore into an empty one."
         )
     if not swap(store, RESTORING, None, mark):
-        raise WarehouseError("someone else is restoring into this metastore")
+        raise WarehouseError("Someone else is restoring into this metastore.")
 
 
 def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
@@ -217,4 +217,4 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
             oldest=first["oldest"],
         )
     except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump") from None
+        raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump.") from None

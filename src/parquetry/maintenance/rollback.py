@@ -60,6 +60,6 @@ def _require_files(target: TableSnapshot, restored: list[Partition]) -> None:
     missing = Files().missing(join_location(p.location, file.path) for p in restored for file in p.files)
     if missing:
         raise FileMissingError(
-            f"version {target.version} of table {target.label} cannot be had back: {len(missing)} of its "
-            f"files are gone, among them {missing[0]}; put them back, or take a later version"
+            f"Version {target.version} of table {target.label} cannot be had back: {len(missing)} of its "
+            f"files are gone, among them {missing[0]}; put them back, or take a later version."
         )

@@ -116,7 +116,7 @@ class _Sync:
     def _condition(self, snapshot: TableSnapshot) -> Filter | None:
         types = dict(zip(snapshot.metadata.partition_by, snapshot.metadata.partition_types, strict=True))
         if self.where is not None and not types:
-            raise FilterError(f"table {snapshot.label} has no partition columns to filter by", self.where, 0)
+            raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", self.where, 0)
         return None if self.where is None else parse_filter(self.where, types)
 
     def _added(self, transaction: Transaction, found: FoundPartition) -> Difference:

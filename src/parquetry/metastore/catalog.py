@@ -104,7 +104,7 @@ class Metastore:
         """
         name = self.database(name).name
         if name == DEFAULT_DATABASE:
-            raise UnsupportedError(f"database {DEFAULT_DATABASE!r} is always there and cannot be dropped")
+            raise UnsupportedError(f"Database {DEFAULT_DATABASE!r} is always there and cannot be dropped.")
         for _ in range(DROP_ATTEMPTS):
             mark = self._databases.mark(name)
             self._names.settle(name)
@@ -117,8 +117,8 @@ class Metastore:
             if self._databases.remove(name, mark):
                 return
         raise NamespaceNotEmptyError(
-            f"database {name!r} has tables: {', '.join(self.tables(name)[:5])}…; "
-            "drop them first, or use CASCADE"
+            f"Database {name!r} has tables: {', '.join(self.tables(name)[:5])}…; "
+            "drop them first, or use CASCADE."
         )
 
     def _drop_if_there(self, database: str, name: str) -> None:
@@ -187,8 +187,8 @@ class Metastore:
             first = load_commit(self.store, found.id, head, head.oldest)
             since = "" if first is None else f", the first of {_time(first.committed_at)}"
             raise VersionNotFoundError(
-                f"table {head.database}.{head.name} has no {wanted}; "
-                f"it has versions {head.oldest} to {head.commit.version}{since}"
+                f"Table {head.database}.{head.name} has no {wanted}; "
+                f"it has versions {head.oldest} to {head.commit.version}{since}."
             )
         return load(self.store, found.id, head, commit)
 
@@ -198,7 +198,7 @@ class Metastore:
         if found is None:
             self.database(database)
             raise TableNotFoundError(
-                f"table {database}.{name} does not exist; SHOW TABLES IN {database} lists those that do"
+                f"Table {database}.{name} does not exist; SHOW TABLES IN {database} lists those that do."
             )
         return found
 

@@ -54,8 +54,8 @@ class Cleaner:
                 return head
             if time.monotonic() > deadline:
                 raise CommitConflictError(
-                    f"the table has been committed to, or vacuumed by others, without a pause for "
-                    f"{patience:.0f} s; run vacuum again: it goes on where it was"
+                    f"The table has been committed to, or vacuumed by others, without a pause for "
+                    f"{patience:.0f} s; run vacuum again: it goes on where it was."
                 )
             time.sleep(_PAUSE_S)
 
@@ -65,7 +65,7 @@ class Cleaner:
 
         def change(head: Head) -> Head:
             if head.state not in ("staged", "live"):
-                raise TableNotFoundError(f"the table was {head.state} meanwhile")
+                raise TableNotFoundError(f"The table was {head.state} meanwhile.")
             other = None if self._is_mine(head) else head.cleaner
             if is_written(head, now) or (other is not None and not other.is_dead(now)):
                 return head

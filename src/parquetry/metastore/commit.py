@@ -178,28 +178,28 @@ class Committer:
             there = found is not None and not found.is_tombstone
             if isinstance(change, Drop) and not there:
                 raise PartitionNotFoundError(
-                    f"partition {self._base.describe(key)} of table {self._base.label} does not exist "
-                    f"in version {self._base.version}; SHOW PARTITIONS lists those that do"
+                    f"Partition {self._base.describe(key)} of table {self._base.label} does not exist "
+                    f"in version {self._base.version}; SHOW PARTITIONS lists those that do."
                 )
             if isinstance(change, Add | Move) and there:
                 raise PartitionExistsError(
-                    f"partition {self._base.describe(key)} of table {self._base.label} exists already "
-                    f"in version {self._base.version}; drop it first, or leave it as it is"
+                    f"Partition {self._base.describe(key)} of table {self._base.label} exists already "
+                    f"in version {self._base.version}; drop it first, or leave it as it is."
                 )
             if isinstance(change, Given) and require_fitting(self._transaction, key, change, entry_of(found)):
                 self._format = ARRANGED
         occupied = bool(self._changes or self._base.totals.partitions)
         if occupied and self._metadata and _keyed_by(self._metadata) != _keyed_by(self._base.metadata):
             raise UnsupportedError(
-                f"the partition columns of table {self._base.label} cannot change while it has partitions; "
-                "make another table and copy the rows"
+                f"The partition columns of table {self._base.label} cannot change while it has partitions; "
+                "make another table and copy the rows."
             )
 
     def _require_kept(self, head: Head, version: int) -> None:
         if head.oldest > version:
             raise CommitConflictError(
-                f"version {version}, on which {self._what} is based, was vacuumed away meanwhile; "
-                "nothing was written: run it again"
+                f"Version {version}, on which {self._what} is based, was vacuumed away meanwhile; "
+                "nothing was written: run it again."
             )
 
     # -- tickets
@@ -224,7 +224,7 @@ class Committer:
             if self._transaction.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
                 raise CommitConflictError(
                     f"{self._what} takes files in while a vacuum of the table is deleting some; nothing was "
-                    "written: run it again when that is done"
+                    "written: run it again when that is done."
                 )
             dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
             alive = {t: other for t, other in head.pending.items() if t not in dead}
@@ -283,8 +283,8 @@ class Committer:
 
     def _unknown(self, error: StoreError) -> CommitUnknownError:
         return CommitUnknownError(
-            f"whether {self._what} took place is not known, because the store fails ({error.message}); look "
-            f"for commit {self._id} in the table's history before running it again"
+            f"Whether {self._what} took place is not known, because the store fails ({error.message.removesuffix('.')}); look "
+            f"for commit {self._id} in the table's history before running it again."
         )
 
     def _forget(self, tickets: list[int]) -> None:
@@ -375,7 +375,7 @@ class Committer:
             if self._ticket not in head.pending:
                 raise CommitAbortedError(
                     f"{self._what} took so long that another writer took its author for dead; "
-                    "nothing was written: run it again"
+                    "nothing was written: run it again."
                 )
             if head.commit.version != version:
                 raise _MovedError(head)
@@ -404,7 +404,7 @@ class Committer:
     def _committed_head(self) -> Head:
         head = read_head(self._store, self._table)
         if head is None:
-            raise TableNotFoundError(f"table {self._base.label} was dropped right after this commit")
+            raise TableNotFoundError(f"Table {self._base.label} was dropped right after this commit.")
         return head
 
     def _own_commit(self, head: Head) -> Commit:
@@ -417,7 +417,7 @@ class Committer:
                 break
         raise CommitUnknownError(
             f"{self._what} cannot be found in the table's history; "
-            "compare the table with what was to be written"
+            "compare the table with what was to be written."
         )
 
 
@@ -438,7 +438,7 @@ def require_open(base: TableSnapshot, head: Head) -> None:
         TableNotFoundError: it was dropped or replaced.
     """
     if head.state not in ("staged", "live"):
-        raise TableNotFoundError(f"table {base.label} was {head.state} meanwhile; nothing was written")
+        raise TableNotFoundError(f"Table {base.label} was {head.state} meanwhile; nothing was written.")
 
 
 def _keyed_by(metadata: TableMetadata) -> tuple[object, ...]:

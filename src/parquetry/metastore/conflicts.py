@@ -95,8 +95,8 @@ class Conflicts:
             if commit.ticket == ticket:
                 by = f"by version {commit.version} ({commit.operation})"
         return CommitConflictError(
-            f"table {self._base.label}: {what} was changed {by}, while {self._transaction.operation!r} "
-            f"was being prepared on version {self._base.version}; nothing was written: run it again"
+            f"Table {self._base.label}: {what} was changed {by}, while {self._transaction.operation!r} "
+            f"was being prepared on version {self._base.version}; nothing was written: run it again."
         )
 
 

@@ -57,7 +57,7 @@ class Databases:
             return Database(name, _decode(value).properties)
         if name == DEFAULT_DATABASE:
             return Database(name)
-        raise NamespaceNotFoundError(f"database {name!r} does not exist; CREATE DATABASE makes it")
+        raise NamespaceNotFoundError(f"Database {name!r} does not exist; CREATE DATABASE makes it.")
 
     def create(self, name: str, properties: Mapping[str, str]) -> Database:
         """Make a database.
@@ -68,7 +68,7 @@ class Databases:
         name = normalise_name("database", name)
         value = self._value(properties)
         if name == DEFAULT_DATABASE or not swap(self._store, database_key(name), None, value):
-            raise NamespaceExistsError(f"database {name!r} exists already")
+            raise NamespaceExistsError(f"Database {name!r} exists already.")
         return Database(name, dict(properties))
 
     def alter(self, name: str, properties: Mapping[str, str]) -> Database:
@@ -82,7 +82,7 @@ class Databases:
         while True:
             before = self._store.get(database_key(name))
             if before is None and name != DEFAULT_DATABASE:
-                raise NamespaceNotFoundError(f"database {name!r} was dropped meanwhile")
+                raise NamespaceNotFoundError(f"Database {name!r} was dropped meanwhile.")
             if swap(self._store, database_key(name), before, self._value(properties)):
                 return Database(name, dict(properties))
             attempt += 1
@@ -102,7 +102,7 @@ class Databases:
         while True:
             before = self._store.get(database_key(name))
             if before is None:
-                raise NamespaceNotFoundError(f"database {name!r} was dropped meanwhile")
+                raise NamespaceNotFoundError(f"Database {name!r} was dropped meanwhile.")
             if swap(self._store, database_key(name), before, mark):
                 return mark
 

@@ -77,7 +77,7 @@ def _read(store: Store, table: bytes, entry: PartitionEntry, kind: type[tuple[_T
     files: list[_T] = []
     for value in store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in entry.chunks]):
         if value is None:
-            raise TableNotFoundError("the table was dropped while the files of a partition were being read")
+            raise TableNotFoundError("The table was dropped while the files of a partition were being read.")
         files += decode(value)
     files += inline
     return tuple(files)

@@ -59,9 +59,9 @@ def check_format(store: Store, *, create: bool) -> None:
     value = store.get(FORMAT)
     if value is None:
         if not create:
-            raise WarehouseError("the store holds no metastore; create one first, or correct the path")
+            raise WarehouseError("The store holds no metastore; create one first, or correct the path.")
         if next(iter(store.scan(b"", None, limit=1)), None) is not None:
-            raise MetastoreVersionError("the store holds rows, but is not a metastore; choose another place")
+            raise MetastoreVersionError("The store holds rows, but is not a metastore; choose another place.")
         if swap(store, FORMAT, None, encode(FormatRow(MAGIC, FORMAT_VERSION, __version__))):
             return
         value = store.get(FORMAT) or b""
@@ -97,10 +97,10 @@ def _read(value: bytes) -> FormatRow:
     except MetastoreDamagedError:
         row = FormatRow("", 0, "")
     if row.magic != MAGIC:
-        raise MetastoreVersionError("the store holds rows, but is not a metastore; choose another place")
+        raise MetastoreVersionError("The store holds rows, but is not a metastore; choose another place.")
     if not FIRST <= row.version <= FORMAT_VERSION:
         raise MetastoreVersionError(
-            f"the metastore has format {row.version} (written by Parquetry {row.written_by}), this is "
-            f"Parquetry {__version__}, which reads formats {FIRST} to {FORMAT_VERSION}; use one that fits"
+            f"The metastore has format {row.version} (written by Parquetry {row.written_by}), this is "
+            f"Parquetry {__version__}, which reads formats {FIRST} to {FORMAT_VERSION}; use one that fits."
         )
     return row

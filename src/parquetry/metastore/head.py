@@ -161,7 +161,7 @@ def edit_head(
     while True:
         value = store.get(head_key(table))
         if value is None:
-            raise TableNotFoundError("the table was dropped meanwhile; nothing was written")
+            raise TableNotFoundError("The table was dropped meanwhile; nothing was written.")
         head = decode_head(value)
         if in_doubt and applied(head):
             return head

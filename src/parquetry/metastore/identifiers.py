@@ -32,6 +32,6 @@ def normalise_name(kind: str, name: str) -> str:
         reason = f"it is longer than {LONGEST_NAME} bytes"
     if reason is not None:
         raise UnsupportedError(
-            f"{name!r} cannot be the name of {'an' if kind[0] in 'aeiou' else 'a'} {kind}: {reason}; use letters, digits and underscores"
+            f"{name!r} cannot be the name of {'an' if kind[0] in 'aeiou' else 'a'} {kind}: {reason}; use letters, digits and underscores."
         )
     return lower

@@ -48,26 +48,26 @@ def new_index(
     for column in columns:
         if column.lower() not in known:
             raise ColumnNotFoundError(
-                f"an index cannot be on column {column!r}: it is not a partition column (they are: {listed})"
+                f"An index cannot be on column {column!r}: it is not a partition column (they are: {listed})."
             )
     asked = [known.index(column.lower()) for column in columns]
     if not asked or len(set(asked)) < len(asked):
         raise UnsupportedError(
-            f"an index on ({', '.join(columns)}) makes no sense: name one or more partition columns, each once"
+            f"An index on ({', '.join(columns)}) makes no sense: name one or more partition columns, each once."
         )
     order = (*asked, *(place for place in range(len(known)) if place not in asked))
     if order == tuple(range(len(known))):
         raise UnsupportedError(
-            f"an index on ({', '.join(columns)}) would be of no use: the partitions are kept in the order of "
-            f"their columns ({listed}) anyway"
+            f"An index on ({', '.join(columns)}) would be of no use: the partitions are kept in the order of "
+            f"their columns ({listed}) anyway."
         )
     default = re.sub(r"\W", "_", "_".join(columns))
     name = normalise_name("index", default if name is None else name)
     for other in metadata.indexes:
         if other.ready and (other.name == name or other.order == order):
             raise IndexExistsError(
-                f"there is an index {other.name!r} on ({', '.join(index_columns(metadata, other))}) already; "
-                "drop it first, or have it built anew with rebuild_partition_index"
+                f"There is an index {other.name!r} on ({', '.join(index_columns(metadata, other))}) already; "
+                "drop it first, or have it built anew with rebuild_partition_index."
             )
     return PartitionIndex(name, _new_id(), order, len(asked), ready)
 
@@ -87,7 +87,7 @@ def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
         if index.name == name.lower():
             return index
     known = ", ".join(index.name for index in metadata.indexes) or "none"
-    raise IndexNotFoundError(f"there is no index {name!r} on the table; its indexes are: {known}")
+    raise IndexNotFoundError(f"There is no index {name!r} on the table; its indexes are: {known}.")
 
 
 def renewed(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:

@@ -89,7 +89,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
             if column.name.lower() == wanted:
                 return column
         known = ", ".join(column.name for column in self.columns)
-        raise ColumnNotFoundError(f"column {name!r} is not in the table; its columns are: {known}")
+        raise ColumnNotFoundError(f"Column {name!r} is not in the table; its columns are: {known}.")
 
     @property
     def partition_columns(self) -> tuple[Column, ...]:

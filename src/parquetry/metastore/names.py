@@ -102,7 +102,7 @@ class Names:
             if row is not None:
                 self._settle(row, database)
                 if self.find(database, name) is not None:
-                    raise TableExistsError(f"table {database}.{name} exists already")
+                    raise TableExistsError(f"Table {database}.{name} exists already.")
                 # The row was read before it was found stale, and is replaced only if it is still the same.
             if swap(self._store, key, row, mine):
                 break
@@ -110,7 +110,7 @@ class Names:
 
     def _pin(self, database: str) -> None:
         if not self._databases.pin(database):
-            raise NamespaceNotFoundError(f"database {database!r} does not exist; CREATE DATABASE makes it")
+            raise NamespaceNotFoundError(f"Database {database!r} does not exist; CREATE DATABASE makes it.")
 
     def settle(self, database: str) -> None:
         """Finish the renamings that have reserved a name in a database."""
@@ -148,7 +148,7 @@ class Names:
             CommitConflictError: someone else renamed or dropped the table.
         """
         if self.find(database, name) is not None:
-            raise TableExistsError(f"table {database}.{name} exists already")
+            raise TableExistsError(f"Table {database}.{name} exists already.")
         before = table.head.renaming
         if before is not None and self._store.get(name_key(*before[:2])) == table.id + before[2]:
             self._settle(table.id + before[2], before[0])
@@ -167,7 +167,7 @@ class Names:
         head = self._finish(table.id, token)
         if head.token != token:
             raise CommitConflictError(
-                f"table {table.head.database}.{table.head.name} was renamed or dropped meanwhile"
+                f"Table {table.head.database}.{table.head.name} was renamed or dropped meanwhile."
             )
         self.release(table.head.database, table.head.name, table.row)
         return head

@@ -91,7 +91,7 @@ def oldest_commit(store: Store, table: bytes, head: Head) -> Commit:
     commit = load_commit(store, table, head, head.oldest)
     if commit is None:
         raise TableNotFoundError(
-            f"version {head.oldest} of table {head.database}.{head.name} was dropped or vacuumed meanwhile"
+            f"Version {head.oldest} of table {head.database}.{head.name} was dropped or vacuumed meanwhile."
         )
     return commit
 

@@ -89,8 +89,8 @@ class TableSnapshot:
         if len(values) != len(self.partition_types):
             columns = ", ".join(self.metadata.partition_by) or "none"
             raise ValueTypeError(
-                f"table {self.label} has {len(self.partition_types)} partition columns ({columns}), "
-                f"but {len(values)} values were given: {tuple(values)!r}"
+                f"Table {self.label} has {len(self.partition_types)} partition columns ({columns}), "
+                f"but {len(values)} values were given: {tuple(values)!r}."
             )
         return self.key_schema.encode(values)
 
@@ -152,8 +152,8 @@ class TableSnapshot:
             return by_keys(self.view, plan, self.key_schema, examined)
         if not any(index.ready and index.id == plan.index.id for index in self.metadata.indexes):
             raise UnsupportedError(
-                f"index {plan.index.name!r} does not lead to all partitions of version {self.version} of table "
-                f"{self.label}; plan for this version"
+                f"Index {plan.index.name!r} does not lead to all partitions of version {self.version} of table "
+                f"{self.label}; plan for this version."
             )
         return by_index(self.view, plan, self.key_schema, examined)
 
@@ -179,11 +179,11 @@ class TableSnapshot:
         """
         head = read_head(self.store, self.id)
         if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"table {self.label} was dropped or replaced while it was being read")
+            raise TableNotFoundError(f"Table {self.label} was dropped or replaced while it was being read.")
         if head.oldest > self.version:
             raise TableNotFoundError(
-                f"version {self.version} of table {self.label} has been vacuumed away; "
-                f"the oldest is {head.oldest}"
+                f"Version {self.version} of table {self.label} has been vacuumed away; "
+                f"the oldest is {head.oldest}."
             )
 
     def begin(self, operation: str) -> Transaction:
@@ -211,7 +211,7 @@ class TableSnapshot:
         """
         head = read_head(self.store, self.id)
         if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"table {self.label} was dropped or replaced meanwhile")
+            raise TableNotFoundError(f"Table {self.label} was dropped or replaced meanwhile.")
         return load(self.store, self.id, head)
 
     def __repr__(self) -> str:
@@ -228,7 +228,7 @@ def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
     if (table, ticket) not in cached:
         value = store.get(metadata_key(table, ticket))
         if value is None:
-            raise TableNotFoundError("the table was dropped while it was being loaded")
+            raise TableNotFoundError("The table was dropped while it was being loaded.")
         if len(cached) >= _CACHED:
             cached.clear()
         cached[table, ticket] = decoder(TableMetadata).decode(value)
@@ -245,8 +245,8 @@ def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -
         if now is None or now.state in ("dropped", "replaced") or now.commit.metadata != commit.metadata:
             raise
         raise MetastoreDamagedError(
-            f"the metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
-            "from the metastore: parquetry restore brings back a dump"
+            f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
+            "from the metastore: parquetry restore brings back a dump."
         ) from None
     return TableSnapshot(store, table, head.database, head.name, commit, metadata)
 
@@ -271,7 +271,7 @@ def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> Commit | 
         commit = load_commit(store, table, head, version)
         if commit is None:
             raise TableNotFoundError(
-                f"version {version} of table {head.database}.{head.name} was vacuumed meanwhile"
+                f"Version {version} of table {head.database}.{head.name} was vacuumed meanwhile."
             )
         return commit.committed_at
 

@@ -54,7 +54,7 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
     # The head comes first: it tells whose the other rows are. A put that arrived late would undo all commits.
     head = Head("staged", "", "", b"", 1, {}, (), first, author=author)
     if not swap(store, head_key(id), None, encode(head)):
-        raise StoreError(f"the head of a new table, {id.hex()}, could not be written; try again")
+        raise StoreError(f"The head of a new table, {id.hex()}, could not be written; try again.")
     store.put_many([(metadata_key(id, 0), encode(metadata))])
     return id
 
@@ -95,7 +95,7 @@ class StagedTable:
         """
         head = read_head(self._store, self.id)
         if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"the table staged as {self._database}.{self._name} was discarded")
+            raise TableNotFoundError(f"The table staged as {self._database}.{self._name} was discarded.")
         return load(self._store, self.id, head)
 
     def begin(self, operation: str) -> Transaction:
@@ -139,7 +139,7 @@ class StagedTable:
         def change(head: Head) -> Head:
             if head.state != before:
                 raise TableNotFoundError(
-                    f"the table staged as {self._database}.{self._name} was discarded or published already"
+                    f"The table staged as {self._database}.{self._name} was discarded or published already."
                 )
             return msgspec.structs.replace(head, state=after, database=database, name=name, token=token)
 
@@ -201,7 +201,7 @@ class StagedTable:
         def change(head: Head) -> Head:
             if head.state not in ("staged", "dropped"):
                 raise UnsupportedError(
-                    f"table {self._database}.{self._name} is published already; drop it by its name"
+                    f"Table {self._database}.{self._name} is published already; drop it by its name."
                 )
             return msgspec.structs.replace(head, state="dropped") if head.state == "staged" else head
 

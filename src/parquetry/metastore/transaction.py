@@ -194,7 +194,7 @@ class Transaction:
         before = self.changes.get(key)
         if before is not None and not isinstance(before, Drop):
             raise PartitionExistsError(
-                f"partition {self.base.describe(key)} of table {self.base.label} is given twice in one commit"
+                f"Partition {self.base.describe(key)} of table {self.base.label} is given twice in one commit."
             )
         if before is None:
             self.changes[key] = Add(tuple(files), location, arrangement)
@@ -226,8 +226,8 @@ class Transaction:
         for key in (old, new):
             if key in self.changes:
                 raise UnsupportedError(
-                    f"partition {self.base.describe(key)} of table {self.base.label} is renamed and changed "
-                    "otherwise in one commit; make two of it"
+                    f"Partition {self.base.describe(key)} of table {self.base.label} is renamed and changed "
+                    "otherwise in one commit; make two of it."
                 )
         self.changes[old] = Drop(moves=True)
         self.changes[new] = Move(old)
@@ -260,13 +260,13 @@ class Transaction:
         """
         if plan is not None and plan.index is not None:
             raise UnsupportedError(
-                f"partitions of table {self.base.label} cannot be replaced by a plan for an index; plan for "
-                "their own keys"
+                f"Partitions of table {self.base.label} cannot be replaced by a plan for an index; plan for "
+                "their own keys."
             )
         if plan is not None and not plan.exact:
             raise UnsupportedError(
-                f"partitions of table {self.base.label} cannot be replaced by a filter that does not decide "
-                "for each partition; filter on partition columns only"
+                f"Partitions of table {self.base.label} cannot be replaced by a filter that does not decide "
+                "for each partition; filter on partition columns only."
             )
         self.scopes.append(Scope(plan))
 
@@ -325,7 +325,7 @@ class Transaction:
         from parquetry.metastore.commit import Committer
 
         if self._done:
-            raise UnsupportedError("this transaction was already committed or has failed; begin another")
+            raise UnsupportedError("This transaction was already committed or has failed; begin another.")
         self._done = True
         return Committer(self, dict(summary or {})).run()
 
@@ -347,6 +347,6 @@ class Transaction:
 
     def _changed_twice(self) -> UnsupportedError:
         return UnsupportedError(
-            f"a partition of table {self.base.label} is renamed, restored or given two locations or "
-            "arrangements, and changed otherwise, in one commit; make two of it"
+            f"A partition of table {self.base.label} is renamed, restored or given two locations or "
+            "arrangements, and changed otherwise, in one commit; make two of it."
         )

@@ -42,8 +42,8 @@ class RecordDecoder:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             name = getattr(self._type, "__name__", str(self._type))
             raise MetastoreDamagedError(
-                f"a row of the metastore cannot be read as {name}: {error}. Something else than Parquetry has "
-                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump"
+                f"A row of the metastore cannot be read as {name}: {error}. Something else than Parquetry has "
+                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
             ) from None
 
 

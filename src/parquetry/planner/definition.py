@@ -77,7 +77,7 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
 def _check_collation(label: str, properties: Mapping[str, str]) -> None:
     if properties.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise UnsupportedError(
-            f"table {label}: values are found by their bytes; leave DEFAULT COLLATION out."
+            f"Table {label}: values are found by their bytes; leave DEFAULT COLLATION out."
         )
 
 
@@ -88,7 +88,7 @@ def _external_location(
     given = q.properties.get("location")
     if given is None and q.properties.get("external") == "true":
         raise UnsupportedError(
-            f"external table {database}.{q.name} needs a LOCATION: say where its files are, or leave EXTERNAL out."
+            f"External table {database}.{q.name} needs a LOCATION: say where its files are, or leave EXTERNAL out."
         )
     return None if given is None else external_location(lake, database, q.name, given)
 
@@ -116,7 +116,7 @@ def _fields(
         return fields, partition_by
     if external is None:
         raise UnsupportedError(
-            f"table {label} has no columns: name them, or the LOCATION they can be read from."
+            f"Table {label} has no columns: name them, or the LOCATION they can be read from."
         )
     fields, found = lake.engine.inferred(external, file_format)
     partition_by = partition_by or found
@@ -135,24 +135,24 @@ def _partition_by(label: str, columns: Sequence[Column], named: Sequence[str]) -
         column = by_name.get(name.lower())
         if column is None:
             raise ColumnNotFoundError(
-                f"partition column {name} is not a column of the table: add it to the columns."
+                f"Partition column {name} is not a column of the table: add it to the columns."
             )
         _check_partition_column(name, column)
         if name.lower() in {other.lower() for other in named[:i]}:
-            raise UnsupportedError(f"partition column {name} is named twice in PARTITIONED BY.")
+            raise UnsupportedError(f"Partition column {name} is named twice in PARTITIONED BY.")
     if len(named) == len(columns):
         raise UnsupportedError(
-            f"table {label} has partition columns only: at least one column has to be in the files."
+            f"Table {label} has partition columns only: at least one column has to be in the files."
         )
     return tuple(by_name[name.lower()].name for name in named)
 
 
 def _check_partition_column(name: str, column: Column) -> None:
     if not column.column_type.primitive:
-        raise UnsupportedError(f"partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}.")
+        raise UnsupportedError(f"Partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}.")
     if "\0" in name:
         raise UnsupportedError(
-            f"partition column {name!r}: a directory's name cannot hold the character NUL; choose another name."
+            f"Partition column {name!r}: a directory's name cannot hold the character NUL; choose another name."
         )
 
 
@@ -170,7 +170,7 @@ def _format(properties: dict[str, str]) -> Literal["parquet", "orc"]:
     if name == "orc":
         return "orc"
     raise UnsupportedError(
-        f"tables are stored as parquet or orc, not {name}: say USING parquet or USING orc."
+        f"Tables are stored as parquet or orc, not {name}: say USING parquet or USING orc."
     )
 
 

@@ -53,7 +53,7 @@ class NoEngine(ArrowFooters):
             UnsupportedError: always.
         """
         raise UnsupportedError(
-            f"the columns cannot be read from the {file_format} files of LOCATION {location} without an engine: name them."
+            f"The columns cannot be read from the {file_format} files of LOCATION {location} without an engine: name them."
         )
 
     def failure(self, _error: Exception, /) -> Failure | None:

@@ -48,7 +48,7 @@ def managed_location(lake: Lake, database: str, name: str) -> str:
         if _make_folder(location, database, name):
             return location
     raise taken or WarehouseError(
-        f"the folder {plain} cannot be made: its name is taken."
+        f"The folder {plain} cannot be made: its name is taken."
     )  # never twice by a random name
 
 
@@ -69,7 +69,7 @@ def _make_folder(location: str, database: str, name: str) -> bool:
         return False
     except OSError as error:
         raise WarehouseError(
-            f"the folder {location} of table {database}.{name} cannot be made: {error.strerror or error}. "
+            f"The folder {location} of table {database}.{name} cannot be made: {error.strerror or error}. "
             "Give the user that runs Spark's driver the right to write there, or say LOCATION."
         ) from None
     return True
@@ -175,6 +175,6 @@ def _delete(tables: list[DoomedTable]) -> None:
     if failures:
         label, first = failures[0]
         raise WarehouseError(
-            f"table {label} is gone, but {len(failures)} of its files are left: {first}. Delete by hand what of "
+            f"Table {label} is gone, but {len(failures)} of its files are left: {first}. Delete by hand what of "
             "them is not needed."
         )

@@ -47,7 +47,7 @@ def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value
     for name, value in zip(snapshot.metadata.partition_by, values, strict=True):
         if (isinstance(value, str) and "\0" in value) or (isinstance(value, bytes) and b"\0" in value):
             raise ValueTypeError(
-                f"table {snapshot.label}: a directory's name cannot hold {value!r}, which partition column {name} is "
+                f"Table {snapshot.label}: a directory's name cannot hold {value!r}, which partition column {name} is "
                 "given, as the character NUL is in it: write it as text, with hex() or base64()."
             )
     return values
@@ -88,7 +88,7 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
         return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
     except OSError as error:
         raise WarehouseError(
-            f"the folder of a partition cannot be looked at: {error}. Shorten the value, say another LOCATION, or give "
+            f"The folder of a partition cannot be looked at: {error}. Shorten the value, say another LOCATION, or give "
             "the user that runs Spark's driver the right to read there."
         ) from None
 
@@ -157,7 +157,7 @@ def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
     partition = snapshot.partition(values)
     if partition is None:
         raise PartitionNotFoundError(
-            f"table {snapshot.label} has no partition {snapshot.describe(snapshot.key_of(values))}: SHOW PARTITIONS lists them."
+            f"Table {snapshot.label} has no partition {snapshot.describe(snapshot.key_of(values))}: SHOW PARTITIONS lists them."
         )
     return partition
 

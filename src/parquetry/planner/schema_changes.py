@@ -41,7 +41,7 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
     kind = change["change"]
     if kind == "drop_column":
         raise UnsupportedError(
-            f"column {'.'.join(change['column'])} cannot be dropped, as its values stay in the files: make another "
+            f"Column {'.'.join(change['column'])} cannot be dropped, as its values stay in the files: make another "
             "table with CREATE TABLE … AS SELECT, or a view that leaves it out."
         )
     if kind not in _CHANGES:
@@ -65,7 +65,7 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
     )
     if placed and not set(last) <= set(_last_partition_columns(fields, metadata.partition_by)):
         raise UnsupportedError(
-            f"column {path[0]} cannot be placed there: partition columns at the end of a table ({', '.join(last)}) stay "
+            f"Column {path[0]} cannot be placed there: partition columns at the end of a table ({', '.join(last)}) stay "
             "there, as an INSERT without column names counts on it. Say FIRST or AFTER another column."
         )
     check_fields(fields, metadata.format)
@@ -112,13 +112,13 @@ def _index(fields: list[Field], path: list[str]) -> int:
         if field["name"].lower() == path[-1].lower():
             return i
     known = ", ".join(f["name"] for f in fields)
-    raise ColumnNotFoundError(f"column {'.'.join(path)} is not there; known are {known}.")
+    raise ColumnNotFoundError(f"Column {'.'.join(path)} is not there; known are {known}.")
 
 
 def _free(fields: list[Field], name: str, path: list[str]) -> None:
     if any(f["name"].lower() == name.lower() for f in fields):
         raise ColumnExistsError(
-            f"column {'.'.join([*path[:-1], name])} is already there: choose another name."
+            f"Column {'.'.join([*path[:-1], name])} is already there: choose another name."
         )
 
 
@@ -127,7 +127,7 @@ def _add(fields: list[Field], path: list[str], change: dict[str, Any], _format: 
     _free(siblings, path[-1], path)
     if not change["nullable"]:
         raise UnsupportedError(
-            f"column {'.'.join(path)} cannot be NOT NULL: the rows that are there have no value for it."
+            f"Column {'.'.join(path)} cannot be NOT NULL: the rows that are there have no value for it."
         )
     metadata = dict(change["metadata"])
     if change["comment"]:
@@ -172,7 +172,7 @@ def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], f
     new = without_collation(change["type"])
     if not _widens(field["type"], new, file_format):
         raise UnsupportedError(
-            f"column {'.'.join(path)} is {type_text(field['type'])} and cannot become {type_text(new)}: {file_format} files "
+            f"Column {'.'.join(path)} is {type_text(field['type'])} and cannot become {type_text(new)}: {file_format} files "
             "can be read again only as a wider number of the same kind; add a column and copy the values."
         )
     field["type"] = new
@@ -211,7 +211,7 @@ def _update_nullability(fields: list[Field], path: list[str], change: dict[str, 
     field = siblings[_index(siblings, path)]
     if field["nullable"] and not change["nullable"]:
         raise UnsupportedError(
-            f"column {'.'.join(path)} cannot become NOT NULL: rows that are there may hold NULL."
+            f"Column {'.'.join(path)} cannot become NOT NULL: rows that are there may hold NULL."
         )
     field["nullable"] = change["nullable"]
 

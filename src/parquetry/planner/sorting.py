@@ -21,7 +21,7 @@ def sort_columns(metadata: TableMetadata, settings: Settings) -> tuple[Column, .
         try:
             column = metadata.column(name)
         except ColumnNotFoundError as error:
-            raise asked.refused(f": {error.message}.") from None
+            raise asked.refused(f": {error.message}") from None
         if isinstance(column.type, dict) and column.type["type"] == "map":
             raise asked.refused(f": column {name} is a map, and maps have no order.")
         columns.append(column)

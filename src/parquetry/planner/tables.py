@@ -132,7 +132,7 @@ def _altered(metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
 def _check_changeable(key: str) -> None:
     if key in RESERVED or is_fixed(key):
         raise PropertyError(
-            f"table property {key!r} cannot be changed after the table was made: make a new table."
+            f"Table property {key!r} cannot be changed after the table was made: make a new table."
         )
 
 
@@ -167,7 +167,7 @@ def rename(lake: Lake, q: questions.RenameTable) -> answers.Done:
         ]  # Spark takes the new name as one within the catalog; users write it whole, too
     if len(namespace) > 1:
         raise UnsupportedError(
-            f"table {'.'.join([lake.name, *q.namespace, q.name])} cannot become {'.'.join(q.to)}: it stays in its catalog, "
+            f"Table {'.'.join([lake.name, *q.namespace, q.name])} cannot become {'.'.join(q.to)}: it stays in its catalog, "
             "where databases do not nest; say RENAME TO database.table, or copy it with CREATE TABLE … AS SELECT."
         )
     lake.metastore.rename_table(lake.database(q.namespace), q.name, (namespace or q.namespace)[0], name)

@@ -62,8 +62,8 @@ def bind(node: Predicate, columns: Mapping[str, ColumnType], zone: str = "UTC") 
     """
     if depth(node) > DEEPEST:
         raise UnsupportedError(
-            f"a condition in which AND and OR lie within each other more than {DEEPEST} deep cannot be planned: "
-            "ask for its parts one by one"
+            f"A condition in which AND and OR lie within each other more than {DEEPEST} deep cannot be planned: "
+            "ask for its parts one by one."
         )
     return _bound(node, columns, zone)
 
@@ -116,7 +116,7 @@ def resolve(name: str, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnTy
         if candidate.lower() == lower:
             return candidate, type
     known = ", ".join(columns) or "none"
-    raise ColumnNotFoundError(f"column {name!r} is not there: the columns to choose from are {known}")
+    raise ColumnNotFoundError(f"Column {name!r} is not there: the columns to choose from are {known}.")
 
 
 def comparison(
@@ -222,7 +222,7 @@ def never(name: str) -> Predicate:
 
 def _require_primitive(name: str, type: ColumnType) -> None:
     if not type.primitive:
-        raise ValueTypeError(f"column {name} of type {type} cannot be compared with a literal")
+        raise ValueTypeError(f"Column {name} of type {type} cannot be compared with a literal.")
 
 
 def _place(name: str, type: ColumnType, value: Value, literal: ColumnType, zone: str) -> tuple[Value, bool]:
@@ -249,7 +249,7 @@ def _place(name: str, type: ColumnType, value: Value, literal: ColumnType, zone:
     elif isinstance(value, int | float | Decimal) and not isinstance(value, bool) and _numeric(literal):
         return _place_number(type, value)
     hint = "quote it" if type.textual else "write one of the column's type"
-    raise ValueTypeError(f"column {name} of type {type} cannot be compared with {value!r}: {hint}")
+    raise ValueTypeError(f"Column {name} of type {type} cannot be compared with {value!r}: {hint}.")
 
 
 def _numeric(type: ColumnType) -> bool:
@@ -262,7 +262,7 @@ def _number(type: ColumnType, text: str) -> Decimal:
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite():
-        raise ValueTypeError(f"value {text!r} does not fit type {type}: write a number")
+        raise ValueTypeError(f"Value {text!r} does not fit type {type}: write a number.")
     return number
 
 
@@ -328,7 +328,7 @@ def _place_in_time(type: ColumnType, value: int, literal: ColumnType, zone: str)
 def _char_comparison(op: str, name: str, type: ColumnType, value: Value, literal: ColumnType) -> Predicate:
     """Compare a char, which is padded, with a text, which SQL pads to the longer of the two."""
     if not isinstance(value, str) or not literal.textual:
-        raise ValueTypeError(f"column {name} of type {type} cannot be compared with {value!r}: quote it")
+        raise ValueTypeError(f"Column {name} of type {type} cannot be compared with {value!r}: quote it.")
     text = value.rstrip(" ").ljust(type.length)
     cut = text[: type.length]
     if cut == text:

@@ -69,7 +69,7 @@ def evaluate(node: Predicate, row: Mapping[str, Value]) -> bool | None:
         case Constant(truth):
             return truth
         case Opaque(text, _, reason):
-            raise UnsupportedError(f"condition {text} cannot be evaluated ({reason}): leave it to Spark")
+            raise UnsupportedError(f"Condition {text} cannot be evaluated ({reason}): leave it to Spark.")
     assert_never(node)
 
 

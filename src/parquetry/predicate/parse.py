@@ -155,13 +155,13 @@ class _Parser:
 
     def filter(self) -> Predicate:
         if self._next.kind == END_OF_TEXT:
-            raise self._error("the filter is empty: leave it out to select everything")
+            raise self._error("The filter is empty: leave it out to select everything.")
         result = self._condition(self._whole())
         if self._next.kind != END_OF_TEXT:
-            raise self._error(f"{self._shown} is not expected here: join conditions with AND or OR")
+            raise self._error(f"{self._shown} is not expected here: join conditions with AND or OR.")
         if depth(result) > DEEPEST:
             raise self._error(
-                f"AND and OR lie within each other more than {DEEPEST} deep: write it as several filters",
+                f"AND and OR lie within each other more than {DEEPEST} deep: write it as several filters.",
                 self._deepest[1],
             )
         return result
@@ -187,7 +187,7 @@ class _Parser:
 
     def _expect(self, word: str, why: str) -> None:
         if self._take(word) is None:
-            raise self._error(f"{self._shown} is not expected here: {why}")
+            raise self._error(f"{self._shown} is not expected here: {why}.")
 
     def _placed(self, place: int, make: Callable[[], _T]) -> _T:
         try:
@@ -245,14 +245,14 @@ class _Parser:
         if isinstance(found, _Name):
             if found.type.name != "boolean":
                 raise self._error(
-                    f"column {found.name} of type {found.type} is no condition: compare it with a value",
+                    f"Column {found.name} of type {found.type} is no condition: compare it with a value.",
                     found.start,
                 )
             return truth_of(found.name)
         if isinstance(found, _Literal):
             if found.value is None or isinstance(found.value, bool):
                 return Constant(found.value)
-            raise self._error("a condition is missing here: compare the literal with a column", found.start)
+            raise self._error("A condition is missing here: compare the literal with a column.", found.start)
         return found
 
     def _comparison(self, left: _Name | _Literal) -> Predicate | _Name | _Literal:
@@ -278,7 +278,7 @@ class _Parser:
                 (self._compare(left, ">=", low), self._compare(left, "<=", self._value()))
             )
         elif not isinstance(left, _Name):
-            raise self._error(f"{kind.upper()} asks for a column on its left", left.start)
+            raise self._error(f"{kind.upper()} asks for a column on its left.", left.start)
         else:
             result = self._in(left) if kind == "in" else self._like(left)
         return Not(result) if negated else result
@@ -290,7 +290,7 @@ class _Parser:
             left, operator, right = right, FLIPPED[operator], left
         if isinstance(right, _Name):
             raise self._error(
-                "two columns cannot be compared here: compare a column with a literal", right.start
+                "Two columns cannot be compared here: compare a column with a literal.", right.start
             )
         return self._bound(left, operator, right)
 
@@ -307,7 +307,7 @@ class _Parser:
     def _constant(self, left: _Literal, operator: str, right: _Literal) -> Predicate:
         if left.value is None or right.value is None or left.type == right.type:
             return Constant(compare(operator, left.value, right.value))
-        raise self._error("two literals of different types cannot be compared", right.start)
+        raise self._error("Two literals of different types cannot be compared.", right.start)
 
     def _in(self, column: _Name) -> Predicate:
         literals = self._list(self._literal, "a literal")
@@ -341,13 +341,13 @@ class _Parser:
         start = self._next.start
         literals = self._list(self._literal, "a literal")
         if len(literals) != len(names):
-            raise self._error(f"a row of {len(names)} literals is needed here, one for each column", start)
+            raise self._error(f"A row of {len(names)} literals is needed here, one for each column.", start)
         return [self._bound(name, "=", literal) for name, literal in zip(names, literals, strict=True)]
 
     def _list(self, item: Callable[[], _T], what: str) -> list[_T]:
         self._expect("(", "write a list in parentheses")
         if self._next.word == ")":
-            raise self._error(f"the list is empty: write {what}")
+            raise self._error(f"The list is empty: write {what}.")
         items = [item()]
         while self._take(","):
             items.append(item())
@@ -361,13 +361,13 @@ class _Parser:
         if self._take("escape"):
             escape = self._literal()
             if not isinstance(escape.value, str) or len(escape.value) != 1:
-                raise self._error("ESCAPE takes one character in quotes", escape.start)
+                raise self._error("ESCAPE takes one character in quotes.", escape.start)
         if pattern.value is None:
             return NULL
         if not isinstance(pattern.value, str) or pattern.type != STRING:
-            raise self._error("LIKE takes a pattern in quotes", place)
+            raise self._error("LIKE takes a pattern in quotes.", place)
         if misplaced_escape(pattern.value, str(escape.value)) is not None:
-            raise self._error(f"the escape {escape.text} stands before %, _ or itself only", place)
+            raise self._error(f"The escape {escape.text} stands before %, _ or itself only.", place)
         found = Like(column.name, pattern.value, str(escape.value))
         return self._placed(column.start, lambda: bind.bind(found, self._columns))
 
@@ -393,10 +393,12 @@ class _Parser:
     def _name(self) -> _Name:
         token = self._next
         if not self._at_name():
-            raise self._error(f"{self._shown} is not expected here: write a column")
+            raise self._error(f"{self._shown} is not expected here: write a column.")
         self._at += 1
         if self._next.kind == "DOT":
-            raise self._error("fields within a column cannot be compared here: write the column's name alone")
+            raise self._error(
+                "Fields within a column cannot be compared here: write the column's name alone."
+            )
         self._require_plain(token)
         name, type = self._placed(token.start, lambda: bind.resolve(token.text, self._columns))
         return _Name(name, type, token.start)
@@ -406,13 +408,13 @@ class _Parser:
         if self._next.word == "(":
             raise self._error(
                 f"{name.text}(…) is not understood: a filter given as text knows no functions; compare a column with "
-                "values, or ask with spark.sql, which knows them",
+                "values, or ask with spark.sql, which knows them.",
                 name.start,
             )
         if self._next.kind in _ARITHMETIC:
             raise self._error(
                 f"{self._shown} is not understood: a filter given as text knows no arithmetic; compare a column with "
-                "values, or ask with spark.sql, which knows it"
+                "values, or ask with spark.sql, which knows it."
             )
 
     def _literal(self) -> _Literal:
@@ -421,7 +423,7 @@ class _Parser:
         if token.word in ("-", "+"):
             self._at += 1
             if self._next.kind != "NUMBER":
-                raise self._error(f"{self._shown} is not expected here: write a number after the sign")
+                raise self._error(f"{self._shown} is not expected here: write a number after the sign.")
             number = self._literal().value
             assert isinstance(number, Decimal)
             return _Literal(-number if token.word == "-" else number, bind.NUMBER, start)
@@ -446,7 +448,7 @@ class _Parser:
         if is_name(token):
             self._require_plain(token)
         self._at -= token.kind != END_OF_TEXT
-        raise self._error(f"{self._shown} is not expected here: write a literal, texts in quotes")
+        raise self._error(f"{self._shown} is not expected here: write a literal, texts in quotes.")
 
 
 def _number(text: str) -> Decimal:
@@ -455,11 +457,11 @@ def _number(text: str) -> Decimal:
             return Decimal(text)
     except InvalidOperation:
         pass
-    raise ValueTypeError(f"{text} is no number, or one too far from any that a column can hold")
+    raise ValueTypeError(f"{text} is no number, or one too far from any that a column can hold.")
 
 
 def _bytes(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
-        raise ValueTypeError(f"value X'{text}' is not made of pairs of hexadecimal digits") from None
+        raise ValueTypeError(f"Value X'{text}' is not made of pairs of hexadecimal digits.") from None

@@ -59,7 +59,7 @@ def tokenise(text: str) -> list[Token]:
     if "{#" in text:  # sqlglot passes over Jinja's comments, too
         place = _unquoted(text).find("{#")
         if place >= 0:
-            raise FilterError("'{#' is not expected here: comments are --… or /*…*/", text, place)
+            raise FilterError("'{#' is not expected here: comments are --… or /*…*/.", text, place)
     tokens: list[Token] = []
     end = -1
     for item in found:
@@ -92,10 +92,10 @@ def _unfinished(text: str) -> FilterError:
     rest = _unquoted(text)
     place = min((at for at in map(rest.find, ("'", '"', "`", "/*")) if at >= 0), default=-1)
     if place >= 0:
-        return FilterError("the filter ends within a text: close the quote", text, place)
+        return FilterError("The filter ends within a text: close the quote.", text, place)
     digits = _NO_HEXADECIMAL.search(text)
     place = digits.start() if digits else 0
-    return FilterError("a literal cannot be read: X'…' takes pairs of hexadecimal digits", text, place)
+    return FilterError("A literal cannot be read: X'…' takes pairs of hexadecimal digits.", text, place)
 
 
 def is_name(token: Token) -> bool:

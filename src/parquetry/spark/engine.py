@@ -68,7 +68,7 @@ class SparkEngine:
             frame = SparkSession.active().read.format(file_format).load(location)
         except (Py4JJavaError, CapturedException) as error:
             raise WarehouseError(
-                f"the columns cannot be read from LOCATION {location}: {_reason(error)}; name the columns, or a "
+                f"The columns cannot be read from LOCATION {location}: {_reason(error)}; name the columns, or a "
                 f"folder that holds {file_format} files."
             ) from None
         relation = frame._jdf.queryExecution().analyzed().relation()

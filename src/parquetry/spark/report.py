@@ -46,7 +46,7 @@ def report(frame: DataFrame) -> Report:
         TypeError: it is something else.
     """
     if not isinstance(frame, DataFrame):
-        raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain")
+        raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain.")
     return _report(_door(attach(frame.sparkSession)).of(frame._jdf))
 
 

@@ -38,13 +38,13 @@ def write_error(
         return told
     if _names_too_much(f"{error} {getattr(error, '_stackTrace', '')}"):
         return ValueTypeError(
-            f"a value of a partition column ({', '.join(snapshot.metadata.partition_by)}) of table {snapshot.label} is too "
+            f"A value of a partition column ({', '.join(snapshot.metadata.partition_by)}) of table {snapshot.label} is too "
             f"long for the name of a directory, which most file systems limit to {_LONGEST_NAME} bytes, escapes included: "
             "shorten it, or partition by another column. Nothing was written."
         )
     if options and (reason := _not_an_argument(error)) is not None:
         return PropertyError(
-            f"table {snapshot.label} cannot be written with {dict(options)}: {reason}. Change the properties or the options "
+            f"Table {snapshot.label} cannot be written with {dict(options)}: {reason}. Change the properties or the options "
             "of the write. Nothing was written."
         )
     return None

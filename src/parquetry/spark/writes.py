@@ -126,7 +126,7 @@ def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
     if asked is None:
         return q.mode
     if asked.lower() not in ("static", "dynamic"):
-        raise PropertyError(f"write option partitionOverwriteMode is {asked!r}: say static or dynamic.")
+        raise PropertyError(f"Write option partitionOverwriteMode is {asked!r}: say static or dynamic.")
     if q.mode not in ("truncate", "dynamic") or not snapshot.metadata.partition_by:
         return q.mode
     return "dynamic" if asked.lower() == "dynamic" else "truncate"

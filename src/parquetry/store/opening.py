@@ -33,8 +33,8 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
     if url is None or url == "sqlite":
         if not os.path.isabs(warehouse):
             raise ConfigurationError(
-                f"the warehouse {warehouse!r} is not on a local disk, where SQLite needs its file to be; "
-                "say where the metastore is: store='sqlite:///absolute/path.sqlite'"
+                f"The warehouse {warehouse!r} is not on a local disk, where SQLite needs its file to be; "
+                "say where the metastore is: store='sqlite:///absolute/path.sqlite'."
             )
         return SQLiteStore(os.path.join(warehouse, SQLITE_FILE), create=create)
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
@@ -44,6 +44,6 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
 
         return HBaseStore.open(url, create=create)
     raise ConfigurationError(
-        f"store {url!r} is not known; known are 'sqlite', 'sqlite:///absolute/path', "
-        "'hbase://host:port/table' and 'memory'"
+        f"Store {url!r} is not known; known are 'sqlite', 'sqlite:///absolute/path', "
+        "'hbase://host:port/table' and 'memory'."
     )

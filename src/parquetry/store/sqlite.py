@@ -55,10 +55,12 @@ class SQLiteStore:
             self._create()
         elif not os.path.exists(self.path):
             raise WarehouseError(
-                f"there is no metastore at {self.path}; create one first, or correct the path"
+                f"There is no metastore at {self.path}; create one first, or correct the path."
             )
         if not self._holds_rows():
-            raise WarehouseError(f"{self.path} is not a metastore; correct the path, or create one elsewhere")
+            raise WarehouseError(
+                f"{self.path} is not a metastore; correct the path, or create one elsewhere."
+            )
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
@@ -78,7 +80,7 @@ class SQLiteStore:
                 )
         except (OSError, sqlite3.Error) as error:
             raise WarehouseError(
-                f"cannot create a metastore at {self.path}: {error}; is the folder writable?"
+                f"Cannot create a metastore at {self.path}: {error}; is the folder writable?"
             ) from error
 
     @staticmethod
@@ -146,7 +148,7 @@ class SQLiteStore:
             if signature[2]:
                 raise WarehouseError(
                     f"{self.path} has changes in its write-ahead log, which can only be read by someone who "
-                    f"may write the folder: {error}; open the metastore once as its owner"
+                    f"may write the folder: {error}; open the metastore once as its owner."
                 ) from error
         return self._connect(f"file:{address}?mode=ro&immutable=1", uri=True), signature
 
@@ -182,13 +184,13 @@ class SQLiteStore:
     def _failure(self, error: sqlite3.Error) -> StoreError | WarehouseError:
         if "readonly" in str(error):
             return WarehouseError(
-                f"the metastore {self.path} cannot be written: {error}; it is open for reading"
+                f"The metastore {self.path} cannot be written: {error}; it is open for reading."
             )
         if "not a database" in str(error):
             return WarehouseError(
-                f"{self.path} is not a metastore; correct the path, or create one elsewhere"
+                f"{self.path} is not a metastore; correct the path, or create one elsewhere."
             )
-        return StoreError(f"the metastore {self.path} failed: {error}")
+        return StoreError(f"The metastore {self.path} failed: {error}.")
 
     # -- the promises of Store
 

@@ -360,7 +360,7 @@ def test_all_public_names_are_listed_and_others_are_no_attributes():
 def test_arguments_of_other_kinds(warehouse):
     """They are named, and nothing is read."""
     with parquetry.open(warehouse) as catalog:
-        with pytest.raises(ValueError, match="limit -1 is negative"):
+        with pytest.raises(ValueError, match="Limit -1 is negative"):
             catalog.partitions("sales.orders", limit=-1)
         for ask in (catalog.partitions, catalog.files, catalog.plan):
             with pytest.raises(TypeError, match="give a text or a Predicate"):

@@ -214,10 +214,10 @@ def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("describe", "none"), "parquetry: table default.none does not exist"),
-        (("partitions", "nowhere.t"), "parquetry: database 'nowhere' does not exist"),
-        (("tables", "--warehouse", "missing"), "parquetry: there is no metastore at"),
-        (("tables", "--store", "odd://x"), "parquetry: store 'odd://x' is not known"),
+        (("describe", "none"), "parquetry: Table default.none does not exist"),
+        (("partitions", "nowhere.t"), "parquetry: Database 'nowhere' does not exist"),
+        (("tables", "--warehouse", "missing"), "parquetry: There is no metastore at"),
+        (("tables", "--store", "odd://x"), "parquetry: Store 'odd://x' is not known"),
     ],
 )
 def test_an_error_is_one_sentence_and_exit_code_1(run, arguments, sentence):

@@ -149,7 +149,7 @@ def test_crash_of_restore_at_every_write(tmp_path: Path) -> None:
             pass
         again = Metastore(inner, str(tmp_path / "lake"))
         if 0 < stop < store.writes + 1 and again.store.get(b"\x00restoring") is not None:
-            with pytest.raises(WarehouseError, match="restoring another dump"):
+            with pytest.raises(WarehouseError, match="Restoring another dump"):
                 restore(again, tmp_path / "other")
         restore(again, tmp_path / "dump")
         assert everything(again) == whole

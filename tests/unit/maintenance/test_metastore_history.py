@@ -463,7 +463,7 @@ def test_vacuum_during_a_rollback(tmp_path: Path) -> None:
         return swap()
 
     store.answer = answer
-    with pytest.raises(CommitConflictError, match="version 2, on which 'rollback'"):
+    with pytest.raises(CommitConflictError, match="Version 2, on which 'rollback'"):
         roll_back(Metastore(store, str(tmp_path)))
     assert swaps > 1
     assert lake.listed() == {"three", "four"} < lake.on_disk()  # those of the rollback age first

@@ -116,7 +116,7 @@ def test_moving_a_column_after_itself_fails() -> None:
     """A column cannot come after itself or after one that is not there; the columns stay as they are."""
     metadata = table(("a", "long"), ("b", "long"))
     for position in ("a", "nope"):
-        with pytest.raises(ColumnNotFoundError, match=f"column {position} is not there"):
+        with pytest.raises(ColumnNotFoundError, match=f"Column {position} is not there"):
             changed(metadata, change("update_position", "a", position=position))
 
 
@@ -144,23 +144,23 @@ def test_widening(types: tuple[str, str], where: str, file_format: str) -> None:
         if where in ("both", file_format):
             assert new in repr(changed(metadata, update))
         else:
-            with pytest.raises(UnsupportedError, match=rf"column {'.'.join(path)} is .* and cannot become"):
+            with pytest.raises(UnsupportedError, match=rf"Column {'.'.join(path)} is .* and cannot become"):
                 changed(metadata, update)
 
 
 @pytest.mark.parametrize(
     ("each", "error", "says"),
     [
-        (change("add_column", "A", type="long"), ColumnExistsError, "column A is already there"),
-        (change("add_column", "s", "X", type="long"), ColumnExistsError, "column s.X is already there"),
-        (change("add_column", "n", type="long", nullable=False), UnsupportedError, "column n cannot be NOT NULL"),
+        (change("add_column", "A", type="long"), ColumnExistsError, "Column A is already there"),
+        (change("add_column", "s", "X", type="long"), ColumnExistsError, "Column s.X is already there"),
+        (change("add_column", "n", type="long", nullable=False), UnsupportedError, "Column n cannot be NOT NULL"),
         (change("add_column", "a", "x", type="long"), ColumnNotFoundError, "a.x names a field of something that is not a struct"),
         (change("add_column", "n", type="string", metadata={"__COLLATIONS": {"n": "x"}}), UnsupportedError, "column n has a collation"),
-        (change("rename_column", "nope", to="x"), ColumnNotFoundError, "column nope is not there; known are a, s, p"),
-        (change("rename_column", "a", to="S"), ColumnExistsError, "column S is already there"),
+        (change("rename_column", "nope", to="x"), ColumnNotFoundError, "Column nope is not there; known are a, s, p"),
+        (change("rename_column", "a", to="S"), ColumnExistsError, "Column S is already there"),
         (change("update_type", "P", type="long"), UnsupportedError, "P is a partition column"),
-        (change("update_nullability", "a", nullable=False), UnsupportedError, "column a cannot become NOT NULL"),
-        (change("drop_column", "s", "x"), UnsupportedError, "column s.x cannot be dropped"),
+        (change("update_nullability", "a", nullable=False), UnsupportedError, "Column a cannot become NOT NULL"),
+        (change("drop_column", "s", "x"), UnsupportedError, "Column s.x cannot be dropped"),
         ({"change": "other", "text": "ClusterBy"}, UnsupportedError, "CLUSTER BY is not supported"),
         ({"change": "other", "text": "SomethingNew"}, UnsupportedError, "SomethingNew is not supported"),
     ],
@@ -183,7 +183,7 @@ def test_declared_columns() -> None:
     assert PHYSICAL_NAME not in repr(columns)
     array = {"type": "array", "elementType": struct(("x", "long"), ("X", "long")), "containsNull": True}
     with pytest.raises(
-        ColumnExistsError, match=r"columns a\.element\.x and a\.element\.X differ in letter case only"
+        ColumnExistsError, match=r"Columns a\.element\.x and a\.element\.X differ in letter case only"
     ):
         declared(struct(("a", array))["fields"], "parquet")
 
@@ -210,7 +210,7 @@ def test_types_that_orc_has_not(type_: str, parquet_only: bool) -> None:
         return
     with pytest.raises(
         UnsupportedError,
-        match=rf"column m\.value\.v is of type {type_}, which ORC has not: say USING parquet",
+        match=rf"Column m\.value\.v is of type {type_}, which ORC has not: say USING parquet",
     ):
         declared(fields["fields"], "orc")
 

@@ -145,7 +145,7 @@ def test_timestamps_are_read_in_the_zone() -> None:
         ("(year, t) in ((1, 2), (3))", 22, "2 literals"),
         ("(year, t) = (1, 2)", 10, "IN"),
         ("(year = 1", 9, "parenthesis"),
-        ("year = t", 7, "two columns"),
+        ("year = t", 7, "Two columns"),
         ("s = 5", 4, "quote it"),
         ("ok = 1", 5, "1"),
         ("year", 0, "no condition"),

@@ -29,7 +29,7 @@ class WhichIndex(Arguments, frozen=True, kw_only=True):
         """
         if (self.columns is None) == (self.name is None):
             raise UnsupportedError(
-                "say which index: either by its columns, as array('region'), or by its name, as name => 'region'"
+                "Say which index: either by its columns, as array('region'), or by its name, as name => 'region'."
             )
         return str(self.name) if self.columns is None else named_columns(self.columns)
 
@@ -42,7 +42,7 @@ def named_columns(columns: Sequence[str | None]) -> list[str]:
     """
     if None in columns:
         raise UnsupportedError(
-            "a column of an index cannot be NULL: name partition columns, as array('region')"
+            "A column of an index cannot be NULL: name partition columns, as array('region')."
         )
     return [str(column) for column in columns]
 

@@ -65,8 +65,8 @@ class Table:
         families = self._connections.call("getTableDescriptor", self._full_name).columns or ()
         if FAMILY not in [family.name for family in families]:
             raise WarehouseError(
-                f"the {self.label} has no column family {FAMILY.decode()!r}: it is not a metastore; "
-                "name another table, or add the family"
+                f"The {self.label} has no column family {FAMILY.decode()!r}: it is not a metastore; "
+                "name another table, or add the family."
             )
         return True
 
@@ -166,7 +166,7 @@ class Table:
         failed = self._call("deleteMultiple", deletes)
         if failed:
             raise StoreError(
-                f"{len(failed)} of {len(keys)} rows of the {self.label} were not removed; try again"
+                f"{len(failed)} of {len(keys)} rows of the {self.label} were not removed; try again."
             )
 
     def swap(self, key: bytes, expected: Cell | None, stored: bytes) -> bool:

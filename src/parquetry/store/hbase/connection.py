@@ -24,7 +24,7 @@ try:
     from thriftpy2.transport import TCyBufferedTransport, TSocket, TTransportException
 except ImportError as missing:
     raise ConfigurationError(
-        f"a store on HBase needs thriftpy2 ({missing}): pip install 'parquetry[hbase]'"
+        f"A store on HBase needs thriftpy2 ({missing}): pip install 'parquetry[hbase]'"
     ) from missing
 
 thrift: Any = thriftpy2.load(
@@ -143,14 +143,14 @@ class Connections:
             self._drop(connection)
             raise RequestError(
                 f"HBase's Thrift2 server at {self.address} did not answer within "
-                f"{self._seconds:g} s; look at its log, or give it more time: hbase://…?timeout=SECONDS",
+                f"{self._seconds:g} s; look at its log, or give it more time: hbase://…?timeout=SECONDS.",
                 sent=True,
                 passing=False,
             ) from error
         except (OSError, EOFError, TException) as error:
             self._drop(connection)
             raise RequestError(
-                f"the connection to HBase's Thrift2 server at {self.address} broke: {_reason(error)}; "
+                f"The connection to HBase's Thrift2 server at {self.address} broke: {_reason(error)}; "
                 "is the server running, and is it a Thrift2 server?",
                 sent=True,
                 passing=isinstance(error, OSError | EOFError | TTransportException),
@@ -173,7 +173,7 @@ class Connections:
         except OSError as error:
             raise RequestError(
                 f"HBase's Thrift2 server at {self.address} cannot be reached: {_reason(error)}; start it "
-                "(hbase thrift2 start), or correct the store's host and port",
+                "(hbase thrift2 start), or correct the store's host and port.",
                 sent=False,
                 passing=True,
             ) from error

@@ -56,7 +56,7 @@ class HBaseStore:
             if not create:
                 self.close()
                 raise WarehouseError(
-                    f"there is no {self._table.label}; create the metastore first, or correct the store's URL"
+                    f"There is no {self._table.label}; create the metastore first, or correct the store's URL."
                 )
             self._table.create(splits)
 
@@ -84,8 +84,8 @@ class HBaseStore:
                 )
         except ValueError as error:
             raise ConfigurationError(
-                f"store {url!r} is not understood: {error}; write hbase://host:port/table, optionally with "
-                "?timeout=SECONDS&patience=SECONDS&splits=HEX,HEX"
+                f"Store {url!r} is not understood: {error}; write hbase://host:port/table, optionally with "
+                "?timeout=SECONDS&patience=SECONDS&splits=HEX,HEX."
             ) from error
         return cls(host, port, table, create=create, splits=splits, timeout=timeout, patience=patience)
 
@@ -196,8 +196,8 @@ class HBaseStore:
                 return True
             if failure is not None:
                 raise StoreError(
-                    f"whether row {key.hex()} of the {self._table.label} was changed is not known "
-                    f"({failure.message}); read it before trying again"
+                    f"Whether row {key.hex()} of the {self._table.label} was changed is not known "
+                    f"({failure.message.removesuffix('.')}); read it before trying again."
                 ) from failure
         return False
 
