@@ -278,3 +278,17 @@ def test_a_table_replaced_while_a_query_is_held_is_read_as_it_was(spark: SparkSe
     spark.sql(f"INSERT OVERWRITE {db}.t VALUES (7, 7)")
     assert sorted(row.id for row in frame.collect()) == [1, 2]
     assert [row.id for row in spark.table(f"{db}.t").collect()] == [7]
+
+
+def test_reads_with_different_options_are_different_scans(spark: SparkSession, table: str) -> None:
+    """Spark reuses the work of one scan for another that is equal: with the same options, however often it is made."""
+
+    def scan(**options: str) -> Any:
+        node = spark.read.options(**options).table(table).where("id > 5")._jdf.queryExecution().sparkPlan()
+        while node.children().size():
+            node = node.children().head()
+        return node.scan()
+
+    assert scan(mergeSchema="true").equals(scan(mergeSchema="true"))
+    assert scan().equals(scan())
+    assert not scan(mergeSchema="true").equals(scan())

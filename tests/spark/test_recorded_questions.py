@@ -33,9 +33,9 @@ STATEMENTS = f"""
     MSCK REPAIR TABLE recorded.db.t
     SHOW TABLES IN recorded.db
     SHOW PARTITIONS recorded.db.t
-    SET parquetry.recorded = yes
+    SET parquetry.compression = zstd
     SELECT * FROM recorded.db.t WITH (`an-option` = 'x') WHERE region = 'eu' AND id > 2 AND v <= 4.5
-    RESET parquetry.recorded
+    RESET parquetry.compression
     SELECT id FROM recorded.db.t WHERE id IN (1, 2, 5) OR region IS NULL
     SELECT id FROM recorded.db.t WHERE upper(region) = 'EU'
     SELECT region, count(*), max(id) FROM recorded.db.t GROUP BY region
@@ -58,9 +58,9 @@ STATEMENTS = f"""
     CREATE TABLE recorded.db.plain (id int) CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS
     CREATE TABLE recorded.db.plain (id int)
     ALTER TABLE recorded.db.plain RENAME TO recorded.db.other
-    SET parquetry.recorded = no
+    SET parquetry.compression = gzip
     CREATE TABLE recorded.db.made AS SELECT 1 AS id
-    RESET parquetry.recorded
+    RESET parquetry.compression
     CREATE TABLE recorded.db.failed AS SELECT raise_error('on purpose') AS id
     DROP TABLE recorded.db.other
     DROP NAMESPACE recorded.db CASCADE

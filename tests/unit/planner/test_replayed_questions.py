@@ -51,9 +51,12 @@ def test_options_and_settings_reach_the_planner() -> None:
     assert {type(each) for each in with_options} >= {questions.PushPredicates, questions.PlanScan}
     for each in with_options:
         if "an-option" in each.read_options:
-            assert (each.read_options, each.settings) == ({"an-option": "x"}, {"parquetry.recorded": "yes"})
+            assert (each.read_options, each.settings) == (
+                {"an-option": "x"},
+                {"parquetry.compression": "zstd"},
+            )
     writes = [each.settings for each in asked if isinstance(each, questions.Write)]
-    assert writes == [{"parquetry.recorded": "no"}, {}]
+    assert writes == [{"parquetry.compression": "gzip"}, {}]
     without = [each for each in asked if isinstance(each, questions.Reading) and not each.read_options]
     assert without
     assert all(each.settings == {} for each in without)
