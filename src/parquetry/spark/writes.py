@@ -16,7 +16,6 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.config import SESSION_PREFIX
 from parquetry.errors import CommitUnknownError, PropertyError
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
@@ -58,7 +57,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     snapshot = lake.snapshot(q.table)
     mode = _mode(snapshot, q)
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
-    settings = settle(q.write_options, _session_settings(spark), snapshot.metadata.properties)
+    settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
     arrangement = RowArrangement.of(snapshot.metadata, settings)
     options = _file_options(snapshot, q, settings)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates)]
@@ -130,15 +129,6 @@ def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
     if q.mode not in ("truncate", "dynamic") or not snapshot.metadata.partition_by:
         return q.mode
     return "dynamic" if asked.lower() == "dynamic" else "truncate"
-
-
-def _session_settings(spark: SparkSession) -> dict[str, str]:
-    """Return the settings `parquetry.…` of a session; all others stay on Spark's side."""
-    names = spark._jsparkSession.conf().getAllAsJava().keySet()
-    ours = (
-        name for name in spark._jvm.String.join("\n", names).split("\n") if name.startswith(SESSION_PREFIX)
-    )
-    return {name: str(spark.conf.get(name)) for name in ours}
 
 
 def _file_options(snapshot: TableSnapshot, q: questions.Write, settings: Settings) -> dict[str, str]:
