@@ -18,11 +18,21 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.guarantees import Row
 from parquetry.predicate.knowledge import Bounds, Knowledge, KnownValues
 from parquetry.predicate.match import Match, match
-from parquetry.predicate.nodes import OPERATORS, Compare, In, Predicate, TupleIn
+from parquetry.predicate.nodes import OPERATORS, Compare, In, Not, Predicate, TupleIn
 from parquetry.predicate.normalise import normalise
 from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import examples
-from tests.support.generated_tables import POOLS, Columns, literals, predicates, rows, tables, types, values
+from tests.support.generated_tables import (
+    POOLS,
+    SHAPES,
+    Columns,
+    literals,
+    predicates,
+    rows,
+    tables,
+    types,
+    values,
+)
 from tests.support.knowledge import answer, stated
 
 RELAXED = settings(
@@ -207,6 +217,21 @@ def test_no_row_is_lost_by_what_files_tell(data: st.DataObject) -> None:
     containers = data.draw(by_files(columns))
     for predicate in data.draw(st.lists(predicates(columns), min_size=1, max_size=3)):
         check(columns, data.draw(st.sampled_from((predicate, normalise(predicate)))), containers, ())
+
+
+@pytest.mark.parametrize(
+    "shape", [shape for shape in SHAPES if len(shape) == 1], ids=lambda shape: str(shape[0][1])
+)
+@settings(RELAXED, max_examples=examples(40))
+@given(st.data())
+def test_no_row_of_any_type_is_lost(shape: Columns, data: st.DataObject) -> None:
+    """The same of one column of each type, by leaves and their contraries: NaN, zeros of either sign, cut off texts."""
+    containers = data.draw(by_files(shape))
+    ((name, type),) = shape
+    literal = data.draw(literals(type))
+    for op in OPERATORS:
+        check(shape, Compare(op, name, literal, type), containers, ())
+    check(shape, Not(In(name, (literal,), type)), containers, ())
 
 
 @RELAXED

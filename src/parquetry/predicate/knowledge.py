@@ -5,14 +5,14 @@ something of N of them says it as `Knowledge`, of all N at once, by answering tw
 
 **Between which values does a column lie in each of them?** Four files, of an int column:
 
-    file    rows          least     greatest    nulls
-    0       3, 7, 9       3         9           NO_NULL
-    1       2, NULL       2         2           SOME_NULL
-    2       NULL, NULL    LOWEST    HIGHEST     ONLY_NULL
-    3       not known     LOWEST    HIGHEST     SOME_NULL
+    file    rows          least    greatest    nulls
+    0       3, 7, 9       3        9           NO_NULL
+    1       2, NULL       2        2           SOME_NULL
+    2       NULL, NULL    -2^63    2^63 - 1    ONLY_NULL
+    3       not known     -2^63    2^63 - 1    SOME_NULL
 
-`Bounds` has a place for each container. What is not known of one of them is the least, or the greatest, that there
-can be, so unknown bounds need no rule of their own. A text that was cut off is a bound as well as any, as long as no
+`Bounds` has a place for each container. Where a bound is not known, the least or the greatest value that there can be
+stands for it (`held_values`), so unknown bounds need no rule of their own. A text that was cut off is a bound as well as any, as long as no
 value lies beyond it.
 
 **Can any of these tuples be in here?** A bucket, the directory for all values that have none of their own, a Bloom

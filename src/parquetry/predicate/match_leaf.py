@@ -117,15 +117,13 @@ def _contained(leaf: In, known: Bounds) -> Codes:
     hidden = leaf.type.floating and not known.shared
     if hidden and leaf.values[-1] != leaf.values[-1]:
         return same(TRUE | otherwise, len(known.nulls))  # NaN may be in any float column
-    # Some literals lie within the bounds if fewer are less than the least value than are not greater than the greatest.
-    less, not_greater = (
-        ranks(known.least, leaf.values, after=False),
-        ranks(known.greatest, leaf.values, after=True),
-    )
-    several = same(LESS, len(known.nulls)) if hidden else _single(known)
+    # Of the literals 10, 20, 30 one is less than 15 and two are not greater than 25: one lies from 15 to 25.
+    less = ranks(known.least, leaf.values, after=False)
+    not_greater = ranks(known.greatest, leaf.values, after=True)
+    single = same(LESS, len(known.nulls)) if hidden else _single(known)
     some = TRUE | otherwise
     table = Lookup2([[some, TRUE, some], [otherwise] * 3, [otherwise] * 3])
-    return table(compare_pairs(less, not_greater), several)
+    return table(compare_pairs(less, not_greater), single)
 
 
 def _single(known: Bounds) -> Codes:

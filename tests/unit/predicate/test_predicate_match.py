@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from parquetry.layout.bounds import FileBounds
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.knowledge import KnownValues
+from parquetry.predicate.guarantees import Row
+from parquetry.predicate.knowledge import Bounds, Knowledge, KnownValues
 from parquetry.predicate.match import Match, match
-from parquetry.predicate.nodes import TRUE, And, Like, Not, Opaque, Or, Predicate, TupleIn
-from parquetry.predicate.parse import parse_condition
+from parquetry.predicate.nodes import TRUE, And, Compare, In, Like, Not, Opaque, Or, Predicate, TupleIn
+from parquetry.predicate.parse import parse_condition, parse_filter
 from parquetry.types import ColumnType, parse_type
 from tests.support.knowledge import answer as answer_of
+from tests.support.knowledge import stated
 
 CANNOT, MIGHT, MUST = Match.CANNOT, Match.MIGHT, Match.MUST
 TYPES = {
@@ -189,3 +194,97 @@ def test_what_is_not_understood_might() -> None:
     """By statistics too."""
     assert answer_of(UNKNOWN, TYPES, {"n": FileBounds(1, 1, nulls=0)}) is MIGHT
     assert answer_of(parse_condition("n is null", TYPES), TYPES, {}) is MIGHT
+
+
+def test_what_is_implied_decides_where_it_cannot_hold() -> None:
+    """`g(n) = 1` is not understood, yet holds only where n > 5; that n > 5 holds makes it no MUST."""
+    implying = Opaque("g(n) = 1", ("n",), "function on the column", parse_condition("n > 5", TYPES))
+    for low, high, itself, contrary in ((1, 4, CANNOT, MIGHT), (1, 9, MIGHT, MIGHT), (6, 9, MIGHT, MIGHT)):
+        known = {"n": FileBounds(low, high, nulls=0)}
+        assert answer_of(implying, TYPES, known) is itself
+        assert answer_of(Not(implying), TYPES, known) is contrary
+
+
+def test_three_files_at_once() -> None:
+    """The example of the module: one that holds for every row, one that may, one that cannot."""
+    types = {"day": INT, "price": INT}
+    files = [
+        {"day": FileBounds(3, 3, nulls=0), "price": FileBounds(120, 300, nulls=0)},
+        {"day": FileBounds(2, 4, nulls=0), "price": FileBounds(80, 150, nulls=2)},
+        {"day": FileBounds(5, 9, nulls=0)},
+    ]
+    condition = parse_filter("day = 3 and price > 100", types)
+    assert match(condition, stated(types, files)).tolist() == [MUST, MIGHT, CANNOT]
+    assert match(condition, stated(types, [])).tolist() == []
+
+
+def test_a_known_nan_is_a_value() -> None:
+    """Of partitions, and of more of them than are judged in lists."""
+    for copies in (1, 20):
+        known = KnownValues(("f",), [(math.nan,), (1.0,), (None,)] * copies)
+        for text, answers in {
+            "f > 5": [MUST, CANNOT, CANNOT],
+            "f <= 'NaN'": [MUST, MUST, CANNOT],
+            "f = 'NaN'": [MUST, CANNOT, CANNOT],
+            "f < 'NaN'": [CANNOT, MUST, CANNOT],
+            "f in (7, 'NaN')": [MUST, CANNOT, CANNOT],
+            "f not in (7, 8)": [MUST, MUST, CANNOT],
+            "f like 'N%'": [MUST, CANNOT, CANNOT],
+        }.items():
+            assert match(parse_filter(text, TYPES), known).tolist() == answers * copies, text
+
+
+def test_texts_keep_the_nul_at_their_end() -> None:
+    """NumPy's own texts would lose it."""
+    for copies in (1, 20):
+        known = KnownValues(("s",), [("a",), ("a\x00",)] * copies)
+        for node in (Compare("=", "s", "a\x00", TYPES["s"]), In("s", ("a\x00", "b"), TYPES["s"])):
+            assert match(Filter(node), known).tolist() == [CANNOT, MUST] * copies
+
+
+def test_a_bound_beyond_all_integers_is_none() -> None:
+    """Damaged statistics cut nothing, and raise nothing."""
+    assert judged("n = 5", n=FileBounds(-(10**30), 10**30, nulls=0)) is MIGHT
+
+
+class Directories(Knowledge):
+    """Three directories: of x = 10, of x = 20, of all the rest."""
+
+    count = 3
+    tuple_columns = (("x",),)
+
+    def bounds(self, column: str) -> Bounds | None:
+        return Bounds.of_statistics(INT, [1, 1, 1], [9, 9, 9], [0, 0, 0]) if column == "v" else None
+
+    def may_hold(self, columns: tuple[str, ...], tuples: Collection[Row]) -> NDArray[np.bool_]:
+        assert columns == ("x",)
+        found = {value for (value,) in tuples}
+        return np.array([10 in found, 20 in found, bool(found - {10, 20})])
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ("x = 10", [MIGHT, CANNOT, CANNOT]),
+        ("x in (20, 30)", [CANNOT, MIGHT, MIGHT]),
+        ("x is null", [CANNOT, CANNOT, MIGHT]),
+        ("x = 10 and x = 20", [CANNOT, CANNOT, CANNOT]),
+        ("x = 10 and v > 9", [CANNOT, CANNOT, CANNOT]),
+        ("(x = 10 and v > 9) or x = 30", [CANNOT, CANNOT, MIGHT]),
+        ("x = 10 or v > 9", [MIGHT, CANNOT, CANNOT]),
+        ("x not in (20, 30)", [MIGHT, MIGHT, MIGHT]),
+        ("x is not null", [MUST, MUST, MIGHT]),
+        ("x > 10", [MIGHT, MIGHT, MIGHT]),
+        ("v < 10 and (x = 10 or x = 20)", [MIGHT, MIGHT, CANNOT]),
+    ],
+)
+def test_tuples_that_may_be_there(text: str, answers: list[Match]) -> None:
+    """What a condition allows decides, in each branch of an OR by itself."""
+    assert match(parse_filter(text, {"x": INT, "v": INT}), Directories()).tolist() == answers
+
+
+def test_too_many_tuples_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An IN of more values than are few leaves every directory."""
+    monkeypatch.setattr("parquetry.predicate.match.MOST_TUPLES", 2)
+    for values, answers in (((1, 2), [CANNOT, CANNOT, MIGHT]), ((1, 2, 3), [MIGHT, MIGHT, MIGHT])):
+        assert match(Filter(In("x", values, INT)), Directories()).tolist() == answers

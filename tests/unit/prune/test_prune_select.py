@@ -340,6 +340,56 @@ def test_whole_partitions_and_empty_ones():
     assert "some rows" in whole(unpartitioned, compare("v", "<", 5))
 
 
+MANY = [(number, "xyz"[number % 3] if number % 7 else None) for number in range(250)]
+"""Values of more partitions than are judged in lists, or in one batch of a DELETE."""
+
+
+def numbered(number):
+    """Return three files of a partition: one from its number on, one of NULLs, one without statistics."""
+    text = {"s": ColumnStatistics(9, 1, f"a{number:03}", f"a{number + 5:03}")}
+    floats = {"f": ColumnStatistics(9, 0, float(number), float(number + 1))}
+    return [
+        file("a", number, number + 9, **text, **floats),
+        DataFile("null", 9, 5, 1, {"v": ColumnStatistics(9, 5), "s": ColumnStatistics(9, 0, "b", None)}),
+        DataFile("unknown", 9, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        compare("v", ">", 100),
+        And((compare("p", ">", 7), In("v", tuple(range(0, 300, 11)), INT))),
+        Or((compare("q", "=", "x", STRING), compare("v", "<", 50))),
+        Or((IsNull("q"), IsNull("v"))),
+        And((Not(IsNull("v")), compare("s", ">=", "a100", STRING))),
+        Or((compare("p", "=", 3), compare("f", "<=", 17.0, parse_type("double")))),
+        TupleIn(("q", "v"), (("x", 30), ("y", 61), (None, 5)), (STRING, INT)),
+        And((HASHED, Or((compare("v", "<", 50), compare("p", "=", 9))))),
+    ],
+    ids=str,
+)
+def test_many_files_are_judged_as_each_is_alone(condition):
+    """250 partitions of three files beside 250 tables of one: the same files, and the same certainty."""
+    together = select_files(fill(make(), {row: numbered(row[0]) for row in MANY}), filters_of([condition]))
+    alone = [select_files(fill(make(), {row: numbered(row[0])}), filters_of([condition])) for row in MANY]
+    assert [(each.values, each.file) for each in together.files] == [
+        (each.values, each.file) for selection in alone for each in selection.files
+    ]
+    assert 0 < len(together.files) < 750
+    assert together.certain == all(selection.certain for selection in alone)
+
+
+def test_whole_partitions_among_many():
+    """Values decide some, files decide others; the first that neither decides is the reason."""
+    table = fill(make(), {row: [file("a", row[0], row[0])] for row in MANY})
+    either = Or((compare("p", "<", 5), compare("v", ">=", 240)))
+    assert [number for number, _ in whole(table, either)] == [*range(5), *range(240, 250)]
+    mixed = fill(make(), {row: [file("a", row[0], row[0] + 1)] for row in MANY})
+    reason = whole(mixed, Or((compare("p", "<", 5), compare("v", "<", 202))))
+    assert reason == "'(p < 5 OR v < 202)' may hold for some rows of p=201/q=x and not for others"
+
+
 def answer(table, aggregates, group_by=(), predicates=()):
     return answer_aggregate(table.metadata, select_files(table, filters_of(predicates)), aggregates, group_by)
 
