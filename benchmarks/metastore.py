@@ -36,7 +36,7 @@ from benchmarks.metastore_table import (
 )
 from parquetry.maintenance.indexes import drop_index
 from parquetry.metastore import Metastore, TableSnapshot, open_metastore
-from parquetry.metastore.access import plan_partitions
+from parquetry.metastore.access import cheapest_plan
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.parse import parse_filter
@@ -134,12 +134,12 @@ def run(folder: Path, scale: float) -> Result:
 
 
 def _plan_and_read(table: TableSnapshot, filter: Filter) -> int:
-    return found_by(table, plan_partitions(table, filter))
+    return found_by(table, cheapest_plan(table, filter))
 
 
 def _read_in_full(table: TableSnapshot, filter: Filter) -> int:
     """Look at all that Hive returns of a partition, and at its files."""
-    found = table.partitions(plan_partitions(table, filter))
+    found = table.partitions(cheapest_plan(table, filter))
     return len([(each.values, each.location, each.arrangement, each.files) for each in found])
 
 

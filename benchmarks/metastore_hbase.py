@@ -30,7 +30,7 @@ from benchmarks.metastore_table import (
 )
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Metastore, TableSnapshot
-from parquetry.metastore.access import plan_partitions
+from parquetry.metastore.access import cheapest_plan
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.store import Store
@@ -156,7 +156,7 @@ def _count(result: Result, server: HBaseServer, grid: Grid, kind: _Filter) -> No
 
 
 def _check(table: TableSnapshot, kind: _Filter, predicate: Predicate) -> None:
-    found = found_by(table, plan_partitions(table, Filter(predicate)))
+    found = found_by(table, cheapest_plan(table, Filter(predicate)))
     if found != kind.partitions:
         raise AssertionError(f"{found} partitions instead of {kind.partitions}: {predicate}")
 
@@ -169,7 +169,7 @@ def _time(result: Result, server: HBaseServer, grid: Grid) -> None:
             if kind.named:
                 asked = [Filter(kind.make(number)) for number in range(ASKED)]
                 lookups = Lookups(
-                    lambda asked_for: found_by(table, plan_partitions(table, asked_for)),
+                    lambda asked_for: found_by(table, cheapest_plan(table, asked_for)),
                     asked,
                     kind.partitions,
                 )

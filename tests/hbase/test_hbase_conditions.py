@@ -10,7 +10,7 @@ import pytest
 
 from parquetry.key_schema import KeySchema
 from parquetry.metastore import Column, Metastore, TableSnapshot
-from parquetry.metastore.access import plan_partitions
+from parquetry.metastore.access import cheapest_plan
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.execute import compile_residual
@@ -273,7 +273,7 @@ def test_what_filters_of_a_table_take(hbase: HBaseServer, proxy: Proxy, table: s
     examined = Counter(hbase, table)
     for text, count, looked_at, requests in READS:
         predicate = parse_filter(text, columns)
-        plan = plan_partitions(filled, predicate)
+        plan = cheapest_plan(filled, predicate)
         examined()
         proxy.requests.clear()
         found = [partition.values for partition in filled.partitions(plan)]
@@ -300,7 +300,7 @@ def test_tables_from_before_there_were_fields(store: HBaseStore, monkeypatch: py
     transaction.append((2, 3, "eu"), [file("g")])
     after = transaction.commit()
     columns = filled.key_schema.types
-    plan = plan_partitions(after, parse_filter("h = 3 and s = 'eu'", columns))
+    plan = cheapest_plan(after, parse_filter("h = 3 and s = 'eu'", columns))
     files = {partition.values: len(partition.files) for partition in after.partitions(plan)}
     assert files == {(2, 3, "eu"): 1, (1, 3, "eu"): 2}
     files = {partition.values: len(partition.files) for partition in filled.partitions(plan)}

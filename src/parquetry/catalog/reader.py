@@ -26,7 +26,7 @@ from parquetry.catalog.shapes import (
 from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import parse_name
 from parquetry.layout.places import join_location
-from parquetry.metastore.identifiers import DEFAULT_DATABASE
+from parquetry.metastore.valid_names import DEFAULT_DATABASE
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.scan.plan import ScanPlan
@@ -206,7 +206,7 @@ def _filter(where: str | Predicate, columns: Sequence[ms.Column]) -> Filter:
 def _plan(
     snapshot: ms.TableSnapshot, where: str | Predicate, examined: ms.Examined | None = None
 ) -> ScanPlan:
-    from parquetry.metastore.access import plan_partitions
+    from parquetry.metastore.access import cheapest_plan
 
     metadata = snapshot.metadata
     try:
@@ -220,7 +220,7 @@ def _plan(
                 error.position,
             ) from None
         raise
-    return plan_partitions(snapshot, predicate, examined)
+    return cheapest_plan(snapshot, predicate, examined)
 
 
 def _reads(where: str, columns: Sequence[ms.Column]) -> bool:

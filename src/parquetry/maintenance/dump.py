@@ -30,10 +30,10 @@ from parquetry.maintenance.dump_format import (
     files_to_json,
     metadata_to_json,
 )
-from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.entries import TOMBSTONE, decode_entry
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import CHUNKS, TICKET_BYTES, metadata_key, number, taken_out_prefix
+from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.model import Commit, DataFile, TableMetadata
 from parquetry.metastore.retention import Need, commit_rows, oldest_commit, stored_rows
 from parquetry.metastore.snapshot import TableSnapshot

@@ -19,7 +19,7 @@ from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
 from parquetry.metastore import recovery
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, row_sum
-from parquetry.metastore.head import Head, edit_head, read_head
+from parquetry.metastore.head import Head, edit_head, live_head
 from parquetry.metastore.keyspace import (
     JOURNAL,
     chunk_key,
@@ -72,10 +72,7 @@ class _Check:
         self._label = table.label
 
     def _head(self) -> Head:
-        head = read_head(self._store, self._id)
-        if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"Table {self._label} was dropped or replaced meanwhile.")
-        return head
+        return live_head(self._store, self._id, f"Table {self._label} was dropped or replaced meanwhile.")
 
     # -- the metastore with itself
 

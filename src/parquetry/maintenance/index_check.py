@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquetry.errors import TableNotFoundError
 from parquetry.maintenance.finding import Finding
-from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.head import Head, live_head
 from parquetry.metastore.index_upkeep import leftover_entries, missing_entries, unneeded_entries
 from parquetry.metastore.indexes import entry_rows
 from parquetry.metastore.keyspace import complement, delete_in_batches, fields_of
@@ -25,9 +24,7 @@ def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
     Raises:
         TableNotFoundError: the table was dropped.
     """
-    head = read_head(table.store, table.id)
-    if head is None or head.state in ("dropped", "replaced"):
-        raise TableNotFoundError(f"Table {table.label} was dropped or replaced meanwhile.")
+    head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
     now = load(table.store, table.id, head)
     for index in now.metadata.indexes:
         if index.ready:

@@ -24,11 +24,9 @@ from parquetry.maintenance.dump_format import (
     metadata_from_json,
     read_manifest,
 )
-from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.entries import TOMBSTONE, encode_entry, encode_files
 from parquetry.metastore.format import FORMAT_VERSION, require_format
 from parquetry.metastore.head import Head, swap
-from parquetry.metastore.identifiers import DEFAULT_DATABASE
 from parquetry.metastore.indexes import entry_rows
 from parquetry.metastore.keyspace import (
     DATABASES,
@@ -46,8 +44,10 @@ from parquetry.metastore.keyspace import (
     prefix_range,
     taken_out_prefix,
 )
+from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.model import Commit, PartitionIndex, TakenOut
 from parquetry.metastore.taken_out import encode_taken_out
+from parquetry.metastore.valid_names import DEFAULT_DATABASE
 from parquetry.metastore.wire import encode
 from parquetry.progress import Progress, silent
 from parquetry.store.base import Store

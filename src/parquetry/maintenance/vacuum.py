@@ -29,7 +29,7 @@ from parquetry.maintenance.removed import Removed
 from parquetry.metastore import recovery
 from parquetry.metastore.cleaner import cleaner
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
-from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.head import Head, live_head
 from parquetry.metastore.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
 from parquetry.metastore.keyspace import (
     JOURNAL,
@@ -148,10 +148,7 @@ class _Vacuum:
         return [*_by_path(files), *_by_path(checksums), *rows]
 
     def _head(self) -> Head:
-        head = read_head(self._store, self._id)
-        if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"Table {self._label} was dropped or replaced meanwhile.")
-        return head
+        return live_head(self._store, self._id, f"Table {self._label} was dropped or replaced meanwhile.")
 
     # -- files
 

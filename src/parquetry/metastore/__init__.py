@@ -1,12 +1,12 @@
 """What tables there are, which partitions and files they have, and how that changes, in an ordered store.
 
-`catalog` is the entrance: databases and tables by name. `snapshot` is a table as of one version,
+`metastore` is the entrance: databases and tables by name. `snapshot` is a table as of one version,
 `transaction` a change to be made, `commit` the protocol that makes it visible at once. `keyspace` lists the
 rows. Which files a query needs is decided above, in `parquetry.prune`.
 """
 
 from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SkewMap, SortColumn
-from parquetry.metastore.catalog import Metastore, open_metastore
+from parquetry.metastore.metastore import Metastore, open_metastore
 from parquetry.metastore.model import (
     Column,
     ColumnStatistics,
@@ -20,7 +20,7 @@ from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.metastore.transaction import Transaction
-from parquetry.metastore.view import Examined
+from parquetry.metastore.visible_rows import Examined
 
 __all__ = [
     "PLAIN",

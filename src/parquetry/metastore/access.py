@@ -12,7 +12,7 @@ from itertools import islice
 
 from parquetry.metastore.reading import entries
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.metastore.view import Examined
+from parquetry.metastore.visible_rows import Examined
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import columns_of
 from parquetry.scan.generate import plan_scan
@@ -27,7 +27,7 @@ ROWS_KEPT = 1 << 16
 """Rows that an index has led to, past which their keys are read again rather than kept."""
 
 
-def plan_partitions(snapshot: TableSnapshot, filter: Filter, examined: Examined | None = None) -> ScanPlan:
+def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | None = None) -> ScanPlan:
     """Plan the reading of the partitions that a condition may be TRUE for.
 
     Args:
@@ -92,7 +92,7 @@ class _ByKeys(_Way):
 
     def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
         super().__init__(plan)
-        self._view = snapshot.view
+        self._visible = snapshot.visible
         self._left: list[Range] = [(scan.start, scan.stop) for scan in plan.scans]
         if plan.whole or _gets(plan):
             self.keys = snapshot.totals.partitions if plan.whole else len(plan.scans)
@@ -101,7 +101,7 @@ class _ByKeys(_Way):
     def count(self, upto: int, examined: Examined | None) -> None:
         if self.complete or self.keys >= upto:
             return
-        number, self._left = self._view.count(self._left, upto - self.keys)
+        number, self._left = self._visible.count(self._left, upto - self.keys)
         self.keys += number
         self.complete = not self._left
         if examined is not None:
@@ -115,7 +115,7 @@ class _ByIndex(_Way):
         super().__init__(plan)
         self._read = Examined()
         self._rows: list[bytes] = []
-        self._entries = entries(snapshot.view, plan, snapshot.key_schema, self._read)
+        self._entries = entries(snapshot.visible, plan, snapshot.key_schema, self._read)
 
     def count(self, upto: int, examined: Examined | None) -> None:
         before = self._read.keys

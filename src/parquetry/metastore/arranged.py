@@ -14,7 +14,7 @@ from parquetry.layout.arrangement import PLAIN, Arrangement
 from parquetry.metastore.entries import entry_of
 from parquetry.metastore.model import PartitionEntry
 from parquetry.metastore.transaction import Append, Change, Given, Transaction
-from parquetry.metastore.view import Found
+from parquetry.metastore.visible_rows import Found
 from parquetry.metastore.wire import decode_arrangement
 
 

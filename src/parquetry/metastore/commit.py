@@ -66,7 +66,7 @@ from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.taken_out import records_of
 from parquetry.metastore.transaction import Add, Append, Drop, Given, Move, Replace, Transaction
-from parquetry.metastore.view import Found, View
+from parquetry.metastore.visible_rows import Found, VisibleRows
 from parquetry.metastore.wire import encode
 
 JOURNAL_KEYS = 1000
@@ -117,7 +117,7 @@ class Committer:
         """Commit; see `Transaction.commit`."""
         try:
             in_scope = self._drop_scopes()
-            self._before = self._base.view.newest(self._changes)
+            self._before = self._base.visible.newest(self._changes)
             self._check(self._before)
             self._taken_out = records_of(self._transaction, self._changes, self._before)
             if not self._changes and not self._taken_out and self._metadata is None:
@@ -304,9 +304,9 @@ class Committer:
         taken_out: dict[bytes, Found] = {}
         while True:
             if head.commit.version != version:
-                view = View(self._store, self._table, head.commit)
-                latest = view.newest(self._changes)
-                taken_out = view.of_taken_out().newest(self._taken_out)
+                visible = VisibleRows(self._store, self._table, head.commit)
+                latest = visible.newest(self._changes)
+                taken_out = visible.of_taken_out().newest(self._taken_out)
                 self._conflicts.check(head, latest, taken_out)
                 version = head.commit.version
             if any(found.ticket > self._ticket for found in (*latest.values(), *taken_out.values())) or any(
@@ -437,7 +437,7 @@ def require_open(base: TableSnapshot, head: Head) -> None:
     Raises:
         TableNotFoundError: it was dropped or replaced.
     """
-    if head.state not in ("staged", "live"):
+    if head.is_gone:
         raise TableNotFoundError(f"Table {base.label} was {head.state} meanwhile; nothing was written.")
 
 

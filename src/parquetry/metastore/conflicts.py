@@ -21,7 +21,7 @@ from parquetry.metastore.head import Head
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot, load
 from parquetry.metastore.transaction import Add, Append, Change, Transaction
-from parquetry.metastore.view import Found
+from parquetry.metastore.visible_rows import Found
 
 
 class Conflicts:
@@ -77,7 +77,7 @@ class Conflicts:
                 ticket = None if found is None else found.ticket
                 raise self._conflict(f"partition {self._base.describe(key)}", now, ticket)
         if self._transaction.checks and taken_out:
-            before = self._base.view.of_taken_out().newest(taken_out)
+            before = self._base.visible.of_taken_out().newest(taken_out)
             for path, found in taken_out.items():
                 if found != before.get(path):
                     raise self._conflict(f"what is known of {path.decode()}", now, found.ticket)

@@ -14,9 +14,9 @@ import msgspec
 
 from parquetry.errors import NamespaceExistsError, NamespaceNotFoundError
 from parquetry.metastore.head import pause, swap
-from parquetry.metastore.identifiers import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.keyspace import DATABASES, database_key, prefix_range
 from parquetry.metastore.model import Database
+from parquetry.metastore.valid_names import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.wire import decoder, encode
 from parquetry.store.base import Store
 

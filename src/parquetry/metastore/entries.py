@@ -19,7 +19,7 @@ from parquetry.metastore.wire import decoder, encode, encode_arrangement, encode
 from parquetry.store.base import Store
 
 if TYPE_CHECKING:
-    from parquetry.metastore.view import Found
+    from parquetry.metastore.visible_rows import Found
 
 INLINE_BYTES = 16 << 10
 CHUNK_BYTES = 128 << 10

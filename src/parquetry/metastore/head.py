@@ -65,6 +65,12 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     successor: bytes | None = None
     oldest: int = 0
     author: Owner | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether the table was dropped, or another took its place."""
+        return self.state in ("dropped", "replaced")
+
     cleaner: Owner | None = None
 
     def invisible(self) -> Tickets:
@@ -127,6 +133,23 @@ def read_head(store: Store, table: bytes) -> Head | None:
     """Return the head of a table; None if the table is gone."""
     value = store.get(head_key(table))
     return None if value is None else decode_head(value)
+
+
+def live_head(store: Store, table: bytes, gone: str) -> Head:
+    """Return the head of a table that is there.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        gone: what to say if it is not.
+
+    Raises:
+        TableNotFoundError: the table was dropped, or another took its place.
+    """
+    head = read_head(store, table)
+    if head is None or head.is_gone:
+        raise TableNotFoundError(gone)
+    return head
 
 
 def decode_head(value: bytes) -> Head:

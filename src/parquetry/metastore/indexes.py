@@ -4,7 +4,7 @@ An entry's key holds the same fields as the partition's own key, in the index's 
 and tests keys of partitions does so with entries, and a partition's key can be put together from its entry's.
 Every row of a partition has its entry, with the same ticket, written by the same commit; a row that says that
 the partition is gone has one that says so, too. So the entries of a version are found as its partitions are
-(`view`), and each tells the whole key of the row to read. There may be entries too many, which lead to no row;
+(`visible_rows`), and each tells the whole key of the row to read. There may be entries too many, which lead to no row;
 there are never too few.
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import join_fields, split_fields, successor
 from parquetry.metastore.entries import TOMBSTONE
-from parquetry.metastore.identifiers import normalise_name
 from parquetry.metastore.keyspace import INDEX_ID_BYTES, INDEXES, TABLE_ID_BYTES, index_prefix, prefix_range
 from parquetry.metastore.model import PartitionIndex, TableMetadata
-from parquetry.metastore.view import Row
+from parquetry.metastore.valid_names import normalise_name
+from parquetry.metastore.visible_rows import Row
 from parquetry.store.base import Store
 
 ENTRY = b"\x01"

@@ -11,7 +11,7 @@ from parquetry.metastore.arranged import arrangement_for
 from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry, entry_of
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
 from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Restore, Transaction
-from parquetry.metastore.view import Found
+from parquetry.metastore.visible_rows import Found
 from parquetry.metastore.wire import decode_arrangement
 
 

@@ -63,7 +63,7 @@ class Orphan(NamedTuple):
     @property
     def was_seen(self) -> bool:
         """Return whether the table ever had a name, so that its files may be somebody's affair."""
-        return self.head is not None and self.head.state in ("dropped", "replaced") and bool(self.head.name)
+        return self.head is not None and self.head.is_gone and bool(self.head.name)
 
 
 class Orphans:
@@ -91,7 +91,7 @@ class Orphans:
             return True
 
         def change(head: Head) -> Head:
-            if head.state in ("dropped", "replaced") or not self._is_dead(orphan.id, head):
+            if head.is_gone or not self._is_dead(orphan.id, head):
                 return head
             return msgspec.structs.replace(head, state="dropped", database="", name="")
 
@@ -108,7 +108,7 @@ class Orphans:
         delete_table(self._store, orphan.id)
 
     def _is_dead(self, id: bytes, head: Head) -> bool:
-        if head.state in ("dropped", "replaced"):
+        if head.is_gone:
             return True
         if head.author is None or not head.author.is_dead(now_ms(), MAKING_MS):
             return False

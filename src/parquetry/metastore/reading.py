@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from parquetry.key_schema import KeySchema
 from parquetry.metastore.indexes import partition_key
-from parquetry.metastore.view import ROW_PREFIX, ROW_SUFFIX, Examined, Row, View
+from parquetry.metastore.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.predicate.filter import Filter
 from parquetry.scan.execute import Test, compile_residual
 from parquetry.scan.plan import KeyScan, ScanPlan
@@ -15,11 +15,13 @@ from parquetry.scan.pushdown import scans_condition
 _BATCH = 1000
 
 
-def by_keys(view: View, plan: ScanPlan, schema: KeySchema, examined: Examined | None) -> Iterator[Row]:
+def by_keys(
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
+) -> Iterator[Row]:
     """Yield the rows of a plan's partitions, in the order of their keys.
 
     Args:
-        view: of the version to read.
+        visible: of the version to read.
         plan: for the partitions' own keys.
         schema: of the keys.
         examined: counts the rows read.
@@ -34,30 +36,32 @@ def by_keys(view: View, plan: ScanPlan, schema: KeySchema, examined: Examined | 
         test = None
         if common is not None:
             test = compile_residual(common, schema, prefix=ROW_PREFIX, suffix=ROW_SUFFIX)
-        return view.scan(ranges, single=single, examined=examined, where=where, passes=test)
+        return visible.scan(ranges, single=single, examined=examined, where=where, passes=test)
     passes = _Residuals(plan, schema)
-    rows = view.scan(ranges, single=single, examined=examined, where=where)
+    rows = visible.scan(ranges, single=single, examined=examined, where=where)
     return (row for row in rows if passes(row[0]))
 
 
-def by_index(view: View, plan: ScanPlan, schema: KeySchema, examined: Examined | None) -> Iterator[Row]:
+def by_index(
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
+) -> Iterator[Row]:
     """Yield the rows of the partitions to which a plan's entries lead, in the order of the partitions' keys.
 
     Args:
-        view: of the version to read.
+        visible: of the version to read.
         plan: for an index.
         schema: of the partitions' keys.
         examined: counts the rows read.
     """
     keys = plan.found
     if keys is None:
-        keys = tuple(sorted(filter(None, entries(view, plan, schema, examined))))
+        keys = tuple(sorted(filter(None, entries(visible, plan, schema, examined))))
     for start in range(0, len(keys), _BATCH):
-        yield from view.rows(keys[start : start + _BATCH], examined)
+        yield from visible.rows(keys[start : start + _BATCH], examined)
 
 
 def entries(
-    view: View, plan: ScanPlan, schema: KeySchema, examined: Examined | None
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
 ) -> Iterator[bytes | None]:
     """Yield for each entry of a plan's ranges where it leads; None if the residual excludes it.
 
@@ -68,7 +72,7 @@ def entries(
     schema = schema.reordered(plan.index.order)
     where = scans_condition(plan.scans, schema) if examined is None else None
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
-    rows = view.of_index(plan.index.id).scan(ranges, examined=examined, where=where)
+    rows = visible.of_index(plan.index.id).scan(ranges, examined=examined, where=where)
     passes = _Residuals(plan, schema)
     for key, tag, _ in rows:
         yield partition_key(plan.index.order, key) + tag if passes(key) else None

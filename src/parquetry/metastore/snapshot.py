@@ -1,6 +1,6 @@
 """A table as of one version: its metadata, its partitions, the commits that led to it.
 
-Immutable. Which rows belong to a version is `view`'s affair, what a partition holds is `partition`'s.
+Immutable. Which rows belong to a version is decided in `visible_rows`, what a partition holds is `partition`'s.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.key_schema import KeySchema
 from parquetry.layout.paths import partition_path
-from parquetry.metastore.head import Head, read_head
+from parquetry.metastore.head import Head, live_head, read_head
 from parquetry.metastore.keyspace import COMMITS, commit_key, complement, metadata_key, number
 from parquetry.metastore.model import Commit, TableMetadata, Totals
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.reading import by_index, by_keys
-from parquetry.metastore.view import Examined, Row, View
+from parquetry.metastore.visible_rows import Examined, Row, VisibleRows
 from parquetry.metastore.wire import decoder
 from parquetry.scan.plan import ScanPlan
 from parquetry.store.base import Store
@@ -53,7 +53,7 @@ class TableSnapshot:
         self.commit = commit
         self.metadata = metadata
         self.partition_types: tuple[ColumnType, ...] = metadata.partition_types
-        self.view = View(store, id, commit)
+        self.visible = VisibleRows(store, id, commit)
 
     @property
     def version(self) -> int:
@@ -135,7 +135,7 @@ class TableSnapshot:
                 reached. (Then rows may have been missing.)
         """
         rows = (
-            self.view.scan([(b"", None)], examined=examined)
+            self.visible.scan([(b"", None)], examined=examined)
             if plan is None
             else self._planned(plan, examined)
         )
@@ -149,13 +149,13 @@ class TableSnapshot:
 
     def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
         if plan.index is None:
-            return by_keys(self.view, plan, self.key_schema, examined)
+            return by_keys(self.visible, plan, self.key_schema, examined)
         if not any(index.ready and index.id == plan.index.id for index in self.metadata.indexes):
             raise UnsupportedError(
                 f"Index {plan.index.name!r} does not lead to all partitions of version {self.version} of table "
                 f"{self.label}; plan for this version."
             )
-        return by_index(self.view, plan, self.key_schema, examined)
+        return by_index(self.visible, plan, self.key_schema, examined)
 
     def partition(self, values: Sequence[Value]) -> Partition | None:
         """Return the partition of these values; None if there is none.
@@ -165,7 +165,7 @@ class TableSnapshot:
             TableNotFoundError: the table was dropped, or this version vacuumed away.
         """
         key = self.key_of(values)
-        found = self.view.newest([key]).get(key)
+        found = self.visible.newest([key]).get(key)
         if found is None or found.is_tombstone:
             self.check_kept()
             return None
@@ -177,9 +177,9 @@ class TableSnapshot:
         Raises:
             TableNotFoundError: the table was dropped, or this version vacuumed away.
         """
-        head = read_head(self.store, self.id)
-        if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"Table {self.label} was dropped or replaced while it was being read.")
+        head = live_head(
+            self.store, self.id, f"Table {self.label} was dropped or replaced while it was being read."
+        )
         if head.oldest > self.version:
             raise TableNotFoundError(
                 f"Version {self.version} of table {self.label} has been vacuumed away; "
@@ -209,9 +209,7 @@ class TableSnapshot:
         Raises:
             TableNotFoundError: the table was dropped or replaced.
         """
-        head = read_head(self.store, self.id)
-        if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"Table {self.label} was dropped or replaced meanwhile.")
+        head = live_head(self.store, self.id, f"Table {self.label} was dropped or replaced meanwhile.")
         return load(self.store, self.id, head)
 
     def __repr__(self) -> str:
@@ -242,7 +240,7 @@ def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -
         metadata = load_metadata(store, table, commit.metadata)
     except TableNotFoundError:
         now = read_head(store, table)
-        if now is None or now.state in ("dropped", "replaced") or now.commit.metadata != commit.metadata:
+        if now is None or now.is_gone or now.commit.metadata != commit.metadata:
             raise
         raise MetastoreDamagedError(
             f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "

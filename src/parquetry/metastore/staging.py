@@ -21,7 +21,7 @@ from parquetry.errors import (
 from parquetry.layout.places import join_location, path_below
 from parquetry.metastore import owner
 from parquetry.metastore.format import format_of, require_format
-from parquetry.metastore.head import Head, State, edit_head, read_head, swap
+from parquetry.metastore.head import Head, State, edit_head, live_head, read_head, swap
 from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, metadata_key
 from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals
 from parquetry.metastore.names import Named, Names, new_token
@@ -93,9 +93,9 @@ class StagedTable:
         Raises:
             TableNotFoundError: the table was discarded.
         """
-        head = read_head(self._store, self.id)
-        if head is None or head.state in ("dropped", "replaced"):
-            raise TableNotFoundError(f"The table staged as {self._database}.{self._name} was discarded.")
+        head = live_head(
+            self._store, self.id, f"The table staged as {self._database}.{self._name} was discarded."
+        )
         return load(self._store, self.id, head)
 
     def begin(self, operation: str) -> Transaction:

@@ -21,7 +21,7 @@ from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_listed
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut
 from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Transaction
-from parquetry.metastore.view import Found
+from parquetry.metastore.visible_rows import Found
 from parquetry.metastore.wire import decoder, encode
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def taken_out(snapshot: TableSnapshot) -> Iterator[TakenOutFile]:
     Raises:
         TableNotFoundError: the table was dropped, or this version vacuumed away.
     """
-    for key, tag, value in snapshot.view.of_taken_out().scan([(b"", None)]):
+    for key, tag, value in snapshot.visible.of_taken_out().scan([(b"", None)]):
         yield TakenOutFile(key.decode(), decode_taken_out(value), ticket_of(tag))
     snapshot.check_kept()
 
@@ -129,8 +129,8 @@ def _foreign(
 
 def _known(base: TableSnapshot, paths: set[str]) -> list[str]:
     """Return those paths that are recorded; where nothing is, one look tells."""
-    view = base.view.of_taken_out()
-    if not paths or not view.count([(b"", None)], 1)[0]:
+    visible = base.visible.of_taken_out()
+    if not paths or not visible.count([(b"", None)], 1)[0]:
         return []
-    found = view.newest(path.encode() for path in paths)
+    found = visible.newest(path.encode() for path in paths)
     return [key.decode() for key, row in found.items() if not row.is_tombstone]

@@ -13,8 +13,8 @@ from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, Unsuppo
 from parquetry.identifiers import column_lists_text, joined_name, parse_name
 from parquetry.layout.places import warehouse_location
 from parquetry.layout.schema_json import logical_schema, physical_schema
-from parquetry.metastore.catalog import Metastore
 from parquetry.metastore.indexes import index_columns
+from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable

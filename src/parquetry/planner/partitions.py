@@ -16,7 +16,7 @@ from parquetry.layout.paths import stored_value
 from parquetry.layout.places import join_location
 from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
-from parquetry.metastore.access import plan_partitions
+from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
@@ -189,7 +189,7 @@ def _agreeing(snapshot: TableSnapshot, q: questions.ListPartitions) -> Iterator[
     if not parts:
         return snapshot.partitions()
     agreeing = Filter.of(And(tuple(parts)), snapshot.key_schema.types)
-    return snapshot.partitions(plan_partitions(snapshot, agreeing))
+    return snapshot.partitions(cheapest_plan(snapshot, agreeing))
 
 
 def can_delete(lake: Lake, q: questions.CanDelete) -> answers.Held:

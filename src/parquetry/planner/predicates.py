@@ -16,7 +16,7 @@ from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate, 
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.spark_json import filter_from_json
 from parquetry.prune.condition import Condition, Origin
-from parquetry.prune.partitions import on_partitions, plan_partitions
+from parquetry.prune.partitions import on_partitions, partition_plan
 from parquetry.prune.whole import whole_partitions
 from parquetry.types import ColumnType
 
@@ -127,7 +127,7 @@ def replace_where(transaction: Transaction, predicates: Sequence[Filter], statem
     snapshot = transaction.base
     selected = whole(snapshot, predicates, statement)
     names = set(snapshot.metadata.partition_by)
-    plan = plan_partitions(snapshot, predicates, indexed=False)
+    plan = partition_plan(snapshot, predicates, indexed=False)
     if (
         plan is not None
         and plan.exact

@@ -65,7 +65,7 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
     return answers.PartitionValues([[list(row) for row in rows] for rows in found])
 
 
-def plan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
+def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
     snapshot = lake.snapshot(q.table)
     asked = conditions(snapshot, q.predicates) + conditions(snapshot, q.runtime, "join")
@@ -175,6 +175,6 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
     questions.PushPredicates: push,
     questions.PartitionValues: partition_values,
-    questions.PlanScan: plan,
+    questions.PlanScan: plan_scan,
     questions.Aggregate: aggregate,
 }

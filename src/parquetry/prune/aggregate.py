@@ -16,7 +16,7 @@ from parquetry.metastore.model import Column, TableMetadata
 from parquetry.prune.select import SelectedFile, Selection
 from parquetry.types import ColumnType, Value
 
-Aggregate = tuple[Literal["count", "min", "max"], str | None]
+AggregateCall = tuple[Literal["count", "min", "max"], str | None]
 """A function and its column; `("count", None)` is COUNT(*)."""
 
 _EXACT = Context(prec=76, traps=[InvalidOperation, Inexact])
@@ -32,7 +32,7 @@ class _NotExactError(Exception):
 def answer_aggregate(
     metadata: TableMetadata,
     selection: Selection,
-    aggregates: Sequence[Aggregate],
+    aggregates: Sequence[AggregateCall],
     group_by: Sequence[str] = (),
 ) -> list[tuple[Value, ...]] | None:
     """Compute aggregates over the selected rows without reading a file.

@@ -9,7 +9,7 @@ from parquetry.metastore.snapshot import Partition
 from parquetry.predicate.filter import EVERY_ROW
 from parquetry.predicate.match import match
 from parquetry.prune.condition import Condition
-from parquetry.prune.partitions import on_partitions, partition_knowledge, plan_partitions
+from parquetry.prune.partitions import on_partitions, partition_knowledge, partition_plan
 from parquetry.prune.report import Step
 from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
 from parquetry.prune.tally import Tally
@@ -49,7 +49,7 @@ class PartitionRule(Rule):
 
 def _partitions(scan: Scan, tally: Tally) -> list[Partition]:
     snapshot, names = scan.snapshot, scan.partition_by
-    plan = plan_partitions(snapshot, [condition.filter for condition in scan.conditions])
+    plan = partition_plan(snapshot, [condition.filter for condition in scan.conditions])
     if plan is None:
         return list(snapshot.partitions())
     for condition in scan.conditions:

@@ -59,7 +59,7 @@ def _part(node: Predicate, names: frozenset[str]) -> Predicate | None:
     return node if columns_of(node) <= names else None
 
 
-def plan_partitions(
+def partition_plan(
     snapshot: TableSnapshot, predicates: Iterable[Filter], *, indexed: bool = True
 ) -> ScanPlan | None:
     """Return the plan of the partitions that can satisfy all conditions; None for every partition.
@@ -76,7 +76,7 @@ def plan_partitions(
         return None
     condition = Filter.all_of(parts)
     if indexed:
-        return access.plan_partitions(snapshot, condition)
+        return access.cheapest_plan(snapshot, condition)
     return plan_scan(condition, snapshot.key_schema)
 
 
@@ -92,7 +92,7 @@ def candidates(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[Pa
         snapshot: the version of the table.
         predicates: joined by AND.
     """
-    partitions = list(snapshot.partitions(plan_partitions(snapshot, predicates)))
+    partitions = list(snapshot.partitions(partition_plan(snapshot, predicates)))
     answers = match(Filter.all_of(predicates), partition_knowledge(snapshot.metadata, partitions))
     return list(compress(partitions, answers.tolist()))
 

@@ -19,7 +19,7 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import And, opaque_parts
 from parquetry.prune.files import FileKnowledge
-from parquetry.prune.partitions import partition_knowledge, plan_partitions
+from parquetry.prune.partitions import partition_knowledge, partition_plan
 from parquetry.prune.rule import PartitionFiles
 
 _BATCH = 100
@@ -40,7 +40,7 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> l
         The partitions in key order; or, when rows of a partition would have to be looked at, the reason.
     """
     condition = Filter.all_of(predicates)
-    plan = plan_partitions(snapshot, predicates)
+    plan = partition_plan(snapshot, predicates)
     whole: list[Partition] = []
     for batch in batches(snapshot.partitions(plan), _BATCH):
         answers = _judged(snapshot.metadata, condition, batch)

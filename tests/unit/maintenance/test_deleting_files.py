@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pyarrow.fs as pafs
 import pytest
-from test_metastore_history import NOW, Lake
 
 from parquetry.errors import LocationTakenError
 from parquetry.maintenance.claims import claims, require_free, require_outside
@@ -19,6 +18,7 @@ from parquetry.maintenance.removed import Removed
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, TableSnapshot
 from parquetry.metastore.keyspace import metadata_key
+from tests.support.lakes import NOW, Lake
 from tests.support.metastores import metadata
 
 KEY = (1, "a")

@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import pytest
-from test_metastore_history import busy
 
 from parquetry.errors import MetastoreVersionError, TableNotFoundError, WarehouseError
 from parquetry.maintenance.dump import dump
@@ -15,6 +14,7 @@ from parquetry.maintenance.restore import restore
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import ColumnStatistics, DataFile, Metastore, entries
 from parquetry.store import MemoryStore, SQLiteStore, Store
+from tests.support.lakes import busy
 from tests.support.metastores import Content, Crash, FaultyStore, content, metadata
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from test_metastore_history import Lake, busy
 
 from parquetry.errors import MetastoreDamagedError, WarehouseError
 from parquetry.maintenance.dump import dump
@@ -23,6 +22,7 @@ from parquetry.metastore.keyspace import (
     prefix_range,
 )
 from parquetry.metastore.wire import encode
+from tests.support.lakes import Lake, busy
 from tests.support.metastores import Crash, FaultyStore, content, leftovers
 
 

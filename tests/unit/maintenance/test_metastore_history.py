@@ -20,80 +20,8 @@ from parquetry.metastore import DataFile, Metastore, TableSnapshot, entries
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
 from parquetry.store import MemoryStore, Store
-from tests.support.metastores import Crash, FaultyStore, content, leftovers, metadata
-
-NOW = 1 << 50
-"""A time in milliseconds that is later than any commit."""
-
-
-class Lake:
-    """A table `default.t` with real files; every change to it is a commit."""
-
-    def __init__(self, folder: Path, store: Store | None = None, external: bool = False) -> None:
-        self.folder = folder
-        self.store = store or MemoryStore()
-        self.metastore = Metastore(self.store, str(folder))
-        self.location = folder / "t"
-        table = self.metastore.create_table(
-            "default", "t", metadata(location=f"file:{self.location}", external=external)
-        )
-        self.id = table.id
-
-    def table(self, version: int | None = None) -> TableSnapshot:
-        return self.metastore.table("default", "t", version=version)
-
-    def file(self, key: tuple[int, str], name: str, own: bool = True) -> DataFile:
-        """Write a file of a partition, which nothing lists yet."""
-        full = f"pq-{self.id.hex()}-{name}.parquet" if own else name
-        path = Path(self.table().default_location(key).removeprefix("file:")) / full
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(name.encode())
-        return DataFile(full, len(name), 1, path.stat().st_mtime_ns // 1_000_000)
-
-    def append(self, key: tuple[int, str], name: str, own: bool = True) -> DataFile:
-        written = self.file(key, name, own)
-        transaction = self.table().begin("append")
-        transaction.append(key, [written])
-        transaction.commit()
-        return written
-
-    def replace(self, key: tuple[int, str], name: str) -> None:
-        written = self.file(key, name)
-        transaction = self.table().begin("overwrite")
-        transaction.replace(key, [written])
-        transaction.commit()
-
-    def drop(self, key: tuple[int, str]) -> None:
-        transaction = self.table().begin("drop")
-        transaction.drop(key)
-        transaction.commit()
-
-    def comment(self, text: str) -> None:
-        transaction = self.table().begin("alter")
-        transaction.set_metadata(metadata(location=f"file:{self.location}", comment=text))
-        transaction.commit()
-
-    def on_disk(self) -> set[str]:
-        """Return the names of the files that are there, without what all own files have in common."""
-        found = (path for path in self.location.rglob("*") if path.is_file())
-        return {path.name.removeprefix(f"pq-{self.id.hex()}-").removesuffix(".parquet") for path in found}
-
-    def listed(self, version: int | None = None) -> set[str]:
-        prefix = f"pq-{self.id.hex()}-"
-        files = (file.path for part in self.table(version).partitions() for file in part.files)
-        return {path.rpartition("/")[2].removeprefix(prefix).removesuffix(".parquet") for path in files}
-
-
-def busy(folder: Path, store: Store | None = None) -> Lake:
-    """Return a table of six versions, in which everything has happened; only version 6 is wanted."""
-    lake = Lake(folder, store)
-    lake.append((1, "a"), "one")
-    lake.append((2, "b"), "two")
-    lake.replace((1, "a"), "three")
-    lake.comment("changed")
-    lake.drop((2, "b"))
-    lake.append((1, "a"), "four")
-    return lake
+from tests.support.lakes import NOW, Lake, busy
+from tests.support.metastores import Crash, FaultyStore, content, leftovers
 
 
 def names(removed: list[Removed]) -> set[str]:

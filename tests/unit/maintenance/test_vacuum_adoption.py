@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_metastore_history import NOW, Lake
 
 from parquetry.errors import CommitConflictError, FileMissingError
 from parquetry.layout.places import join_location
@@ -17,6 +16,7 @@ from parquetry.metastore import DataFile, Metastore, TableSnapshot
 from parquetry.metastore.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.failing_client import Client
+from tests.support.lakes import NOW, Lake
 from tests.support.metastores import Crash, content
 
 KEY = (1, "a")

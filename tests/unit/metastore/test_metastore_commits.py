@@ -372,8 +372,8 @@ def test_conflicts_say_what_to_do() -> None:
     with pytest.raises(CommitConflictError) as error:
         late.commit()
     assert error.value.message == (
-        "table default.t: partition d=1/s=a was changed by version 2 (early), while 'late' was being "
-        "prepared on version 1; nothing was written: run it again"
+        "Table default.t: partition d=1/s=a was changed by version 2 (early), while 'late' was being "
+        "prepared on version 1; nothing was written: run it again."
     )
 
 

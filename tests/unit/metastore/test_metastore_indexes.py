@@ -23,7 +23,7 @@ from parquetry.maintenance.restore import restore
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, Examined, Metastore, TableSnapshot
-from parquetry.metastore.access import plan_partitions
+from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.index_upkeep import missing_entries
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.keyspace import INDEXES, delete_prefix, index_prefix, prefix_range
@@ -59,7 +59,7 @@ def add(table: TableSnapshot, partitions: Any) -> TableSnapshot:
 
 
 def plan(table: TableSnapshot, text: str, examined: Examined | None = None) -> ScanPlan:
-    return plan_partitions(table, parse_filter(text, table.key_schema.types), examined)
+    return cheapest_plan(table, parse_filter(text, table.key_schema.types), examined)
 
 
 def found(table: TableSnapshot, text: str) -> list[Values]:
@@ -67,7 +67,7 @@ def found(table: TableSnapshot, text: str) -> list[Values]:
     predicate = parse_filter(text, table.key_schema.types)
     by_key = plan_scan(predicate, table.key_schema)
     expected = [partition.values for partition in table.partitions(by_key)]
-    assert [partition.values for partition in table.partitions(plan_partitions(table, predicate))] == expected
+    assert [partition.values for partition in table.partitions(cheapest_plan(table, predicate))] == expected
     return expected
 
 

@@ -13,7 +13,7 @@ from parquetry.maintenance.dump import dump
 from parquetry.maintenance.indexes import create_index
 from parquetry.maintenance.restore import restore
 from parquetry.metastore import Column, Metastore, TableSnapshot
-from parquetry.metastore.access import plan_partitions
+from parquetry.metastore.access import cheapest_plan
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.store import MemoryStore
@@ -94,7 +94,7 @@ def drop(table: TableSnapshot, partitions: Iterable[tuple[Any, ...]]) -> TableSn
 
 
 def found(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
-    plan = plan_partitions(table, parse_filter(text, table.key_schema.types))
+    plan = cheapest_plan(table, parse_filter(text, table.key_schema.types))
     partitions = [partition.values for partition in table.partitions(plan)]
     assert len(partitions) == len(set(partitions))
     return set(partitions)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_metastore_history import NOW, Lake
 
 from parquetry.errors import CommitConflictError
 from parquetry.maintenance.dump import dump
@@ -20,6 +19,7 @@ from parquetry.metastore.keyspace import CHUNKS, JOURNAL, partition_prefix, pref
 from parquetry.metastore.model import TakenOut
 from parquetry.metastore.taken_out import encode_taken_out, taken_out
 from parquetry.store import MemoryStore, Store
+from tests.support.lakes import NOW, Lake
 from tests.support.metastores import FaultyStore, content, leftovers, metadata, whole_day
 
 Records = dict[str, int | None]

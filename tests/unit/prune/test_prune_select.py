@@ -7,7 +7,7 @@ import pytest
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
 from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Not, Opaque, Or, TupleIn
 from parquetry.prune.aggregate import answer_aggregate
-from parquetry.prune.partitions import on_partitions, plan_partitions
+from parquetry.prune.partitions import on_partitions, partition_plan
 from parquetry.prune.report import NotBy
 from parquetry.prune.select import exact_conditions, select_files
 from parquetry.prune.whole import whole_partitions
@@ -281,8 +281,8 @@ def test_exactness_is_known_without_reading(table):
     ]
     assert exact_conditions(table.metadata, filters_of(conditions)) == (0, 3)
     assert select_files(table, filters_of(conditions)).exact == (0, 3)
-    assert plan_partitions(table, filters_of([HASHED])) is None
-    assert plan_partitions(make(()), filters_of([compare("v", "=", 1)])) is None
+    assert partition_plan(table, filters_of([HASHED])) is None
+    assert partition_plan(make(()), filters_of([compare("v", "=", 1)])) is None
 
 
 def test_the_part_about_partitions_is_implied_by_the_whole():

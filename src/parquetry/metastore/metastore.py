@@ -23,12 +23,12 @@ from parquetry.layout.places import warehouse_location
 from parquetry.metastore.databases import Databases
 from parquetry.metastore.format import check_format
 from parquetry.metastore.head import Head, edit_head
-from parquetry.metastore.identifiers import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.model import Database, TableMetadata
 from parquetry.metastore.names import Named, Names
 from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load_commit
 from parquetry.metastore.staging import StagedTable
+from parquetry.metastore.valid_names import DEFAULT_DATABASE, normalise_name
 from parquetry.store.base import Store
 from parquetry.store.opening import open_store
 from parquetry.types import ColumnType, text_from_value

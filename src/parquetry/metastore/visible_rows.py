@@ -62,7 +62,7 @@ class Examined:
             yield row
 
 
-class View:
+class VisibleRows:
     """The partition rows of one version of a table.
 
     Args:
@@ -80,8 +80,8 @@ class View:
             complement(ticket) for first, last in commit.invisible for ticket in range(first, last + 1)
         )
 
-    def of_index(self, index: str) -> View:
-        """Return the view of an index's entries in the same version.
+    def of_index(self, index: str) -> VisibleRows:
+        """Return what is visible of an index's entries in the same version.
 
         Args:
             index: id, hexadecimal.
@@ -90,8 +90,8 @@ class View:
         other._prefix = index_prefix(self._table, index)
         return other
 
-    def of_taken_out(self) -> View:
-        """Return the view of the files taken out, in the same version; their paths are the keys."""
+    def of_taken_out(self) -> VisibleRows:
+        """Return what is visible of the records of files taken out, in the same version; their paths are the keys."""
         other = copy.copy(self)
         other._prefix = taken_out_prefix(self._table)
         return other
@@ -203,7 +203,7 @@ def _passing(
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield the rows that pass, and those that cannot be tested, of which the keys are added to `unsure`.
 
-    Keys from before the table had the partition columns that it has now are nonsense to the test. No version
+    The test is not applied to keys that were written when the table had other partition columns: it cannot read them. No version
     with these columns holds such rows, so they are left to be found old, or to be hidden by their tombstones.
     """
     for row in rows:
