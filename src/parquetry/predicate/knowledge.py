@@ -85,13 +85,10 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         >>> Bounds.of_statistics(ColumnType('string'), ['a', 'z'], [None, 'y'], [SOME_NULL, NO_NULL])
         Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False)
         """
-        doubtful = [
-            place for place, pair in enumerate(zip(least, greatest, strict=True)) if not _trusted(*pair)
-        ]
-        if doubtful:
-            least, greatest = list(least), list(greatest)
-            for place in doubtful:
-                least[place] = greatest[place] = None
+        if not all(map(_trusted, least, greatest)):
+            pairs = list(zip(least, greatest, strict=True))
+            least = [low if _trusted(low, high) else None for low, high in pairs]
+            greatest = [high if _trusted(low, high) else None for low, high in pairs]
         kind = python_type(type)
         return cls(hold(least, kind, lowest=True), hold(greatest, kind, lowest=False), codes(nulls))
 

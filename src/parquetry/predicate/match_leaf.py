@@ -44,11 +44,11 @@ def judge_leaf(leaf: Compare | In | IsNull | Like, known: Bounds) -> Codes:
     """
     nulls = known.nulls
     match leaf:
-        case Compare(op, _, value) if value is not None:
-            return (_NULL_IS_FALSE if op == "<=>" else _NULL_IS_NULL)(_compared(leaf, known), nulls)
-        case Compare(op):
-            return _IS_NULL(nulls) if op == "<=>" else _ALWAYS[NULL](nulls)
-        case In(_, values) if values:
+        case Compare() if leaf.value is not None:
+            return (_NULL_IS_FALSE if leaf.op == "<=>" else _NULL_IS_NULL)(_compared(leaf, known), nulls)
+        case Compare():
+            return _IS_NULL(nulls) if leaf.op == "<=>" else _ALWAYS[NULL](nulls)
+        case In() if leaf.values:
             return _NULL_IS_NULL(_contained(leaf, known), nulls)
         case In():
             return _ALWAYS[NULL if leaf.has_null else FALSE](nulls)  # `IN ()` is FALSE for NULL, too
