@@ -2,7 +2,7 @@
 
 A key is its fields, one after another, and then a trailer: the end offset of every field in four bytes each.
 Two keys of one table differ inside a field or are equal, so the trailer never decides the order; it lets the
-n-th field be found without reading those before it, the wish of document 002 that Hive left open.
+n-th field be found without reading those before it, which Hive's design of such keys asked for and left open.
 
 A field is Hive's BinarySortable form: `00` for NULL, else `01` and the value.
 
@@ -15,8 +15,9 @@ A field is Hive's BinarySortable form: `00` for NULL, else `01` and the value.
 | string, varchar, char, binary | `00` as `01 01`, `01` as `01 02`, the rest as it is; ends with `00` |
 | decimal                       | sign, exponent, digits as text; ends with `00`                      |
 
-A descending field has all its bytes inverted, so NULL comes last. No field's bytes begin another's. What
-precedes a key (the table) or follows it (a version) is the metastore's affair.
+A descending field has all its bytes inverted, so NULL comes last. Fields are prefix-free:
+the bytes of one value are never the beginning of another's. The metastore puts the table before a key, and the
+version after it.
 """
 
 from __future__ import annotations

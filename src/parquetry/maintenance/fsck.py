@@ -58,10 +58,10 @@ def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
     check = _Check(table)
     found = list(check.versions())
     if any(finding.kind == "unreadable version" for finding in found):
-        return found  # what it needs cannot be told
+        return found  # which rows a version needs is not known without its commit
     found += [*check.rows(), *check.records(repair), *check.leftovers(repair)]
     if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
-        return found  # neither files nor totals can be told from what cannot be read
+        return found  # a partition that cannot be read has neither files to look for nor rows to count
     return [*found, *check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
 
 

@@ -37,7 +37,7 @@ def create_index(
 
     Args:
         table: any version of it.
-        columns: partition columns to find partitions by, the first first.
+        columns: partition columns; the first is the one that filters bind first.
         name: None: the names of the columns, joined by ``_``.
         progress: called with how many partitions have their entry, of how many.
 

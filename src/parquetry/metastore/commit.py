@@ -11,6 +11,18 @@
    again, anything else is a conflict.
 5. Remove the journal, and what dead writers left.
 
+Two writers, A and B, append to partition d=1 of version 7, whose head gives out ticket 12 next:
+
+    A   1  head: next 13, pending {12}           B   1  head: next 14, pending {12, 13}
+    A   3  row (d=1, ticket 12): files 1, 2, a   B   3  row (d=1, ticket 13): files 1, 2, b
+    A   4  head: version 8, pending {13}         B   4  the head has moved since version 7, and A's row is on d=1:
+                                                        B gives up ticket 13 (aborted {13}), takes ticket 14,
+                                                        writes row (d=1, ticket 14): files 1, 2, a, b
+                                                 B   4  head: version 9, pending {}
+
+A reader of version 7 sees the row of the newest ticket below 12, one of version 8 that of ticket 12, one of version 9
+that of ticket 14. None ever sees ticket 13. Had A overwritten the partition instead, B's append would be a conflict.
+
 Along the rows of a partition, or of a file taken out, tickets must grow in the order of the commits, since the
 newest ticket wins. A commit that finds a later ticket than its own on one of them gives up its ticket and takes
 another. So does one that would have to build a row anew that it has written: no row is ever given a second value, of

@@ -30,11 +30,11 @@ ENTRY = b"\x01"
 def new_index(
     metadata: TableMetadata, columns: Sequence[str], name: str | None = None, *, ready: bool = False
 ) -> PartitionIndex:
-    """Return an index over partition columns, which nothing knows of yet.
+    """Return the record of a new index over partition columns; nothing is written yet.
 
     Args:
         metadata: of the table.
-        columns: to find partitions by, the first first; in any case.
+        columns: partition columns, in any letter case; the first is the one that filters bind first.
         name: None: the names of the columns, joined by ``_``.
         ready: whether the table has no partitions for which entries would have to be written.
 

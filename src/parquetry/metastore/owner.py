@@ -82,7 +82,7 @@ def enter() -> Owner:
 
 
 def leave(owner: Owner) -> None:
-    """Have an owner of this process count as dead."""
+    """Declare an owner of this process dead: what it left unfinished is cleaned up by others."""
     with _active_lock:
         _active.discard(owner.nonce)
 

@@ -117,7 +117,7 @@ def parts_of(pattern: str, escape: str) -> list[tuple[str, bool]]:
     characters = iter(pattern)
     for character in characters:
         if character == escape:
-            # A lone escape at the end stands for itself; `misplaced_escape` reports it to who can be told.
+            # A lone escape at the end stands for itself; `misplaced_escape` is there for callers that can refuse it.
             parts.append((next(characters, escape), False))
         else:
             parts.append((character, character in "%_"))

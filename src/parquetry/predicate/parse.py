@@ -297,7 +297,7 @@ class _Parser:
     def _bound(self, column: _Name, operator: str, literal: _Literal) -> Predicate:
         value, type = literal.value, literal.type
         if column.type.name == "timestamp_ntz" and type.name == "timestamp":
-            # Written as TIMESTAMP '…' for want of patience, and meant as the column's own clock.
+            # People write TIMESTAMP '…' also for a column of type timestamp_ntz, and mean the clock of that column.
             value, type = value_from_text(column.type, literal.text), column.type
         return self._placed(
             literal.start,

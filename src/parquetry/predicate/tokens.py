@@ -52,7 +52,8 @@ def tokenise(text: str) -> list[Token]:
     from sqlglot.errors import TokenError
 
     try:
-        # Behind a parenthesis a word is never taken for a command of which the rest of the text is the argument.
+        # At the beginning of a text sqlglot takes words such as SHOW for commands, and the rest for their argument;
+        # after an opening parenthesis it does not.
         found: Sequence[Any] = Spark().tokenize(f"({text}")[1:]
     except TokenError:
         raise _unfinished(text) from None

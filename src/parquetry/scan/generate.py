@@ -1,18 +1,33 @@
 """From a condition on partition columns to the ranges of keys that hold its answer.
 
-Document 002 turns every leaf into a scan and joins scans by AND and OR, which multiplies them. Here the
-key's columns are taken in order, and the condition is cut along each: between two markers of a column every
-leaf about it is TRUE or not, so what is left is a condition on later columns. Where the span is a single
-value, the next column is cut in the same way; else the span is a range and the rest is its residual. The
-spans of one column never overlap, so no key is read twice, and keys come in order.
+The obvious way turns every leaf into a range of keys, unites the ranges of an OR and intersects those of an AND; forty
+ORs of ANDs then multiply. Here the key's columns are taken in order, and the condition is cut along each. Take the
+key (day, region), both strings, and
+
+    (day >= 'b' AND region = 'eu') OR day = 'd'
+
+1. Along `day`: between the markers 'b' and 'd', and after 'd', the leaf `day >= 'b'` is TRUE and `day = 'd'` FALSE; at
+   'd' both are TRUE; before 'b' both are FALSE. A leaf that is decided in a piece drops out there, so three pieces are
+   left, each with what it still asks for:
+
+       ['b', 'd')      region = 'eu'
+       'd'             nothing: all of it is wanted
+       after 'd'       region = 'eu'
+
+2. Along `region`, within single days only: a range of days says nothing about where in it a region lies. The piece 'd'
+   is a single day, and all of it is wanted.
+3. Pieces that touch become one range, unless a single value in between is to be cut further. Here all three touch: one
+   range from 'b' to the end, with the residual `region = 'eu' OR day = 'd'`, which is tested on each key.
+
+The pieces of a column never overlap, so no key is read twice, and keys come in order. More examples, of a key (p1, p2)
+with another column c1 behind it:
 
     p1 > 10 AND (p1 > 20 OR c1 = 5)      (10, end) where p1 > 20 OR c1 = 5
     p1 IN (1, 2) AND p2 IN (5, 6)        four gets: (1,5) (1,6) (2,5) (2,6)
     p1 = 3 OR c1 = 7                     everything where p1 = 3 OR c1 = 7
 
-Ranges that touch become one, whose residual is the whole condition as far as the range does not decide it.
-Limits keep a plan cheap, each at the price of a residual only: the number of scans, the work of
-cutting, and the number of neighbouring single values that are read one by one.
+Limits keep a plan cheap: the number of scans, the work of cutting, and the number of neighbouring single values that
+are read one by one. Past a limit a part of the condition stays a residual; no key is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +36,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeAlias
+from typing import NamedTuple
 
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor, trailer
@@ -56,8 +71,21 @@ MAX_VISITS = 6
 MERGE_POINTS = 64
 """Spans of one column, past which neighbouring single values are read as one range: a seek costs more."""
 
-_Sub: TypeAlias = tuple[bytes, bytes | None, Predicate, tuple[int, ...] | None]
-"""From, to (None: the end of what has gone before), residual, and of a get the widths of its fields."""
+
+class _Range(NamedTuple):
+    """Keys below a prefix of fields, all relative to that prefix.
+
+    Attributes:
+        low: where they begin.
+        high: where they end, not included; None: where the prefix ends.
+        residual: what is still to be tested on each.
+        widths: of a single key, the bytes of each of its fields; None: a range.
+    """
+
+    low: bytes
+    high: bytes | None
+    residual: Predicate
+    widths: tuple[int, ...] | None
 
 
 def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
@@ -166,10 +194,10 @@ class _Item:
     """
 
     piece: Piece
-    below: list[_Sub] | None
+    below: list[_Range] | None
 
     @property
-    def hole(self) -> bool:
+    def unwanted(self) -> bool:
         """Whether it is a single value that is not wanted."""
         return self.below is not None and not self.below
 
@@ -184,9 +212,8 @@ class _Item:
         if not self.below:
             return False
         low, high, residual, widths = self.below[0]
-        return (
-            len(self.below) > 1 or low != b"" or high is not None or (widths is not None and residual != TRUE)
-        )
+        tested = widths is not None and residual != TRUE
+        return len(self.below) > 1 or low != b"" or high is not None or tested
 
 
 class _Planner:
@@ -202,7 +229,7 @@ class _Planner:
         self._steps = 0
         self._visits_left = visits
         # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
-        self._cuts: dict[tuple[int, int, int], tuple[Predicate, list[_Sub]]] = {}
+        self._cuts: dict[tuple[int, int, int], tuple[Predicate, list[_Range]]] = {}
         self._about: dict[int, tuple[Predicate, set[str]]] = {}
         self._spans: dict[tuple[int, int], tuple[Predicate, list[Span]]] = {}
 
@@ -228,32 +255,33 @@ class _Planner:
                 return whole
         return node
 
-    def cut(self, node: Predicate, depth: int, budget: int) -> list[_Sub]:
+    def cut(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
         """Give the ranges for a condition on the columns from `depth` on, relative to the fields before."""
         if node in (FALSE, NULL):
             return []
         if depth == len(self._spaces):
-            return [(b"", None, node, () if depth else None)]
+            return [_Range(b"", None, node, () if depth else None)]
         if node == TRUE or self._exhausted or self._spaces[depth].field.name not in self._columns(node):
-            return [(b"", None, node, None)]
+            return [_Range(b"", None, node, None)]
         key = (id(node), depth, budget)
         if key not in self._cuts:
             self._cuts[key] = (node, self._cut(node, depth, budget))
         return self._cuts[key][1]
 
-    def _cut(self, node: Predicate, depth: int, budget: int) -> list[_Sub]:
+    def _cut(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
         space = self._spaces[depth]
         pieces = self._pieces(node, depth)
         if not pieces:
             return []
         everything = pieces[0][0] == space.low and pieces[-1][1] == END and contiguous(pieces)
         if everything and any(rest != TRUE and not space.point(low, high) for low, high, rest in pieces):
-            # A branch of an OR needs every key, so one scan that tests the whole condition does.
-            return [(b"", None, node, None)]
+            # Some branch of an OR has to look at every key of the column: one scan of all keys, with the whole
+            # condition as its residual, reads no more than several scans that lie side by side.
+            return [_Range(b"", None, node, None)]
         if len(pieces) > budget:
             return [self._as_range(node, depth, pieces)]
         items = [_Item(piece, self._below(piece, depth, budget // len(pieces))) for piece in pieces]
-        result: list[_Sub] = []
+        result: list[_Range] = []
         for run in _runs(items):
             as_range = run[0].below is None or (
                 len(run) > 1 and (any(item.below is None for item in run) or all(item.whole for item in run))
@@ -265,7 +293,7 @@ class _Planner:
                     result += _placed(item)
         return result
 
-    def _below(self, piece: Piece, depth: int, budget: int) -> list[_Sub] | None:
+    def _below(self, piece: Piece, depth: int, budget: int) -> list[_Range] | None:
         low, high, node = piece
         space = self._spaces[depth]
         if not space.point(low, high):
@@ -274,16 +302,13 @@ class _Planner:
             node = _at(node, space.field.name, space.field.decode(low)[0])
         return self.cut(node, depth + 1, max(budget, 1))
 
-    def _as_range(self, node: Predicate, depth: int, pieces: Sequence[Piece]) -> _Sub:
+    def _as_range(self, node: Predicate, depth: int, pieces: Sequence[Piece]) -> _Range:
         low, high = pieces[0][0], pieces[-1][1]
         rest = pieces[0][2]
         if len(pieces) > 1 and not (contiguous(pieces) and all(piece[2] == TRUE for piece in pieces)):
             rest = self._within(node, depth, low, high)
-        return (
-            b"" if low == self._spaces[depth].low else low,
-            None if high == END else high,
-            rest,
-            None,
+        return _Range(
+            b"" if low == self._spaces[depth].low else low, None if high == END else high, rest, None
         )
 
     def _pieces(self, node: Predicate, depth: int) -> list[Piece]:
@@ -351,31 +376,32 @@ def _at(node: Predicate, column: str, value: Value) -> Predicate:
 def _runs(items: Sequence[_Item]) -> Iterator[list[_Item]]:
     """Group what touches and has to be read in full, so that each group can be one range.
 
-    A value that is not wanted joins two ranges, as reading on costs less than a second scan.
+    Two ranges with one unwanted value between them become one: reading over the keys of that value costs less than
+    beginning a second scan, and the residual leaves them out.
     """
     run: list[_Item] = []
-    holes: list[_Item] = []
+    gap: list[_Item] = []
     for item in items:
-        if item.hole:
-            holes.append(item)
+        if item.unwanted:
+            gap.append(item)
             continue
-        joins = bool(run) and contiguous([near.piece for near in (*run[-1:], *holes, item)])
-        if holes:
+        joins = bool(run) and contiguous([near.piece for near in (*run[-1:], *gap, item)])
+        if gap:
             joins = joins and run[-1].below is None and item.below is None
         if joins and not run[-1].partial and not item.partial:
-            run += holes
+            run += gap
         elif run:
             yield run
             run = []
         run.append(item)
-        holes = []
+        gap = []
     if run:
         yield run
 
 
-def _placed(item: _Item) -> Iterator[_Sub]:
+def _placed(item: _Item) -> Iterator[_Range]:
     """Put a single value's field before its ranges."""
     field, after, _ = item.piece
     for low, high, residual, widths in item.below or ():
         stop = field + high if high is not None else None if after == END else after
-        yield field + low, stop, residual, None if widths is None else (len(field), *widths)
+        yield _Range(field + low, stop, residual, None if widths is None else (len(field), *widths))

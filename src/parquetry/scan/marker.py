@@ -1,9 +1,14 @@
 """Where a condition on one column is TRUE, as spans of that column's bytes in a key.
 
-A span runs from a marker to a marker, the second not included; both are bytes to compare fields with. Hive's
-markers are a value and whether it is included; here that is settled by the bytes themselves: what lies after
-a value begins at the successor of its field, as `X10 00` would still come before a longer key that begins
-with `X10`. NULL has a place of its own in the order, and is in no span but its own.
+A span is half-open: it holds every field from its first marker on that is less than its second. Markers are bytes,
+and decide by themselves whether a value is included. Take an int column, whose field is `01` and four bytes:
+
+    c = 10     from 01 8000000a  to 01 8000000b     the second marker is the successor of 10's field
+    c > 10     from 01 8000000b  to 02              everything after 10; no value's field begins with 02
+    c IS NULL  from 00           to 01              NULL sorts before all values, and is in no other span
+
+`c > 10` must not begin at 10's field with a zero byte appended: keys go on after the field, and each key with c = 10
+begins with the very bytes of 10's field, so all of them that go on with more than the zero byte would be included.
 
 Only TRUE matters to a scan, so FALSE and NULL are both "no span". Where a condition cannot be told from the
 bytes alone, its span carries the condition, to be tested on each key.
@@ -130,8 +135,8 @@ class FieldSpace:
     def _all_but(self, leaf: Predicate, encoded: list[bytes]) -> list[Span]:
         """Give everything but NULL, with the excluded values as points of their own that carry the leaf.
 
-        A point that turns out FALSE at the edge of a range makes it narrower; one in the middle does not
-        split it, as reading on costs less than a second scan.
+        An excluded value at the edge of a range makes the range narrower. One in the middle does not split it:
+        reading over the keys of one value costs less than beginning a second scan.
         """
         result: list[Span] = []
         position = self.value_low

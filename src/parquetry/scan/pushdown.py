@@ -1,6 +1,6 @@
 """What of a residual a store can test where the rows are: a condition on the bytes of their fields.
 
-A field's bytes sort as its values do, so it is comparisons, as in `execute`; LIKE is `text_field`'s affair. NULL
+A field's bytes sort as its values do, so it is comparisons, as in `execute`; LIKE is translated in `text_field`. NULL
 has bytes of its own, at one end of the order.
 
 The condition holds for every row for which the residual is TRUE, and perhaps for others: what cannot be said

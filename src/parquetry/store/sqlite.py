@@ -249,7 +249,7 @@ class SQLiteStore:
         *,
         limit: int | None = None,
         each: int | None = None,
-        where: Condition | None = None,  # noqa: ARG002 - rows do not travel: who asks tests as fast as SQLite
+        where: Condition | None = None,  # noqa: ARG002 - no network to spare: the caller tests a row as fast as SQLite would
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows of disjoint ranges, which are given in key order."""
         if limit is None:

@@ -1,4 +1,4 @@
-"""Plans: the table of document 002, Hive's own mistakes, and what bounds a plan."""
+"""Plans: the examples of Hive's design of partition filters over sorted keys, Hive's own mistakes, and what bounds a plan."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ NOT_NULL = b"\x01"
 
 
 class TestDocument:
-    """The examples of document 002, line by line."""
+    """The examples of Hive's design, line by line."""
 
     def test_a_range_of_the_first_column(self) -> None:
         """p1 > 10 and p1 < 20."""
