@@ -8,8 +8,7 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 /** A table that nobody sees until Spark says that the query filling it went well. */
 class StagedParquetryTable(ref: CatalogRef, answer: TableAnswer, staging: String)
   extends ParquetryTable(ref, answer) with StagedTable {
-  private val mode: JField = "mode" -> JString(staging)
-  override def commitStagedChanges(): Unit = ask("publish_table", mode)
-  override def abortStagedChanges(): Unit = ask("discard_table", mode)
+  override def commitStagedChanges(): Unit = ask("publish_table", "mode" -> JString(staging))
+  override def abortStagedChanges(): Unit = ask("discard_table")
   override def reportDriverMetrics(): Array[CustomTaskMetric] = Array.empty
 }

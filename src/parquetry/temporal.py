@@ -173,12 +173,6 @@ def datetime_from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
 
 
-def micros_from_datetime(moment: datetime) -> int:
-    """Count the microseconds since the epoch; a naive datetime counts as wall clock in UTC."""
-    delta = moment - (_EPOCH if moment.tzinfo is not None else _EPOCH_NAIVE)
-    return (delta.days * 86_400 + delta.seconds) * MICROS_PER_SECOND + delta.microseconds
-
-
 def _days(match: re.Match[str]) -> int:
     return days_from_civil(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
 

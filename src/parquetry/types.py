@@ -14,7 +14,7 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any, TypeAlias
 
@@ -343,68 +343,6 @@ def to_python(type: ColumnType, value: Value) -> Any:
     except OverflowError:
         return text_from_value(type, value)
     return value
-
-
-def from_python(type: ColumnType, obj: Any) -> Value:
-    """Take a value as `to_python` gives it, or as text, into the form used in memory.
-
-    Whole numbers fit wider types, a naive datetime given as a `timestamp` is read in UTC.
-
-    Raises:
-        ValueTypeError: the object does not fit the type.
-
-    >>> from_python(parse_type('decimal(5,2)'), 3), from_python(parse_type('date'), '1970-01-02')
-    (Decimal('3.00'), 1)
-    """
-    if obj is None:
-        return None
-    if isinstance(obj, str):
-        return value_from_text(type, obj)
-    converter = _CONVERTERS.get(type.name)
-    try:
-        converted = converter(type, obj) if converter else None
-    except (ValueError, InvalidOperation, Inexact, OverflowError) as error:
-        raise ValueTypeError(f"Value {obj!r} does not fit type {type}: {error}.") from None
-    if converted is None:
-        raise ValueTypeError(f"Value {obj!r} of Python's {obj.__class__.__name__} does not fit type {type}.")
-    return converted
-
-
-def _from_number(type: ColumnType, obj: Any) -> Value:
-    if isinstance(obj, bool):
-        return None
-    if type.floating and isinstance(obj, int | float | Decimal):
-        return to_float32(float(obj)) if type.name == "float" else float(obj)
-    if type.name == "decimal" and isinstance(obj, int | float | Decimal):
-        number = Decimal(repr(obj)) if isinstance(obj, float) else Decimal(obj)
-        if not number.is_finite():
-            raise ValueError("a decimal is a finite number")
-        return _scaled(type, number)
-    if type.integral and hasattr(obj, "__index__"):
-        return _ranged(type, obj.__index__())
-    return None
-
-
-def _from_datetime(type: ColumnType, obj: Any) -> Value:
-    if isinstance(obj, datetime) and (type.name == "timestamp" or obj.tzinfo is None):
-        return temporal.micros_from_datetime(obj)
-    return None
-
-
-def _from_date(_type: ColumnType, obj: Any) -> Value:
-    if isinstance(obj, date) and not isinstance(obj, datetime):
-        return obj.toordinal() - date(1970, 1, 1).toordinal()
-    return None
-
-
-_CONVERTERS: dict[str, Callable[[ColumnType, Any], Value]] = {
-    "boolean": lambda _type, obj: obj if isinstance(obj, bool) else None,
-    "binary": lambda _type, obj: bytes(obj) if isinstance(obj, bytes | bytearray | memoryview) else None,
-    "date": _from_date,
-    "timestamp": _from_datetime,
-    "timestamp_ntz": _from_datetime,
-    **dict.fromkeys((*INTEGER_BITS, "float", "double", "decimal"), _from_number),
-}
 
 
 def sql_literal(type: ColumnType, value: Value) -> str:

@@ -89,19 +89,6 @@ def column_statistics(
     return ColumnStatistics(size, nulls, _recorded(low), _recorded(high), min_exact, max_exact)
 
 
-def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int | None) -> FileBounds | None:
-    """Return what statistics say about a column, in its type of today; None when they say nothing.
-
-    Args:
-        column: the table's column; the file may hold it in a narrower type.
-        statistics: of the column in a file; None when there are none. (That a file lacks the column is for
-            `bounds_reader` to see.)
-        rows: of the file.
-    """
-    kind = column.column_type
-    return None if statistics is None or not kind.primitive else _bounds(kind, statistics, rows)
-
-
 def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
     """Return the function that gives a column's bounds in a file; prepare once, use for many files.
 

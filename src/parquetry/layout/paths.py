@@ -70,11 +70,6 @@ def partition_path(names: Sequence[str], types: Sequence[ColumnType], values: Se
     )
 
 
-def partition_name(names: Sequence[str], types: Sequence[ColumnType], values: Sequence[Value]) -> str:
-    """Return the text of a partition in `SHOW PARTITIONS`: Hive prints the name of its default directory."""
-    return partition_path(names, types, values)
-
-
 def parse_partition_path(
     relative: str, names: Sequence[str], types: Sequence[ColumnType], zone: str = "UTC"
 ) -> tuple[Value, ...]:

@@ -153,7 +153,6 @@ class DiscardTable(CatalogQuestion, tag="discard_table", frozen=True):
     """Answer: `Done`."""
 
     table: TableRef
-    mode: str
 
 
 class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):

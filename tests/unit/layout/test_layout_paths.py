@@ -7,7 +7,6 @@ from parquetry.layout.paths import (
     DEFAULT_PARTITION,
     escape_path_name,
     parse_partition_path,
-    partition_name,
     partition_path,
     stored_value,
     unescape_path_name,
@@ -64,10 +63,6 @@ def test_column_names_are_escaped_and_found_in_any_case():
     path = partition_path(["a=b", "C"], [INT, STRING], [1, "x y"])
     assert path == "a%3Db=1/C=x y"
     assert parse_partition_path("A%3Db=1/c=x y", ["a=b", "C"], [INT, STRING]) == (1, "x y")
-
-
-def test_the_name_is_hives():
-    assert partition_name(["d", "s"], [DATE, STRING], [0, None]) == f"d=1970-01-01/s={DEFAULT_PARTITION}"
 
 
 def test_timestamps_are_written_in_utc_and_read_in_a_zone():

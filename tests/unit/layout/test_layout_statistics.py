@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
-from parquetry.layout.bounds import LONGEST_BOUND, bounds_of, bounds_reader, column_statistics
+from parquetry.layout.bounds import LONGEST_BOUND, FileBounds, bounds_reader, column_statistics
 from parquetry.layout.statistics import from_bridge, read_footers, read_parquet_footer
 from parquetry.metastore.model import Column, ColumnStatistics, DataFile
 
@@ -250,6 +250,12 @@ def test_many_footers_keep_their_order_and_tell_progress(tmp_path):
 
 def column(kind, **options):
     return Column("x", kind, **options)
+
+
+def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int) -> FileBounds | None:
+    """Return the bounds of a column in a file that has these statistics of it, or none of anything."""
+    columns = None if statistics is None else {column.physical: statistics}
+    return bounds_reader(column)(DataFile("f", 1, rows, columns=columns))
 
 
 @pytest.mark.parametrize(
