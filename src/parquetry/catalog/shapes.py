@@ -14,9 +14,11 @@ from typing import Any
 from parquetry import metastore as ms
 from parquetry.catalog.arrangements import Arrangement, arrangement_view
 from parquetry.identifiers import quoted
+from parquetry.key_schema import KeySchema
 from parquetry.layout.bounds import FileBounds, bounds_reader
 from parquetry.metastore.indexes import index_columns
 from parquetry.scan.plan import EVERYTHING, Estimate, KeyScan, ScanPlan
+from parquetry.scan.plan_text import plan_text
 from parquetry.types import Value, to_python, type_text
 
 
@@ -197,14 +199,14 @@ class Plan:
     partitions: int | None = None
     keys_examined: int | None = None
     _plan: ScanPlan = field(default=EVERYTHING, repr=False, compare=False)
-    _fields: int = field(default=0, repr=False, compare=False)
+    _schema: KeySchema = field(default=KeySchema(()), repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain lists and dicts.
 
         Keys are hexadecimal; a range with no upper bound stops at bytes that no key reaches.
         """
-        beyond = b"\xff" * (self._fields + 1)
+        beyond = b"\xff" * (len(self._schema) + 1)
         return {
             "scans": [
                 {
@@ -221,9 +223,10 @@ class Plan:
         }
 
     def __str__(self) -> str:
+        text = plan_text(self._plan, self._schema)
         if self.partitions is None:
-            return str(self._plan)
-        return f"{self._plan}\n{self.partitions:,} partitions found, {self.keys_examined:,} keys examined"
+            return text
+        return f"{text}\n{self.partitions:,} partitions found, {self.keys_examined:,} keys examined"
 
 
 def plan_view(
@@ -234,8 +237,7 @@ def plan_view(
 ) -> Plan:
     """Return a plan as users see it."""
     index = None if plan.index is None else plan.index.name
-    fields = len(snapshot.partition_types)
-    return Plan(plan.scans, index, plan.estimates, partitions, keys_examined, plan, fields)
+    return Plan(plan.scans, index, plan.estimates, partitions, keys_examined, plan, snapshot.key_schema)
 
 
 def table_view(snapshot: ms.TableSnapshot) -> Table:

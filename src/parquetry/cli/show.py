@@ -218,7 +218,8 @@ def plan(
 ) -> None:
     """Show how the partitions of a filter are found.
 
-    A plan is ranges of keys in the metastore, and what is tested on the keys in them.
+    A plan is ranges of keys in the metastore, shown by the values in them, and what is tested on the
+    keys in them. With --json a bound is the bytes of a key, hexadecimal.
     """
     with open_catalog(warehouse, store) as catalog:
         found = catalog.plan(table, where, run=run)

@@ -102,13 +102,14 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
         ColumnNotFoundError: the condition is about a column that the key does not have.
 
     >>> from parquetry.predicate.nodes import equal
+    >>> from parquetry.scan.plan_text import plan_text
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
     >>> schema = KeySchema.of([('p', int_), ('q', int_)])
-    >>> print(plan_scan(Filter(Compare('>', 'p', 255, int_)), schema))
-    scan [0180000100, )
-    >>> print(plan_scan(Filter(And((equal('p', 1, int_), equal('q', 2, int_)))), schema))
-    get 01800000010180000002000000050000000a
+    >>> print(plan_text(plan_scan(Filter(Compare('>', 'p', 255, int_)), schema), schema))
+    scan p >= 256
+    >>> print(plan_text(plan_scan(Filter(And((equal('p', 1, int_), equal('q', 2, int_)))), schema), schema))
+    get p = 1, q = 2
     """
     for name in columns_of(filter.node):
         schema.position(name)

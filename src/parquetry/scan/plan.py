@@ -1,7 +1,7 @@
 """The plan of a scan: which ranges of keys to read, and what to test on each key.
 
-How a plan comes about is in `generate`, how residuals are tested in `execute`. Keys here begin after the
-table's own prefix and end before whatever the metastore appends to them.
+How a plan comes about is in `generate`, how residuals are tested in `execute`, how people read it in `plan_text`.
+Keys here begin after the table's own prefix and end before whatever the metastore appends to them.
 """
 
 from __future__ import annotations
@@ -32,14 +32,6 @@ class KeyScan:
     start: bytes
     stop: bytes | None
     residual: Filter | None
-
-    def __str__(self) -> str:
-        if self.kind == "get":
-            text = f"get {self.start.hex()}"
-        else:
-            what = "scan index" if self.kind == "index" else "scan"
-            text = f"{what} [{self.start.hex()}, {'' if self.stop is None else self.stop.hex()})"
-        return text if self.residual is None else f"{text} where {self.residual}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +95,6 @@ class ScanPlan:
     def whole(self) -> bool:
         """Whether the plan reads every key of the table, with or without a test."""
         return len(self.scans) == 1 and self.scans[0].start == b"" and self.scans[0].stop is None
-
-    def __str__(self) -> str:
-        lines = [str(scan) for scan in self.scans] or ["nothing to scan"]
-        if self.index is not None:
-            lines.insert(0, f"by index {self.index.name}")
-        if self.estimates:
-            lines.append(f"keys to examine by {'; by '.join(map(str, self.estimates))}")
-        return "\n".join(lines)
 
 
 EVERYTHING = ScanPlan((KeyScan("range", b"", None, None),))

@@ -233,6 +233,13 @@ def test_a_plan_that_is_run_counts(catalog):
     assert str(plan).endswith(f"{len(found)} partitions found, {plan.keys_examined} keys examined")
 
 
+def test_a_plans_text_shows_values_and_its_dict_bytes(catalog):
+    """`print` says which values the ranges hold; the bytes of their bounds are in `to_dict` alone."""
+    plan = catalog.plan("sales.orders", "day = '2024-02-29' AND shop > 'a' OR day IS NULL")
+    assert str(plan) == "scan Day IS NULL\nscan Day = 2024-02-29, shop > 'a'"
+    assert [scan["start"][:4] for scan in plan.to_dict()["scans"]] == ["00", "0180"]
+
+
 def test_an_open_end_is_beyond_every_key(catalog):
     (scan,) = catalog.plan("sales.orders", "day IS NULL OR day IS NOT NULL").to_dict()["scans"]
     assert (scan["start"], scan["residual"]) == ("", None)

@@ -169,6 +169,17 @@ def test_describe_for_people_takes_no_comment_for_markup(run):
     assert "property sort-by  id" in out
 
 
+def test_a_plan_for_people_shows_values_and_as_an_object_bytes(run, objects):
+    """`plan` prints the values between the bounds of each range; `--json` has the keys, hexadecimal."""
+    assert run("plan", "t", "day > '1970-01-01' AND day != '1970-01-09'", "--run") == (
+        0,
+        "scan day >= 1970-01-02 where day != DATE '1970-01-09'\n2 partitions found, 2 keys examined\n",
+        "",
+    )
+    (scan,) = objects("plan", "t", "day = '1970-01-02'")["scans"]
+    assert (scan["kind"], scan["start"]) == ("get", "0180000001" + "00000005")
+
+
 def test_on_a_terminal_tables_are_folded_and_keep_all_text(warehouse):
     leader, follower = pty.openpty()
     with subprocess.Popen(

@@ -415,12 +415,6 @@ class TestConditions:
         assert plan_scan(parse_filter("1 = 2", {}), NONE).scans == ()
         assert plan_scan(filter_of(Opaque("f()", (), "?")), NONE).whole
 
-    def test_a_plan_can_be_read(self) -> None:
-        """By people."""
-        assert str(plan_scan(parse_filter("p1 = 1 and c1 != 2", TWO.types), TWO)).endswith("where c1 != 2")
-        assert str(plan_scan(parse_filter("p1 > 2 and p1 < 1", TWO.types), TWO)) == "nothing to scan"
-        assert str(plan_scan(parse_filter("p1 = 1", ONE.types), ONE)).startswith("get 01")
-
 
 class TestCost:
     """Plans stay small, and are made fast; what is given up is only a residual's work."""
