@@ -12,7 +12,7 @@ from demo.summary import read_bytes
 from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.render_text import amount, condition_text, reason_text, size_text
-from parquetry.prune.report import ScanReport, Step
+from parquetry.prune.scan_report import ScanReport, Step
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 

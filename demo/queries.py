@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from demo.tpcds import PARTITIONED_BY
 from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
-from parquetry.prune.report import Report, ScanReport
+from parquetry.prune.report import Report
+from parquetry.prune.scan_report import ScanReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from demo.queries import Outcome, bare_name
 from parquetry.prune.bytes_rule import BytesRule
 from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.render_text import reason_text, size_text
-from parquetry.prune.report import ScanReport, Step
+from parquetry.prune.scan_report import ScanReport, Step
 
 _WIDTH = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from parquetry.errors import ArrangementError
 from parquetry.layout.arrangement import PLAIN, Arrangement
-from parquetry.metastore.entries import entry_of
 from parquetry.metastore.model import PartitionEntry
 from parquetry.metastore.transaction import Append, Change, Given, Transaction
-from parquetry.metastore.visible_rows import Found
+from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 
 

@@ -58,7 +58,7 @@ from parquetry.errors import (
 from parquetry.metastore import recovery
 from parquetry.metastore.arranged import require_fitting
 from parquetry.metastore.conflicts import Conflicts
-from parquetry.metastore.entries import TOMBSTONE, entry_of
+from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.format import ARRANGED, FIRST, format_of, require_format
 from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
 from parquetry.metastore.indexes import entry_rows, renewed
@@ -78,7 +78,7 @@ from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.taken_out import records_of
 from parquetry.metastore.transaction import Add, Append, Drop, Given, Move, Replace, Transaction
-from parquetry.metastore.visible_rows import Found, VisibleRows
+from parquetry.metastore.visible_rows import Found, VisibleRows, entry_of
 from parquetry.metastore.wire import encode
 
 JOURNAL_KEYS = 1000

@@ -7,7 +7,7 @@ of the partition share. So an append writes little, however many files there are
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -17,9 +17,6 @@ from parquetry.metastore.keyspace import chunk_key
 from parquetry.metastore.model import DataFile, FileChunk, ListedFile, PartitionEntry
 from parquetry.metastore.wire import decoder, encode, encode_arrangement, encode_file
 from parquetry.store.base import Store
-
-if TYPE_CHECKING:
-    from parquetry.metastore.visible_rows import Found
 
 INLINE_BYTES = 16 << 10
 CHUNK_BYTES = 128 << 10
@@ -39,11 +36,6 @@ def decode_entry(value: bytes) -> PartitionEntry:
     """Return the entry in the value of a partition's row that is not a tombstone."""
     entry: PartitionEntry = decoder(PartitionEntry).decode(memoryview(value)[1:])
     return entry
-
-
-def entry_of(found: Found | None) -> PartitionEntry | None:
-    """Return the entry in a partition's row; None if there is none, or it says that the partition is gone."""
-    return None if found is None or found.is_tombstone else decode_entry(found.value)
 
 
 def encode_files(files: Iterable[DataFile]) -> bytes:

@@ -8,10 +8,10 @@ import msgspec
 
 from parquetry.layout.places import is_absolute
 from parquetry.metastore.arranged import arrangement_for
-from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry, entry_of
+from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
 from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Restore, Transaction
-from parquetry.metastore.visible_rows import Found
+from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 
 

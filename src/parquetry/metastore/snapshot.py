@@ -192,6 +192,8 @@ class TableSnapshot:
         Args:
             operation: for the history, such as ``append``.
         """
+        # The one circle of imports: `table.begin(…)` and `transaction.commit()` read better than functions that are
+        # given a table, or a transaction; both import when called what is made of them.
         from parquetry.metastore.transaction import Transaction
 
         return Transaction(self, operation)

@@ -322,6 +322,7 @@ class Transaction:
             CommitUnknownError: the store does not say whether the commit took place.
             TableNotFoundError: the table was dropped or replaced meanwhile.
         """
+        # see `TableSnapshot.begin` for why it is imported here
         from parquetry.metastore.commit import Committer
 
         if self._done:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from parquetry.keys import successor
-from parquetry.metastore.entries import TOMBSTONE
+from parquetry.metastore.entries import TOMBSTONE, decode_entry
 from parquetry.metastore.keyspace import (
     PARTITIONS,
     TABLE_ID_BYTES,
@@ -24,7 +24,7 @@ from parquetry.metastore.keyspace import (
     taken_out_prefix,
     ticket_of,
 )
-from parquetry.metastore.model import Commit
+from parquetry.metastore.model import Commit, PartitionEntry
 from parquetry.store.base import Range, Store
 from parquetry.store.condition import Condition
 
@@ -60,6 +60,11 @@ class Examined:
         for row in rows:
             self.keys += 1
             yield row
+
+
+def entry_of(found: Found | None) -> PartitionEntry | None:
+    """Return the entry in a partition's row; None if there is none, or it says that the partition is gone."""
+    return None if found is None or found.is_tombstone else decode_entry(found.value)
 
 
 class VisibleRows:

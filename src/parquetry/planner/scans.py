@@ -18,8 +18,9 @@ from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.condition import Condition
 from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
-from parquetry.prune.report import Report, ScanReport
+from parquetry.prune.report import Report
 from parquetry.prune.row_groups import usable
+from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.select import Selection, exact_conditions, select_files
 from parquetry.types import type_from_json
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import cast
 
 from parquetry.metastore.model import DataFile, TableMetadata
-from parquetry.prune.report import BYTES, Step
 from parquetry.prune.rule import Left, Rule, Scan
+from parquetry.prune.scan_report import BYTES, Step
 
 
 class BytesRule(Rule):

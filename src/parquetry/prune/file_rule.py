@@ -9,8 +9,8 @@ from itertools import compress
 from parquetry.predicate.match import Match, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.files import FileKnowledge
-from parquetry.prune.report import Step
 from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
+from parquetry.prune.scan_report import Step
 from parquetry.prune.tally import Tally
 
 

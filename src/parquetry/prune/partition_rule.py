@@ -10,8 +10,8 @@ from parquetry.predicate.filter import EVERY_ROW
 from parquetry.predicate.match import match
 from parquetry.prune.condition import Condition
 from parquetry.prune.partitions import on_partitions, partition_knowledge, partition_plan
-from parquetry.prune.report import Step
 from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
+from parquetry.prune.scan_report import Step
 from parquetry.prune.tally import Tally
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from parquetry.prune.render_text import amount, condition_text, reason_text
-
-if TYPE_CHECKING:
-    from parquetry.prune.report import Report, ScanReport, Step
+from parquetry.prune.scan_report import ScanReport, Step
 
 _CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top;border:0;background:none"
 _NUMBER = f"{_CELL};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
@@ -19,10 +17,10 @@ _TRACK = (
 _BAR = "position:absolute;left:0;top:0;bottom:0;background:currentColor"
 
 
-def report_html(report: Report) -> str:
-    """Return a report as an HTML fragment; every text in it is escaped."""
-    scans = "".join(_scan(scan) for scan in report.scans) or "no scans"
-    return f'<div class="parquetry-report" style="color:inherit">{scans}</div>'
+def report_html(scans: Sequence[ScanReport]) -> str:
+    """Return a report of scans as an HTML fragment; every text in it is escaped."""
+    drawn = "".join(_scan(scan) for scan in scans) or "no scans"
+    return f'<div class="parquetry-report" style="color:inherit">{drawn}</div>'
 
 
 def _scan(scan: ScanReport) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from parquetry.prune.condition import Origin
-
-if TYPE_CHECKING:
-    from parquetry.prune.report import Report, ScanReport, Step
+from parquetry.prune.scan_report import ScanReport, Step
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _SAID: dict[Origin, str] = {"query": "", "join": "run-time values ", "table": "the table's "}
 
 
-def report_text(report: Report) -> str:
-    """Return a report's text, `table: partitions 2 of 10 (p = 1) · files …`."""
-    return "\n".join(line for scan in report.scans for line in _lines(scan)) or "no scans"
+def report_text(scans: Sequence[ScanReport]) -> str:
+    """Return the text of a report of scans, `table: partitions 2 of 10 (p = 1) · files …`."""
+    return "\n".join(line for scan in scans for line in _lines(scan)) or "no scans"
 
 
 def amount(step: Step, number: int) -> str:

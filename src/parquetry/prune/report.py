@@ -1,119 +1,18 @@
 """What a query's scans read, of how much, why, and why not less.
 
-A report is data: `select` makes it, `render` draws it, and it travels as the dict that `to_dict` gives.
+A report is data: `select` makes the part of each scan, `render_text` and `render_html` draw it, and it travels as the
+dict that `to_dict` gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from parquetry.prune.condition import Origin
 from parquetry.prune.render_html import report_html
 from parquetry.prune.render_text import report_text
-
-BYTES = "bytes"
-"""The unit of steps that count bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotBy:
-    """A condition that kept nothing from being read, why, and where the condition comes from."""
-
-    condition: str
-    reason: str
-    origin: Origin = "query"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of choosing less: of what the step before kept, what this one kept.
-
-    Attributes:
-        name: of the rule that made it: `partitions`, `files`, `bytes`; `parquetry.prune.steps` has them all.
-        kept: how many are left.
-        of: how many there were.
-        by: the conditions that served; where bytes are counted, the columns read.
-        not_by: the conditions that did not.
-        origins: where the conditions in `by` come from, one for one; empty: all from the query.
-        unit: what is counted; empty: what the name says.
-    """
-
-    name: str
-    kept: int
-    of: int
-    by: tuple[str, ...] = ()
-    not_by: tuple[NotBy, ...] = ()
-    origins: tuple[Origin, ...] = ()
-    unit: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.unit:
-            object.__setattr__(self, "unit", self.name)
-
-    @property
-    def of_bytes(self) -> bool:
-        """Return whether it counts bytes, of the columns read; any other step goes by conditions."""
-        return self.unit == BYTES
-
-    def causes(self) -> Iterator[tuple[str, Origin]]:
-        """Yield the conditions in `by`, each with where it comes from."""
-        default: Origin = "query"
-        return zip(self.by, self.origins or (default,) * len(self.by), strict=True)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the step as `Report.to_dict` gives it."""
-        plain: dict[str, Any] = {
-            "name": self.name,
-            "kept": self.kept,
-            "of": self.of,
-            "by": list(self.by),
-            "not_by": [
-                {"condition": note.condition, "reason": note.reason}
-                | ({} if note.origin == "query" else {"origin": note.origin})
-                for note in self.not_by
-            ],
-        }
-        if self.origins:
-            plain["origins"] = list(self.origins)
-        if self.unit != self.name:
-            plain["unit"] = self.unit
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Step:
-        """Return the step that `to_dict` was given of."""
-        return cls(
-            plain["name"],
-            plain["kept"],
-            plain["of"],
-            tuple(plain["by"]),
-            tuple(
-                NotBy(note["condition"], note["reason"], note.get("origin", "query"))
-                for note in plain["not_by"]
-            ),
-            tuple(plain.get("origins", ())),
-            plain.get("unit", ""),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ScanReport:
-    """One scan of one table: its full name, and the steps in their order."""
-
-    table: str
-    steps: tuple[Step, ...]
-
-    def step(self, name: str) -> Step | None:
-        """Return the step of this name, if the scan has it."""
-        return next((step for step in self.steps if step.name == name), None)
-
-    def unused(self) -> tuple[NotBy, ...]:
-        """Return the conditions that served in no step, each with the reason of the last that tried it."""
-        served = {condition for step in self.steps for condition in step.by}
-        reasons = {note.condition: note for step in self.steps for note in step.not_by}
-        return tuple(note for condition, note in reasons.items() if condition not in served)
+from parquetry.prune.scan_report import ScanReport, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +50,7 @@ class Report:
         )
 
     def __str__(self) -> str:
-        return report_text(self)
+        return report_text(self.scans)
 
     def _repr_html_(self) -> str:
-        return report_html(self)
+        return report_html(self.scans)

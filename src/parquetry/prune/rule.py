@@ -15,7 +15,7 @@ from parquetry.metastore.model import DataFile
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import Step
+from parquetry.prune.scan_report import Step
 
 
 @dataclass(frozen=True, slots=True)

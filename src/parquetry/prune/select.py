@@ -16,8 +16,8 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import ScanReport, Step
 from parquetry.prune.rule import Left, Scan
+from parquetry.prune.scan_report import ScanReport, Step
 from parquetry.types import Value
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.prune.report import NotBy, Report
+from parquetry.prune.report import Report
+from parquetry.prune.scan_report import NotBy
 from parquetry.spark.session import attach
 
 _UNTRANSLATED = "Spark does not hand this condition to a data source"

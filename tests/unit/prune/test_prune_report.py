@@ -7,7 +7,8 @@ import re
 import pytest
 
 from parquetry.prune.render_text import size_text
-from parquetry.prune.report import NotBy, Report, ScanReport, Step
+from parquetry.prune.report import Report
+from parquetry.prune.scan_report import NotBy, ScanReport, Step
 
 HASH = NotBy("hash(v) = 3", "function on the column")
 SCAN = ScanReport(

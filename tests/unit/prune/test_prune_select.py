@@ -8,7 +8,7 @@ from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, T
 from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Not, Opaque, Or, TupleIn
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.partitions import on_partitions, partition_plan
-from parquetry.prune.report import NotBy
+from parquetry.prune.scan_report import NotBy
 from parquetry.prune.select import exact_conditions, select_files
 from parquetry.prune.whole import whole_partitions
 from parquetry.store.memory import MemoryStore

@@ -14,8 +14,9 @@ from parquetry.predicate.match import Match
 from parquetry.predicate.nodes import Compare, In
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import NotBy, Report, ScanReport, Step
+from parquetry.prune.report import Report
 from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
+from parquetry.prune.scan_report import NotBy, ScanReport, Step
 from parquetry.prune.select import select_files
 from parquetry.prune.tally import Tally
 from parquetry.store.memory import MemoryStore

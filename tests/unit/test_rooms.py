@@ -1,0 +1,100 @@
+"""The house keeps its plan: imports point down, and nothing but Spark's room needs pyspark."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import parquetry.errors
+
+ROOT = Path(parquetry.errors.__file__).parent
+FLOORS = (
+    {"", "cli"},
+    {"spark", "catalog"},
+    {"planner"},
+    {"prune", "maintenance"},
+    {"metastore"},
+    {"scan"},
+    {"layout", "store", "key_schema", "warehouse", "config_reference", "precedence"},
+    {"predicate", "keys", "config"},
+    {"types", "identifiers", "progress"},
+    {"errors", "temporal", "_version"},
+)
+"""The rooms and modules below `parquetry`, each on its floor; a room imports from lower floors only, or from itself."""
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+SAME_FLOOR = {("warehouse", "layout"), ("cli", "")}
+"""Imports within a floor that are meant."""
+OUTSIDE = {"", "cli"}
+"""Rooms that import what needs pyspark when they are asked for it."""
+
+
+def imports() -> Iterator[tuple[Path, str]]:
+    """Yield each module of the package with the name of each module that it imports, wherever in it."""
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "parquetry":
+                yield from ((path, f"parquetry.{alias.name}") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                yield path, node.module
+            elif isinstance(node, ast.Import):
+                yield from ((path, alias.name) for alias in node.names)
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(ROOT).with_suffix("").parts[0]
+    return "" if first == "__init__" else first
+
+
+def test_imports_point_down() -> None:
+    """No arrow between rooms runs back up; of each room it is known on which floor it is."""
+    up = []
+    for path, name in imports():
+        package, _, rest = name.partition(".")
+        if package != "parquetry":
+            continue
+        ours, theirs = room_of(path), rest.partition(".")[0]
+        down = FLOOR[ours] < FLOOR[theirs] or ours == theirs
+        if not down and (ours, theirs) not in SAME_FLOOR:
+            up.append(f"{path.relative_to(ROOT)} imports {name}")
+    assert up == []
+
+
+def test_only_spark_needs_pyspark() -> None:
+    """Neither pyspark nor py4j is imported outside the room of Spark, nor is that room by those below it."""
+    needing = {
+        room_of(path)
+        for path, name in imports()
+        if name.partition(".")[0] in ("pyspark", "py4j") or name.startswith("parquetry.spark")
+    }
+    assert "spark" in needing
+    assert needing <= {"spark", *OUTSIDE}
+
+
+def test_at_most_one_circle_of_modules() -> None:
+    """Modules that need each other, directly or through others: those of `table.begin(…)` and `commit()` alone."""
+    names = {
+        "parquetry." + ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for path in ROOT.rglob("*.py")
+    }
+    needs: dict[str, set[str]] = {name: set() for name in names}
+    for name, path in names.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                parts = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+                needs[name] |= parts & names.keys()
+    reached = {name: _reachable(name, needs) for name in names}
+    circle = {name for name in names if name in reached[name]}
+    assert all(name.startswith("parquetry.metastore.") for name in circle)
+    assert all(circle <= reached[name] for name in circle), "there are two circles"
+
+
+def _reachable(name: str, needs: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(needs[name])
+    while waiting:
+        next_one = waiting.pop()
+        if next_one not in found:
+            found.add(next_one)
+            waiting += needs[next_one]
+    return found
