@@ -1,7 +1,6 @@
-"""What a report says, in which words, and that it travels."""
+"""How a report is drawn, and how sizes are written; its text and its dict are in tests/golden/reports."""
 
 import html.parser
-import json
 import re
 
 import pytest
@@ -27,21 +26,6 @@ SCAN = ScanReport(
 )
 
 
-def test_the_text_has_a_line_per_scan_and_per_condition_that_never_served():
-    assert str(Report((SCAN, ScanReport("lake.db.u", (Step("files", 7, 7), Step("bytes", 10, 10)))))) == (
-        "lake.db.t: partitions 2 of 1,823 (p IN (1, 2)) · files 3 of 4 (v > 5)"
-        " · 1.2 MB of 3.4 MB (columns a, b)\n"
-        "  not by hash(v) = 3: function on the column\n"
-        "lake.db.u: files 7 of 7 · 10 B of 10 B"
-    )
-    assert str(Report(())) == "no scans"
-
-
-def test_conditions_are_joined_so_that_they_read_as_one():
-    scan = ScanReport("t", (Step("files", 1, 2, ("a = 1 OR b = 2", "c = 3")), Step("bytes", 1, 2, ("a",))))
-    assert str(Report((scan,))) == "t: files 1 of 2 ((a = 1 OR b = 2) AND c = 3) · 1 B of 2 B (column a)"
-
-
 @pytest.mark.parametrize(
     ("number", "text"),
     [
@@ -59,38 +43,6 @@ def test_conditions_are_joined_so_that_they_read_as_one():
 )
 def test_sizes_are_human(number, text):
     assert size_text(number) == text
-
-
-def test_the_dict_is_exactly_this_and_comes_back():
-    plain = Report((SCAN,)).to_dict()
-    assert plain == {
-        "scans": [
-            {
-                "table": "lake.db.t",
-                "steps": [
-                    {
-                        "name": "partitions",
-                        "kept": 2,
-                        "of": 1823,
-                        "by": ["p IN (1, 2)"],
-                        "not_by": [
-                            {"condition": "hash(v) = 3", "reason": "function on the column"},
-                            {"condition": "v > 5", "reason": "column v is not a partition column"},
-                        ],
-                    },
-                    {
-                        "name": "files",
-                        "kept": 3,
-                        "of": 4,
-                        "by": ["v > 5"],
-                        "not_by": [{"condition": "hash(v) = 3", "reason": "function on the column"}],
-                    },
-                    {"name": "bytes", "kept": 1_200_000, "of": 3_400_000, "by": ["a", "b"], "not_by": []},
-                ],
-            }
-        ]
-    }
-    assert Report.from_dict(json.loads(json.dumps(plain))) == Report((SCAN,))
 
 
 class Elements(html.parser.HTMLParser):

@@ -1,0 +1,164 @@
+"""Golden files of reports: read, with the tables that they are about."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import Opaque
+from parquetry.predicate.parse import parse_filter
+from parquetry.prune.condition import Condition, Origin
+from parquetry.prune.report import Report
+from parquetry.store import MemoryStore
+from parquetry.types import ColumnType, Value, parse_type, value_from_text
+
+_GIVEN = ("where", "join", "unknown", "read")
+
+
+@dataclass
+class Table:
+    """A table of a golden file: columns, partition columns, and for each file its partition and its record."""
+
+    data: dict[str, ColumnType]
+    by: dict[str, ColumnType]
+    files: dict[str, tuple[tuple[Value, ...], DataFile]] = field(default_factory=dict)
+
+    @property
+    def types(self) -> dict[str, ColumnType]:
+        """Return the types of all columns."""
+        return self.data | self.by
+
+    def add(self, name: str, words: list[str]) -> None:
+        """Take in the line of a file."""
+        told = dict(word.split("=") for word in words)
+        columns = {}
+        for column, type in self.data.items():
+            low, _, high = told.get(column, "").partition("..")
+            size, nulls = told.get(f"{column}.size"), told.get(f"{column}.nulls")
+            if size is not None:
+                columns[column] = ColumnStatistics(
+                    int(size), None if nulls is None else int(nulls), _value(type, low), _value(type, high)
+                )
+        values = tuple(_value(type, told[column]) for column, type in self.by.items())
+        rows = int(told["rows"]) if "rows" in told else None
+        self.files[name] = values, DataFile(name, int(told["bytes"]), rows, 1, columns or None)
+
+    def snapshot(self) -> TableSnapshot:
+        """Return the table in a metastore."""
+        metastore = Metastore(MemoryStore(), "/lake")
+        metastore.create_database("db")
+        columns = tuple(Column(name, str(type)) for name, type in self.types.items())
+        metadata = TableMetadata(columns, tuple(self.by), "parquet", "/lake/db.db/t")
+        transaction = metastore.create_table("db", "t", metadata).begin("append")
+        for values, records in itertools.groupby(self.files.values(), key=lambda file: file[0]):
+            transaction.append(values, [record for _, record in records])
+        return transaction.commit()
+
+    def rows(self, name: str) -> Iterator[dict[str, Value]]:
+        """Give rows that a file may hold: of each column its bounds, or where there are none, some values."""
+        partition, record = self.files[name]
+        known = record.columns or {}
+        pools = []
+        for column, type in self.data.items():
+            statistics = known.get(column)
+            pool: list[Value] = (
+                [0.5, 7.5] if type.floating else ["a", "x"] if type.textual else [0, 5, 15, 150]
+            )
+            if statistics is not None and statistics.min is not None:
+                pool = [statistics.min, statistics.max]
+            pools.append(pool if statistics is not None and statistics.nulls == 0 else [None, *pool])
+        for values in itertools.product(*pools):
+            yield dict(zip(self.types, (*values, *partition), strict=True))
+
+
+@dataclass
+class Example:
+    """What is asked in a golden file, where that ends, and the dicts that stand there."""
+
+    line: int
+    title: str
+    table: Table | None
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    dicts: str = ""
+
+    def conditions(self) -> list[Condition]:
+        """Return the conditions of the query and of its joins."""
+        return [self._condition(word, text) for word, text in self.asked if word != "read"]
+
+    def read(self) -> list[str] | None:
+        """Return the columns read; None for all."""
+        return next((text.split(", ") for word, text in self.asked if word == "read"), None)
+
+    def report(self) -> Report:
+        """Return the report of the dicts."""
+        scans = json.loads("[" + self.dicts.replace("]}\n{", "]},\n{") + "]")
+        return Report.from_dict({"scans": scans})
+
+    def _condition(self, word: str, text: str) -> Condition:
+        assert self.table is not None
+        if word == "unknown":
+            columns, said, reason = text.split(": ")
+            return Condition.of(Filter(Opaque(said, tuple(columns.split(", ")), reason)))
+        origin: Origin = "join" if word == "join" else "query"
+        return Condition.of(parse_filter(text, self.table.types), origin)
+
+
+def read_examples(path: Path) -> Iterator[Example]:
+    """Give the examples of a golden file."""
+    table: Table | None = None
+    example: Example | None = None
+    for number, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), ""]):
+        word, _, rest = line.partition(" ")
+        if word == "table":
+            data, _, by = rest.partition(" by ")
+            table = Table(_columns(data), _columns(by))
+        elif word == "file" and table is not None:
+            name, *words = rest.split()
+            table.add(name, words)
+        elif word == "##":
+            example = Example(number, rest, table)
+        elif example is not None and word in _GIVEN:
+            example.asked.append((word, rest))
+            example.line = number
+        elif (example is not None and line[:1] in ("{", "]")) or line.startswith("  {"):
+            example.dicts += line + "\n"
+        elif not line and example is not None:
+            yield example
+            example = None
+
+
+def with_answers(path: Path, answers: dict[int, list[str]]) -> str:
+    """Return a golden file's text with these lines below those that ask."""
+    told: list[str] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+        if not line.startswith(("→ ", "= ", "{", "  {", "]")):
+            told += [line, *answers.get(number, ())]
+    return "\n".join(told) + "\n"
+
+
+def report_lines(report: Report) -> list[str]:
+    """Return a report's text and its dict, as golden files have them."""
+    return [*(f"→ {line}" for line in str(report).splitlines()), *_dict_lines(report.to_dict()["scans"])]
+
+
+def _dict_lines(scans: list[dict[str, Any]]) -> Iterator[str]:
+    for scan in scans:
+        yield f'{{"table": {json.dumps(scan["table"])}, "steps": ['
+        *others, last = [f"  {json.dumps(step, ensure_ascii=False)}" for step in scan["steps"]]
+        yield from (f"{each}," for each in others)
+        yield from (last, "]}")
+
+
+def _columns(text: str) -> dict[str, ColumnType]:
+    pairs = [column.split() for column in text.split(", ") if column]
+    return {name: parse_type(type) for name, type in pairs}
+
+
+def _value(type: ColumnType, text: str) -> Value:
+    return None if text in ("", "NULL") else value_from_text(type, text)
