@@ -9,7 +9,8 @@ import pytest
 
 _HERE = Path(__file__).parent
 _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
-collect_ignore = [] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"]
+# This file has no doctests, and pytest cannot import two of the name `conftest` to look for them.
+collect_ignore = ["conftest.py", *([] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"])]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
