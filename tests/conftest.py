@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.claims import refuse_without_claim
+
 _HERE = Path(__file__).parent
 _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
 # This file has no doctests, and pytest cannot import two of the name `conftest` to look for them.
@@ -14,7 +16,8 @@ collect_ignore = ["conftest.py", *([] if find_spec("pyspark") else ["spark", "hb
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of a folder with what they need."""
+    """Mark the tests of a folder with what they need, and refuse tests that claim nothing."""
+    refuse_without_claim(items)
     for item in items:
         for folder, mark in _NEED.items():
             if item.path.is_relative_to(folder):

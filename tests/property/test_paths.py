@@ -53,12 +53,14 @@ COLUMNS = st.sampled_from(sorted(VALUES)).flatmap(
 
 @given(NASTY)
 def test_escaping_round_trips(text):
+    """Any text comes back from its escaped form, which has no slash in it."""
     assert unescape_path_name(escape_path_name(text)) == text
     assert "/" not in escape_path_name(text)
 
 
 @given(st.lists(COLUMNS, max_size=4))
 def test_partition_paths_round_trip(columns):
+    """Values of every type come back from the path in their own Python types, under column names in upper case, too."""
     names, types, values = zip(*columns, strict=True) if columns else ((), (), ())
     path = partition_path(names, types, values)
     assert path.count("/") == max(len(columns) - 1, 0)
@@ -70,6 +72,7 @@ def test_partition_paths_round_trip(columns):
 
 @given(st.floats(width=32))
 def test_floats_keep_every_bit(value):
+    """The text of a single-precision number in a path is read as that very number."""
     (back,) = parse_partition_path(
         partition_path(["f"], [parse_type("float")], [value]), ["f"], [parse_type("float")]
     )

@@ -84,12 +84,14 @@ def catalog(warehouse):
 
 
 def test_lists_databases_and_tables(catalog, warehouse):
+    """Names come sorted, tables with their database, the default one's included."""
     assert catalog.warehouse == str(warehouse)
     assert catalog.databases() == ["default", "sales"]
     assert catalog.tables() == ["default.empty", "sales.orders"]
 
 
 def test_a_table_is_told_in_plain_values(catalog, warehouse):
+    """Types are SQL text, the time is aware in UTC, and rows are None as one file does not tell its own."""
     table = catalog.table("sales.orders")
     assert (table.name, table.version, table.operation) == ("sales.orders", 1, "append")
     assert table.committed_at.tzinfo is datetime.UTC
@@ -108,14 +110,17 @@ def test_a_table_is_told_in_plain_values(catalog, warehouse):
 
 @pytest.mark.parametrize("name", ["SALES.Orders", "`sales`.`orders`", " sales . orders "])
 def test_names_are_read_in_any_case_and_in_backticks(catalog, name):
+    """Blanks around the dot do not matter, either."""
     assert catalog.table(name).name == "sales.orders"
 
 
 def test_a_name_alone_is_of_the_default_database(catalog):
+    """`Empty` is `default.empty`."""
     assert catalog.table("Empty").name == "default.empty"
 
 
 def test_names_with_dots_come_and_go_in_backticks(warehouse):
+    """A name that `tables()` lists finds its table, whatever characters are in it."""
     with open_metastore(str(warehouse)) as metastore:
         metastore.create_table("sales", "a.b`c", TableMetadata((Column("x", "integer"),), (), "orc", "/t"))
     with parquetry.open(warehouse) as catalog:
@@ -125,16 +130,19 @@ def test_names_with_dots_come_and_go_in_backticks(warehouse):
 
 @pytest.mark.parametrize("name", ["", ".", "a.b.c", "sales.", "`sales", "sales.a/b", "sales.none"])
 def test_a_name_that_is_no_table_is_an_error(catalog, name):
+    """Be it empty, of too many parts, badly quoted, or of no table, it raises TableNotFoundError."""
     with pytest.raises(TableNotFoundError):
         catalog.table(name)
 
 
 def test_a_database_that_is_not_there_is_named(catalog):
+    """The error is about the database, not about the table in it."""
     with pytest.raises(NamespaceNotFoundError, match="nowhere"):
         catalog.table("nowhere.t")
 
 
 def test_partitions_come_in_order_with_typed_values(catalog, warehouse):
+    """NULL comes first, a day is a `date`, and each partition has its place and totals."""
     found = list(catalog.partitions("sales.orders"))
     day = datetime.date(2024, 2, 29)
     assert found[0].values == {"Day": day, "shop": None}
@@ -146,6 +154,7 @@ def test_partitions_come_in_order_with_typed_values(catalog, warehouse):
 
 
 def test_partitions_are_limited(catalog):
+    """`limit` takes the first ones in key order, and may be 0."""
     assert [p.values["shop"] for p in catalog.partitions("sales.orders", limit=3)] == [None, "a", None]
     assert list(catalog.partitions("sales.orders", limit=0)) == []
 
@@ -161,10 +170,12 @@ def test_partitions_are_limited(catalog):
     ],
 )
 def test_partitions_are_filtered_by_text_or_predicate(catalog, where, number):
+    """A filter's columns are found in any case, in SQL and in nodes alike."""
     assert len(list(catalog.partitions("sales.orders", where))) == number
 
 
 def test_a_filter_of_partitions_on_a_data_column_says_which_columns_there_are(catalog):
+    """The error lists the partition columns and points at the data column in the filter."""
     with pytest.raises(
         FilterError, match=r"not a partition column of sales\.orders \(they are: Day, shop\)"
     ) as caught:
@@ -173,12 +184,14 @@ def test_a_filter_of_partitions_on_a_data_column_says_which_columns_there_are(ca
 
 
 def test_a_bad_filter_is_told_before_anything_is_read(catalog):
+    """The call itself raises FilterError, not the iterator that it would return."""
     for method in (catalog.partitions, catalog.files, catalog.plan):
         with pytest.raises(FilterError):
             method("sales.orders", "day = = 3")
 
 
 def test_files_are_told_with_path_partition_and_statistics(catalog, warehouse):
+    """Paths are absolute, values have their Python types, and a file without statistics has an empty dict of them."""
     files = list(catalog.files("sales.orders"))
     assert len(files) == 13
     assert files[2].path == f"{warehouse}/sales.db/orders/Day=2024-02-29/shop=a/part-0.parquet"
@@ -191,6 +204,7 @@ def test_files_are_told_with_path_partition_and_statistics(catalog, warehouse):
 
 
 def test_files_are_pruned_by_partition_values_and_statistics(catalog):
+    """A filter on both kinds of columns leaves the files that a query would read."""
     kept = list(catalog.files("sales.orders", "id BETWEEN 5 AND 12 AND shop = 'a'"))
     assert [file.path.rpartition("/")[2] for file in kept] == ["part-0.parquet", "part-1.parquet"]
     assert {str(file.partition) for file in kept} == {str(kept[0].partition)}
@@ -199,6 +213,7 @@ def test_files_are_pruned_by_partition_values_and_statistics(catalog):
 
 
 def test_a_table_without_partition_columns_has_one_partition_once_it_holds_files(warehouse):
+    """That partition has no values, and its place is the table's."""
     with parquetry.open(warehouse) as catalog:
         assert list(catalog.partitions("empty")) == []
     with open_metastore(str(warehouse)) as metastore:
@@ -212,6 +227,7 @@ def test_a_table_without_partition_columns_has_one_partition_once_it_holds_files
 
 
 def test_a_plan_is_plain_data(catalog):
+    """`to_dict` has a range's bounds in hexadecimal and its residual as SQL; a contradiction has no ranges."""
     plan = catalog.plan("sales.orders", "day = '2024-02-29' AND shop LIKE '%a'").to_dict()
     (scan,) = plan["scans"]
     assert scan["kind"] == "range"
@@ -224,6 +240,7 @@ def test_a_plan_is_plain_data(catalog):
 
 
 def test_a_plan_that_is_run_counts(catalog):
+    """`run=True` tells the partitions found and the keys examined, which without a bound are all of the table's."""
     plan = catalog.plan("sales.orders", "shop LIKE '%a'", run=True)
     (scan,) = plan.to_dict()["scans"]
     assert (scan["kind"], scan["start"], scan["residual"]) == ("range", "", "shop LIKE '%a'")
@@ -241,12 +258,14 @@ def test_a_plans_text_shows_values_and_its_dict_bytes(catalog):
 
 
 def test_an_open_end_is_beyond_every_key(catalog):
+    """A range without an upper bound has a stop in the dict all the same, greater than any key."""
     (scan,) = catalog.plan("sales.orders", "day IS NULL OR day IS NOT NULL").to_dict()["scans"]
     assert (scan["start"], scan["residual"]) == ("", None)
     assert bytes.fromhex(scan["stop"]) > b"\xff" * len(catalog.table("sales.orders").partition_by)
 
 
 def test_opening_creates_nothing(tmp_path):
+    """A warehouse that is not there is an error, and is not there afterwards."""
     with pytest.raises(WarehouseError, match="no metastore"):
         parquetry.open(tmp_path / "none")
     assert not (tmp_path / "none").exists()
@@ -256,11 +275,13 @@ def test_opening_creates_nothing(tmp_path):
 
 
 def test_without_a_name_the_warehouse_is_that_of_the_environment(warehouse, monkeypatch):
+    """`parquetry.open()` takes PARQUETRY_WAREHOUSE."""
     monkeypatch.setenv(VARIABLE, str(warehouse))
     assert parquetry.open().warehouse == str(warehouse)
 
 
 def test_else_that_of_the_nearest_configuration_file(warehouse, monkeypatch, tmp_path):
+    """A parquetry.toml in a folder above counts, and its paths are relative to it."""
     (tmp_path / "parquetry.toml").write_text('warehouse = "lake"\n')
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
@@ -269,6 +290,7 @@ def test_else_that_of_the_nearest_configuration_file(warehouse, monkeypatch, tmp
 
 
 def test_else_that_of_the_users_configuration_file(tmp_path):
+    """Below XDG_CONFIG_HOME; the file is named as the origin."""
     file = tmp_path / "xdg" / "parquetry" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text('warehouse = "s3a://bucket/lake/"\nstore = "sqlite:////m.sqlite"\n')
@@ -281,6 +303,7 @@ def test_else_that_of_the_users_configuration_file(tmp_path):
 
 
 def test_a_store_is_taken_from_where_its_warehouse_is_named(tmp_path, monkeypatch):
+    """A file's store is not used for a warehouse from the environment or the call; one given by name is used for any."""
     (tmp_path / "parquetry.toml").write_text('warehouse = "lake"\nstore = "sqlite:////m.sqlite"\n')
     assert find_warehouse().store == "sqlite:////m.sqlite"
     assert find_warehouse(tmp_path / "other").store is None
@@ -292,6 +315,7 @@ def test_a_store_is_taken_from_where_its_warehouse_is_named(tmp_path, monkeypatc
 
 
 def test_no_name_at_all_is_an_error_that_says_where_to_write_one():
+    """It names the option, the variable and the file."""
     with pytest.raises(WarehouseError, match=r"--warehouse.*PARQUETRY_WAREHOUSE.*parquetry\.toml"):
         parquetry.open()
 
@@ -306,6 +330,7 @@ def test_no_name_at_all_is_an_error_that_says_where_to_write_one():
     ],
 )
 def test_a_configuration_file_that_cannot_be_used_is_named(tmp_path, text, error, message):
+    """The error has the file's path and what is wrong: syntax, an unknown key, a type, no warehouse."""
     (tmp_path / "parquetry.toml").write_text(text)
     with pytest.raises(error, match=message) as caught:
         parquetry.open()
@@ -326,11 +351,13 @@ def _python(code):
 
 
 def test_importing_the_package_imports_none_of_the_large_libraries():
+    """`import parquetry` loads neither Arrow, Spark and sqlglot nor the CLI's libraries and msgspec."""
     loaded = _python("import parquetry; print(*sys.modules)").split()
     assert {"pyarrow", "pyspark", "sqlglot", "rich", "typer", "msgspec"}.isdisjoint(loaded)
 
 
 def test_looking_at_tables_needs_no_arrow_no_sqlglot_and_no_spark(warehouse):
+    """Opening a warehouse and listing partitions loads none of the three."""
     loaded = _python(
         f"import parquetry; catalog = parquetry.open({str(warehouse)!r})\n"
         "list(catalog.partitions('sales.orders')); print(*sys.modules)"
@@ -340,6 +367,7 @@ def test_looking_at_tables_needs_no_arrow_no_sqlglot_and_no_spark(warehouse):
 
 @pytest.mark.parametrize("name", ["configure", "attach", "explain", "report", "settings"])
 def test_without_pyspark_the_names_that_need_it_say_what_to_install(name):
+    """The error names the function that was asked for and the pip command."""
     said = _python(
         "sys.modules['pyspark'] = None\nimport parquetry\n"
         f"try: parquetry.{name}\nexcept parquetry.ParquetryError as error: print(error)"
@@ -349,6 +377,7 @@ def test_without_pyspark_the_names_that_need_it_say_what_to_install(name):
 
 @pytest.mark.spark
 def test_with_pyspark_they_are_its_functions():
+    """The package's names are the functions of `parquetry.spark`, not wrappers."""
     from parquetry.spark import report, session
 
     assert parquetry.configure is session.configure
@@ -359,6 +388,7 @@ def test_with_pyspark_they_are_its_functions():
 
 
 def test_all_public_names_are_listed_and_others_are_no_attributes():
+    """`dir` has what `__all__` has, the names that are loaded late included."""
     assert set(parquetry.__all__) <= set(dir(parquetry))
     with pytest.raises(AttributeError, match="nothing"):
         parquetry.nothing  # noqa: B018

@@ -82,6 +82,7 @@ def objects(run):
 
 
 def test_tables_as_objects(objects):
+    """`tables --json` gives totals of each table, and null for rows that some file does not tell."""
     assert objects("tables") == [
         {"table": "default.t", "partitions": 4, "files": 4, "rows": None, "bytes": 4507},
         {"table": "default.typed", "partitions": 1, "files": 1, "rows": 1, "bytes": 1},
@@ -89,6 +90,7 @@ def test_tables_as_objects(objects):
 
 
 def test_tables_for_people(run):
+    """`tables` aligns numbers to the right, has a unit for sizes, and `?` for rows that are not known."""
     assert run("tables") == (
         0,
         "table          partitions  files  rows    size\n"
@@ -99,6 +101,7 @@ def test_tables_for_people(run):
 
 
 def test_partitions_as_objects(objects, warehouse):
+    """`partitions --json` has ISO dates and absolute places, and heeds `--where` and `--limit`."""
     assert objects("partitions", "t", "--where", "day > DATE '1970-01-01'", "--limit", "1") == [
         {
             "values": {"day": "1970-01-02"},
@@ -113,6 +116,7 @@ def test_partitions_as_objects(objects, warehouse):
 
 
 def test_values_of_every_type_have_a_place_in_json(objects):
+    """Dates and times are ISO text, decimals and infinity text, bytes hexadecimal."""
     assert list(objects("partitions", "typed")[0]["values"].values()) == [
         "2024-02-29",
         "1970-01-01T00:00:01.500000+00:00",
@@ -124,6 +128,7 @@ def test_values_of_every_type_have_a_place_in_json(objects):
 
 
 def test_partitions_for_people(run):
+    """`partitions` has a column for each partition column, places relative to the table, and a sentence for none."""
     code, out, _ = run("partitions", "t")
     assert code == 0
     assert out.splitlines()[:3] == [
@@ -135,6 +140,7 @@ def test_partitions_for_people(run):
 
 
 def test_files_as_objects_pruned_by_statistics(objects, warehouse):
+    """`files --where` lists what a query with this filter would read."""
     kept = objects("files", "default.t", "--where", "id = 15 AND day IS NOT NULL")
     assert kept == [
         {
@@ -148,6 +154,7 @@ def test_files_as_objects_pruned_by_statistics(objects, warehouse):
 
 
 def test_files_for_people(run):
+    """`files` shows paths relative to the table."""
     _, out, _ = run("files", "t", "--where", "id < 5 AND day IS NOT NULL")
     assert out.splitlines() == [
         "file                       rows    size",
@@ -156,6 +163,7 @@ def test_files_for_people(run):
 
 
 def test_describe_as_an_object(objects, warehouse):
+    """`describe --json` has columns with their comments, partition columns and properties."""
     (table,) = objects("describe", "T")
     assert (table["table"], table["version"], table["location"]) == ("default.t", 1, f"{warehouse}/t")
     assert table["columns"][1] == {"name": "day", "type": "date", "nullable": True, "comment": "[red]of sale"}
@@ -163,6 +171,7 @@ def test_describe_as_an_object(objects, warehouse):
 
 
 def test_describe_for_people_takes_no_comment_for_markup(run):
+    """A comment in brackets is printed as it is, not taken for a colour of Rich."""
     code, out, _ = run("describe", "t")
     assert code == 0
     assert "day     date          1  [red]of sale" in out
@@ -181,6 +190,7 @@ def test_a_plan_for_people_shows_values_and_as_an_object_bytes(run, objects):
 
 
 def test_on_a_terminal_tables_are_folded_and_keep_all_text(warehouse):
+    """On a terminal of 44 columns long cells go on in the next line, instead of being cut."""
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "parquetry.cli.main", "describe", "t"],
@@ -207,6 +217,7 @@ def test_on_a_terminal_tables_are_folded_and_keep_all_text(warehouse):
 
 
 def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
+    """Control characters in a value are printed as escapes."""
     with open_metastore(str(warehouse)) as metastore:
         table = metastore.create_table(
             "default", "odd", TableMetadata((Column("p", "string"),), ("p",), "orc", f"{warehouse}/odd")
@@ -232,6 +243,7 @@ def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
     ],
 )
 def test_an_error_is_one_sentence_and_exit_code_1(run, arguments, sentence):
+    """It goes to standard error, without a traceback."""
     code, out, err = run(*arguments)
     assert (code, out) == (1, "")
     assert err.startswith(sentence)
@@ -239,6 +251,7 @@ def test_an_error_is_one_sentence_and_exit_code_1(run, arguments, sentence):
 
 
 def test_a_filters_error_marks_the_place(run):
+    """Below the sentence stand the filter and a caret under the place."""
     code, _, err = run("partitions", "t", "--where", "day = = 3")
     assert code == 1
     assert err.splitlines()[1:] == ["  day = = 3", "        ^"]
@@ -249,6 +262,7 @@ def test_a_filters_error_marks_the_place(run):
     [("tables", "--nonsense"), ("partitions",), ("partitions", "t", "--limit", "-1"), ("nonsense",)],
 )
 def test_wrong_usage_has_exit_code_2(run, arguments):
+    """Unknown options and commands, missing arguments and bad numbers show the usage on standard error."""
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert "Usage: parquetry" in err
@@ -256,6 +270,7 @@ def test_wrong_usage_has_exit_code_2(run, arguments):
 
 @pytest.mark.parametrize("lines", [0, 1])
 def test_a_reader_who_stops_early_gets_no_complaint(warehouse, lines):
+    """`parquetry … | head` prints nothing on standard error when the pipe is closed."""
     with open_metastore(str(warehouse)) as metastore:
         transaction = metastore.table("default", "t").begin("append")
         for day in range(10, 3000):
@@ -277,11 +292,13 @@ def test_a_reader_who_stops_early_gets_no_complaint(warehouse, lines):
 
 
 def test_the_version(run):
+    """`--version` prints the package's own."""
     assert run("--version") == (0, f"parquetry {parquetry.__version__}\n", "")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_an_example_that_names_it(run, name):
+    """The help shows the example on one line."""
     code, out, _ = run(name, "--help")
     assert code == 0
     assert COMMANDS[name].help
@@ -293,17 +310,20 @@ def test_every_command_has_help_with_an_example_that_names_it(run, name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_explained(name):
+    """The help of each option and argument is a sentence."""
     for parameter in COMMANDS[name].params:
         assert parameter.help.endswith("."), parameter.name
 
 
 def test_the_reference_in_docs_is_current():
+    """docs/cli.md is what `parquetry.cli.reference` writes today."""
     assert (ROOT / "docs" / "cli.md").read_text() == reference(), (
         "run: python -m parquetry.cli.reference > docs/cli.md"
     )
 
 
 def test_starting_imports_no_large_library():
+    """`parquetry tables` loads Typer, and neither Arrow, Spark, sqlglot nor Rich's console."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "parquetry.cli.main", "tables"],
         capture_output=True,
@@ -330,6 +350,7 @@ def settings(monkeypatch):
 
 
 def test_conf_prints_lines_for_the_defaults_file(run, warehouse, settings):
+    """`conf` writes lines for spark-defaults.conf, in which a backslash is doubled."""
     assert run("conf", "--catalog", "ice") == (
         0,
         f"spark.jars /a b.jar\nspark.sql.catalog.ice.warehouse {warehouse}\n",
@@ -339,6 +360,7 @@ def test_conf_prints_lines_for_the_defaults_file(run, warehouse, settings):
 
 
 def test_conf_prints_flags(run, warehouse, settings):
+    """`conf --flags` writes `--conf` options, quoted for the shell where they must be."""
     assert run("conf", "--flags", "--store", "sqlite:////m") == (
         0,
         f"--conf 'spark.jars=/a b.jar' --conf spark.sql.catalog.lake.warehouse={warehouse} --conf store=sqlite:////m\n",
@@ -347,10 +369,12 @@ def test_conf_prints_flags(run, warehouse, settings):
 
 
 def test_conf_prints_json(objects, warehouse, settings):
+    """`conf --json` is one object of settings."""
     assert objects("conf") == {"spark.jars": "/a b.jar", "spark.sql.catalog.lake.warehouse": str(warehouse)}
 
 
 def test_conf_without_pyspark_says_what_to_install(run, monkeypatch):
+    """The error has the pip command, and the exit code is 1."""
     monkeypatch.setitem(sys.modules, "pyspark", None)
     for name in [name for name in sys.modules if name.startswith("parquetry.spark")]:
         monkeypatch.delitem(sys.modules, name)
@@ -392,6 +416,7 @@ def java(tmp_path, monkeypatch):
     ],
 )
 def test_doctor_reads_javas_version(java, said, fits):
+    """Java 17 and later fit; an older one, or an answer that is no version, comes with a remedy."""
     java(said)
     check = _check("java")
     assert check.ok is fits
@@ -399,6 +424,7 @@ def test_doctor_reads_javas_version(java, said, fits):
 
 
 def test_doctor_misses_java(monkeypatch, tmp_path):
+    """Neither an empty JAVA_HOME nor a PATH without java passes."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert _check("java").ok is False
     monkeypatch.delenv("JAVA_HOME")
@@ -407,6 +433,7 @@ def test_doctor_misses_java(monkeypatch, tmp_path):
 
 
 def test_doctor_misses_pyspark(monkeypatch):
+    """The remedy is the pip command."""
     monkeypatch.setitem(sys.modules, "pyspark", None)
     check = _check("pyspark")
     assert (check.ok, check.remedy) == (False, "pip install 'parquetry[spark]'")
@@ -415,6 +442,7 @@ def test_doctor_misses_pyspark(monkeypatch):
 @pytest.mark.spark
 @pytest.mark.parametrize(("version", "fits"), [("4.3.1", True), ("4.30.0", False), ("3.5.1", False)])
 def test_doctor_compares_pysparks_version(monkeypatch, version, fits):
+    """Any 4.3 fits, and 4.30 is not 4.3."""
     import pyspark
 
     monkeypatch.setattr(pyspark, "__version__", version)
@@ -423,6 +451,7 @@ def test_doctor_compares_pysparks_version(monkeypatch, version, fits):
 
 @pytest.mark.spark
 def test_doctor_and_bridge_agree_on_the_spark_they_want():
+    """The series is written in two modules, as `doctor` must work without PySpark."""
     from parquetry.spark import bridge
 
     assert doctor.SPARK_SERIES == bridge.SPARK_SERIES
@@ -430,6 +459,7 @@ def test_doctor_and_bridge_agree_on_the_spark_they_want():
 
 @pytest.mark.parametrize(("version", "fits"), [("4.3.0", True), ("3.5.1", False)])
 def test_doctor_looks_into_spark_home(monkeypatch, tmp_path, version, fits):
+    """The version is that of the jar of Spark's core there; a folder without one is a problem."""
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     assert _check("SPARK_HOME").ok is False
     (tmp_path / "jars").mkdir()
@@ -441,6 +471,7 @@ def test_doctor_looks_into_spark_home(monkeypatch, tmp_path, version, fits):
 
 @pytest.mark.spark
 def test_doctor_says_whether_the_bridge_is_still_to_be_compiled(monkeypatch, tmp_path):
+    """It is a note, not a problem, and looking compiles nothing."""
     from parquetry.spark import bridge
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -451,6 +482,7 @@ def test_doctor_says_whether_the_bridge_is_still_to_be_compiled(monkeypatch, tmp
 
 
 def test_doctor_looks_at_the_warehouse(warehouse, monkeypatch):
+    """It counts the tables of one that is there, reports one that is not, and only notes that none is named."""
     check = _check("warehouse")
     assert (check.ok, check.found) == (True, f"{warehouse} (PARQUETRY_WAREHOUSE), 2 tables")
     check = _check("warehouse", "missing")
@@ -462,6 +494,7 @@ def test_doctor_looks_at_the_warehouse(warehouse, monkeypatch):
 
 
 def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
+    """A problem has a remedy below it and makes the exit code 1; the settings come after the checks."""
     good, bad = doctor.Check("a", True, "1"), doctor.Check("b", False, "2", "mend it")
     monkeypatch.setattr(
         doctor, "settings_in_effect", lambda *_: [doctor.InEffect("s", "3", "file", ("x", "y"))]
@@ -485,6 +518,7 @@ def _of_catalog(**given):
 
 
 def test_doctor_says_where_a_catalogs_settings_come_from(warehouse, monkeypatch, tmp_path):
+    """From the call, the environment, a file, or the default, for warehouse and store each."""
     assert _of_catalog() == ((str(warehouse), VARIABLE), ("sqlite", "default"))
     monkeypatch.setenv(STORE_VARIABLE, "hbase://h:1/t")
     assert _of_catalog() == ((str(warehouse), VARIABLE), ("hbase://h:1/t", STORE_VARIABLE))
@@ -501,6 +535,7 @@ def test_doctor_says_where_a_catalogs_settings_come_from(warehouse, monkeypatch,
 
 
 def test_doctor_says_how_each_setting_is_set():
+    """Every setting is listed, with its default and with all the places in which it can be written."""
     settings = {s.name: s for s in doctor.settings_in_effect()}
     assert list(settings) == [setting.name for setting in (*CATALOG_OPTIONS, *TABLE_SETTINGS)]
     store, size, indexes = (settings[n] for n in ("store", "target-file-size", "partition-indexes"))

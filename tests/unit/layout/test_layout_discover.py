@@ -31,6 +31,7 @@ def find(root, names=NAMES, types=TYPES, **options):
 
 
 def test_partitions_come_in_the_order_of_their_paths_with_their_files(tmp_path):
+    """Names of columns count in any case, and each file comes with its size and time."""
     lay(tmp_path, "p=2/s=a/1.parquet", "p=1/s=x y/2", "p=1/s=x y/1", "P=3/S=__HIVE_DEFAULT_PARTITION__/f")
     assert find(tmp_path) == [
         FoundPartition(
@@ -46,6 +47,7 @@ def test_partitions_come_in_the_order_of_their_paths_with_their_files(tmp_path):
 
 
 def test_hidden_and_empty_files_are_left_out(tmp_path):
+    """What begins with a dot or an underscore is no data, nor is a file of no bytes."""
     lay(tmp_path, "p=1/s=a/f", "p=1/s=a/_SUCCESS", "p=1/s=a/.f.crc", "_delta/x", ".tmp/y")
     lay(tmp_path, "p=1/_temporary/0/f", "p=1/s=a/pq-ffffffffffffffff-77-0.parquet")
     (tmp_path / "p=1/s=a/empty").touch()
@@ -54,18 +56,21 @@ def test_hidden_and_empty_files_are_left_out(tmp_path):
 
 
 def test_escaped_names_and_zones_are_read(tmp_path):
+    """A timestamp in a directory's name is read in the zone that the caller gives."""
     lay(tmp_path, "t=2024-01-01 01%3A00%3A00/f")
     (found,) = find(tmp_path, ["t"], [TIMESTAMP], zone="Europe/Berlin")
     assert found.values == (1_704_067_200_000_000,)
 
 
 def test_a_partition_may_be_empty(tmp_path):
+    """A directory of the last level without files is a partition; one above it is none."""
     (tmp_path / "p=1/s=a").mkdir(parents=True)
     (tmp_path / "p=2").mkdir()
     assert find(tmp_path) == [FoundPartition((1, "a"), "p=1/s=a", ())]
 
 
 def test_an_unpartitioned_table_is_its_location(tmp_path):
+    """Files lie directly in it, and directories there are reported as unfit."""
     lay(tmp_path, "a", "b", "sub/c", "k=1/d")
     unfit = []
     (found,) = find(tmp_path, [], [], unfit=unfit)
@@ -86,6 +91,7 @@ def test_an_unpartitioned_table_is_its_location(tmp_path):
     ],
 )
 def test_what_does_not_fit_is_an_error_or_listed(tmp_path, path, told):
+    """A file or directory where no partition can be raises an error, or goes to the caller's list and the others are found."""
     lay(tmp_path, path, "p=7/s=fine/f")
     with pytest.raises(ValueTypeError) as error:
         find(tmp_path)
@@ -100,6 +106,7 @@ def test_what_does_not_fit_is_an_error_or_listed(tmp_path, path, told):
 
 
 def test_directories_below_the_last_level_are_reported(tmp_path):
+    """They are listed as unfit, and the partition's own files are found."""
     lay(tmp_path, "p=1/s=a/x=6/f", "p=1/s=a/f")
     unfit = []
     (found,) = find(tmp_path, unfit=unfit)
@@ -108,6 +115,7 @@ def test_directories_below_the_last_level_are_reported(tmp_path):
 
 
 def test_two_spellings_of_one_partition_are_an_error(tmp_path):
+    """`p=7` and `p=007` are one value; with a list the first path is taken and the other listed."""
     lay(tmp_path, "p=7/s=a/f", "p=007/s=a/f")
     with pytest.raises(ValueTypeError, match=r"'p=7/s=a' and 'p=007/s=a' are the same partition"):
         find(tmp_path)
@@ -117,6 +125,7 @@ def test_two_spellings_of_one_partition_are_an_error(tmp_path):
 
 
 def test_progress_is_told(tmp_path):
+    """The caller hears of each partition once, in rising numbers, from whichever thread it came."""
     lay(tmp_path, *(f"p={number}/s=a/f" for number in range(5)))
     told = []
     find(tmp_path, progress=lambda done, total: told.append((done, total)), threads=2)
@@ -124,6 +133,7 @@ def test_progress_is_told(tmp_path):
 
 
 def test_a_location_that_cannot_be_listed_is_told(tmp_path):
+    """The error names the place, be it missing or a file."""
     with pytest.raises(FileMissingError, match="nothere"):
         find(tmp_path / "nothere")
     lay(tmp_path, "file")
@@ -132,6 +142,7 @@ def test_a_location_that_cannot_be_listed_is_told(tmp_path):
 
 
 def test_locations_are_opened_without_decoding():
+    """`%20` in a URI stays as it is, as it is part of a directory's name."""
     filesystem, path = open_location("mock:///lake/x=%20")
     assert (filesystem.type_name, path.strip("/")) == ("mock", "lake/x=%20")
     with pytest.raises(WarehouseError, match="nosuch"):
@@ -154,6 +165,7 @@ def found(values, path, *files):
 
 
 def test_nothing_changed():
+    """Files of the same path, size and time are the same, also where the metastore knows no time."""
     same = [found((1,), "p=1", ("f", 4, 5)), found((None,), "p=x", ("f", 4, 5))]
     recorded = [known((None,), "/t/p=x", ("/t/p=x/f", 4, None)), known((1,), "/t/p=1", ("f", 4, 5))]
     changes = compare(same, recorded, "/t/")
@@ -162,6 +174,7 @@ def test_nothing_changed():
 
 
 def test_added_changed_and_gone_are_told_apart():
+    """A file of another size or time is gone and added; a partition of NaN is one value like any other."""
     now = [
         found((1,), "p=1", ("new", 4, 5), ("same", 4, 5), ("rewritten", 4, 6), ("grown", 5, 5)),
         found((2,), "p=2", ("f", 1, 1)),
@@ -182,11 +195,13 @@ def test_added_changed_and_gone_are_told_apart():
 
 
 def test_partitions_that_lie_elsewhere_are_left_alone():
+    """A partition recorded outside the table's folder is not gone because nothing was found in the folder."""
     recorded = [known((1,), "/elsewhere/p=1", ("f", 4, 5)), known((2,), "/t2/p=2", ("f", 4, 5))]
     assert not compare([found((1,), "p=1", ("g", 1, 1))], recorded, "/t")
 
 
 def test_an_unpartitioned_table_is_compared_too():
+    """Its one partition has the empty path."""
     (change,) = compare([found((), "", ("a", 1, 1))], [known((), "/t", ("b", 1, 1))], "/t").changed
     assert ([file.path for file in change.added], change.gone) == (["a"], ("b",))
 

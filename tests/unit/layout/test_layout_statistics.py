@@ -34,6 +34,7 @@ def bounds(path, name="x"):
 
 
 def test_reads_size_rows_time_and_every_top_level_column(tmp_path):
+    """A footer gives rows, and each column's size, NULLs and bounds; a column of NULLs has no bounds."""
     path = write(
         tmp_path / "a.parquet", {"i": [1, None, 3], "s": ["b", "a", None], "n": pa.nulls(3, pa.int32())}
     )
@@ -74,23 +75,27 @@ def test_reads_size_rows_time_and_every_top_level_column(tmp_path):
     ],
 )
 def test_bounds_by_type(tmp_path, array, low, high):
+    """Bounds come in the unit of memory (days, microseconds); types of which they cannot be trusted have none."""
     assert bounds(write(tmp_path / "a", {"x": array})) == (low, high)
 
 
 @pytest.mark.parametrize("precision", [9, 18, 38])
 @pytest.mark.parametrize("as_integer", [True, False])
 def test_decimals_in_every_encoding_are_text(tmp_path, precision, as_integer):
+    """Stored as 4, 8 or 16 bytes, a bound is the number with its scale."""
     array = pa.array([Decimal("1.50"), None, Decimal("-2.25")], pa.decimal128(precision, 2))
     path = write(tmp_path / "a", {"x": array}, store_decimal_as_integer=as_integer)
     assert bounds(path) == ("-2.25", "1.50")
 
 
 def test_decimals_of_38_digits_keep_them_all(tmp_path):
+    """No digit is lost to the 28 of Python's context."""
     value = Decimal("-12345678901234567890.123456789012345678")
     assert bounds(write(tmp_path / "a", {"x": pa.array([value], pa.decimal128(38, 18))})) == (str(value),) * 2
 
 
 def test_int96_has_no_bounds(tmp_path):
+    """Its bytes do not sort as the times do, so what the footer has is not used."""
     array = pa.array([3, 7], pa.timestamp("us"))
     path = write(tmp_path / "a", {"x": array}, use_deprecated_int96_timestamps=True)
     assert bounds(path) == (None, None)
@@ -98,6 +103,7 @@ def test_int96_has_no_bounds(tmp_path):
 
 
 def test_nested_columns_have_the_size_of_their_leaves_and_nothing_else(tmp_path):
+    """A struct's size is the sum over its leaves, and a column named `s.x` is not taken for one of them."""
     columns = {
         "s": pa.array([{"x": 1, "y": {"z": "a"}}] * 3),
         "l": pa.array([[1, 2]] * 3),
@@ -116,6 +122,7 @@ def test_nested_columns_have_the_size_of_their_leaves_and_nothing_else(tmp_path)
 
 
 def test_row_groups_are_merged(tmp_path):
+    """The bounds are over all groups, NULLs are added, and a group of NULLs alone does not hinder."""
     columns = {"x": [None, None, 5, 1, None, 9], "n": pa.nulls(6, pa.string())}
     path = write(tmp_path / "a", columns, row_group_size=2)
     assert pq.read_metadata(path).num_row_groups == 3
@@ -125,6 +132,7 @@ def test_row_groups_are_merged(tmp_path):
 
 
 def test_one_row_group_without_bounds_spoils_them_all(tmp_path):
+    """A group whose text is too long for the footer, or that is all NaN, leaves the file without bounds."""
     path = write(tmp_path / "a", {"x": ["a", "b", "z" * 5000, "c"]}, row_group_size=2)
     assert bounds(path) == (None, None)
     nan = write(tmp_path / "b", {"x": [1.0, 2.0, float("nan"), float("nan")]}, row_group_size=2)
@@ -132,6 +140,7 @@ def test_one_row_group_without_bounds_spoils_them_all(tmp_path):
 
 
 def test_files_without_statistics_or_rows(tmp_path):
+    """Without statistics the size is known still; a file of no rows has no NULLs and no bounds."""
     found = columns_of(write(tmp_path / "a", {"x": [1, 2]}, write_statistics=False))
     assert (found["x"].min, found["x"].nulls, found["x"].size > 0) == (None, None, True)
     empty = read_parquet_footer(LOCAL, write(tmp_path / "b", {"x": pa.array([], pa.int64())}))
@@ -139,6 +148,7 @@ def test_files_without_statistics_or_rows(tmp_path):
 
 
 def test_two_columns_of_one_name_tell_nothing(tmp_path):
+    """As it is not known whose statistics they are."""
     table = pa.Table.from_arrays([pa.array([1]), pa.array([9])], ["x", "x"])
     pq.write_table(table, tmp_path / "a")
     assert bounds(tmp_path / "a") == (None, None)
@@ -149,6 +159,7 @@ def test_two_columns_of_one_name_tell_nothing(tmp_path):
     "long", ["x" * 100, "é" * 100, "a" * 63 + "\ud7ff" * 9, "a\U0010ffff" + "\U0010ffff" * 99]
 )
 def test_long_texts_are_shortened_outwards(tmp_path, long):
+    """The minimum is cut, the maximum cut and raised to a valid text, and both are marked as inexact."""
     found = columns_of(write(tmp_path / "a", {"x": [long]}))["x"]
     assert found.min == long[:LONGEST_BOUND]
     assert found.max > long
@@ -158,6 +169,7 @@ def test_long_texts_are_shortened_outwards(tmp_path, long):
 
 
 def test_what_has_nothing_above_it_has_no_upper_bound():
+    """A long run of the greatest character cannot be shortened upwards; what stands before it can."""
     found = column_statistics(1, 0, "a", "\U0010ffff" * 65, True, True)
     assert (found.min, found.max, found.min_exact, found.max_exact) == ("a", None, True, False)
     assert column_statistics(1, 0, b"a", b"\xff" * 65, True, True).max is None
@@ -179,6 +191,7 @@ def test_what_has_nothing_above_it_has_no_upper_bound():
     ],
 )
 def test_before_1900_only_a_modern_spark_is_believed(tmp_path, metadata, kept):
+    """Other writers may have used the Julian calendar, so their dates and times have no bounds; numbers have."""
     dates = [dt.date(1899, 12, 31), dt.date(2000, 1, 1)]
     times = pa.array([-(2**52), 0], pa.timestamp("us"))
     found = columns_of(write(tmp_path / "a", {"x": dates, "t": times, "y": [1, 2]}, metadata))
@@ -186,11 +199,13 @@ def test_before_1900_only_a_modern_spark_is_believed(tmp_path, metadata, kept):
 
 
 def test_from_1900_on_dates_are_believed_of_all(tmp_path):
+    """The calendars agree from then on."""
     path = write(tmp_path / "a", {"x": [dt.date(1900, 1, 1)]}, {b"org.apache.spark.legacyDateTime": b""})
     assert bounds(path) == (-25567, -25567)
 
 
 def test_files_that_are_not_parquet_are_told(tmp_path):
+    """Cut, empty and foreign files, a directory and a missing file each have an error with their path."""
     whole = write(tmp_path / "whole", {"x": [1] * 100})
     data = (tmp_path / "whole").read_bytes()
     broken = {
@@ -212,6 +227,8 @@ def test_files_that_are_not_parquet_are_told(tmp_path):
 
 
 def test_a_file_that_may_not_be_read_is_not_called_corrupt():
+    """A refusal of the file system is a WarehouseError that names the file."""
+
     class Forbidden(pafs.FileSystemHandler):
         def normalize_path(self, path):
             return path
@@ -229,6 +246,7 @@ def test_a_file_that_may_not_be_read_is_not_called_corrupt():
 
 
 def test_many_footers_keep_their_order_and_tell_progress(tmp_path):
+    """Threads read them; the caller's own thread hears of each, and one missing file is an error."""
     names = [f"{number}.parquet" for number in range(20)]
     for number, name in enumerate(names):
         write(tmp_path / name, {"x": [number]})
@@ -292,6 +310,7 @@ def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int) ->
     ],
 )
 def test_bounds_take_the_type_the_column_has_today(kind, low, high, expected):
+    """A bound that the type cannot hold exactly is dropped, and the NULL count stays."""
     found = bounds_of(column(kind), ColumnStatistics(9, 1, low, high), 5)
     if expected is None:
         assert found is None or (found.min, found.max, found.nulls) == (None, None, 1)
@@ -302,11 +321,13 @@ def test_bounds_take_the_type_the_column_has_today(kind, low, high, expected):
 
 
 def test_widened_bounds_near_1970_are_not_exact():
+    """A small number may be a date's days or a timestamp's microseconds, so it is taken for both."""
     assert not bounds_of(column("timestamp_ntz"), ColumnStatistics(9, 0, 1, 19_000), 5).max_exact
     assert bounds_of(column("timestamp_ntz"), ColumnStatistics(9, 0, 10**15, 10**15), 5).max_exact
 
 
 def test_bounds_know_columns_of_nulls_one_side_and_nothing():
+    """As many NULLs as rows is a column of NULLs; without bounds or counts there is nothing to know."""
     assert bounds_of(column("long"), None, 5) is None
     assert bounds_of(column("long"), ColumnStatistics(9, 5), 5).all_null
     assert bounds_of(column("long"), ColumnStatistics(9), 5) is None
@@ -321,6 +342,7 @@ def test_bounds_know_columns_of_nulls_one_side_and_nothing():
 
 
 def test_a_column_missing_from_a_file_with_statistics_is_null():
+    """The file was written before the column came; one with a default for old rows is not known."""
     read = bounds_reader(column("long"))
     other = {"y": ColumnStatistics(9, 0, 1, 2)}
     assert read(DataFile("a", 10, 5, columns=other)).all_null
@@ -334,6 +356,7 @@ def test_a_column_missing_from_a_file_with_statistics_is_null():
 
 
 def test_names_in_files_are_found_in_any_case_but_never_guessed():
+    """The exact name comes first, and two others that differ from it by case tell nothing."""
     read = bounds_reader(column("long"))
     one = ColumnStatistics(9, 0, 1, 2)
     assert read(DataFile("a", 10, 5, columns={"X": one})).min == 1
@@ -353,6 +376,7 @@ def entry(kind, low, high, **more):
 
 
 def test_orc_bounds_come_from_the_bridge_as_text():
+    """They are read by the type in the file, and times widened by two days, as the instant depends on the reader's zone."""
     file = orc(
         i=entry("bigint", "-1", "5"),
         d=entry("decimal(10,2)", "1.50", "2.25"),
@@ -377,6 +401,7 @@ def test_orc_bounds_come_from_the_bridge_as_text():
 
 
 def test_orc_bounds_that_cannot_be_trusted_are_dropped():
+    """A NaN may hide unless the sum tells, and before 1900 the calendar is not known; the counts stay."""
     file = orc(
         nan=entry("double", "1.0", "NaN", sum="3.0"),
         hidden=entry("double", "1.0", "2.0", sum="NaN"),
@@ -393,5 +418,6 @@ def test_orc_bounds_that_cannot_be_trusted_are_dropped():
 
 
 def test_orc_files_whose_columns_have_no_names_tell_nothing_of_columns():
+    """Hive's `_col0` says which place a column had, not which column it is."""
     assert orc(_col0=entry("int", "1", "2")).columns is None
     assert from_bridge({"path": "a", "bytes": 1}).columns is None

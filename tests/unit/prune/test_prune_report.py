@@ -42,6 +42,7 @@ SCAN = ScanReport(
     ],
 )
 def test_sizes_are_human(number, text):
+    """Three digits at most and decimal units, rounded up into the next unit where they fill one."""
     assert size_text(number) == text
 
 
@@ -71,6 +72,7 @@ def parsed(report):
 
 
 def test_html_is_escaped_whole_and_needs_nothing_from_elsewhere():
+    """A table's name or a condition cannot bring markup in, and colours are those of the page."""
     evil = "<script>alert('&')</script>"
     scan = ScanReport(evil, (Step("files", 1, 2, (evil,), (NotBy(evil + "x", evil),)),))
     elements = parsed(Report((scan,)))
@@ -82,6 +84,7 @@ def test_html_is_escaped_whole_and_needs_nothing_from_elsewhere():
 
 
 def test_html_draws_shares_as_bars():
+    """A bar is as wide as the share that is kept; where there was nothing to keep it is empty."""
     styles = [style for style in parsed(Report((SCAN,))).styles if "width:" in style and "%" in style]
     assert [style.rpartition("width:")[2] for style in styles] == ["1.0%", "75.0%", "35.3%"]
     nothing = ScanReport("t", (Step("partitions", 0, 10), Step("files", 0, 0)))
@@ -91,5 +94,6 @@ def test_html_draws_shares_as_bars():
 
 
 def test_steps_are_found_by_name():
+    """A step that the scan does not have is None."""
     assert SCAN.step("files").kept == 3
     assert SCAN.step("buckets") is None

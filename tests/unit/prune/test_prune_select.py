@@ -74,6 +74,7 @@ def step(selection, name):
 
 
 def test_without_conditions_everything_is_kept(table):
+    """Files come by partition in key order, with their values and absolute paths, and no row needs to be looked at."""
     selection = select_files(table, [])
     assert names(selection) == ["e", "c", "a", "b", "d", "bare"]
     assert [selected.path for selected in selection.files][:3] == [
@@ -89,6 +90,7 @@ def test_without_conditions_everything_is_kept(table):
 
 
 def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
+    """Both conditions are exact and the selection is certain; the report has the name that the caller gives the table."""
     selection = select_files(
         table, filters_of([compare("p", "=", 1), compare("q", "=", "x", STRING)]), table="lake.db.t"
     )
@@ -100,6 +102,7 @@ def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
 
 
 def test_data_conditions_select_files_and_are_left_to_spark(table):
+    """No condition on a data column is exact, and one that cut files counts as used though it cut no partition."""
     selection = select_files(table, filters_of([compare("v", ">=", 10)]))
     assert names(selection) == ["e", "b", "bare"]
     assert (selection.exact, selection.certain) == ((), False)
@@ -127,6 +130,7 @@ def test_an_unpartitioned_table_may_have_no_files():
 
 
 def test_the_contrary_of_what_is_not_understood_is_not_understood(table):
+    """NOT of an opaque condition excludes nothing; beside another by AND, the other one does."""
     upper = Opaque("upper(q) = 'X'", ("q",), "function on the column")
     selection = select_files(table, filters_of([Not(upper), And((Not(upper), compare("p", "=", 1)))]))
     assert step(selection, "partitions")[3] == (NotBy("NOT (upper(q) = 'X')", "function on the column"),)
@@ -135,6 +139,7 @@ def test_the_contrary_of_what_is_not_understood_is_not_understood(table):
 
 
 def test_a_partition_condition_that_holds_everywhere_is_exact_and_served_nothing(table):
+    """Spark need not evaluate it, and the report says that every partition may hold a match."""
     selection = select_files(table, filters_of([Or((IsNull("p"), compare("p", ">", -5)))]))
     assert (selection.exact, selection.certain) == ((0,), True)
     (note,) = step(selection, "partitions")[3]
@@ -142,6 +147,7 @@ def test_a_partition_condition_that_holds_everywhere_is_exact_and_served_nothing
 
 
 def test_a_condition_over_both_kinds_of_columns_prunes_partitions_and_files(table):
+    """Its part about partition columns cuts partitions, the whole with their values cuts files."""
     either = Or(
         (And((compare("p", "=", 1), compare("v", "<", 5))), And((compare("p", "=", 2), compare("v", ">", 5))))
     )
@@ -155,6 +161,7 @@ def test_a_condition_over_both_kinds_of_columns_prunes_partitions_and_files(tabl
 
 
 def test_tuples_over_both_kinds_of_columns_prune_partitions(table):
+    """Rows of an IN that no partition agrees with are gone, those with NULL, too; NOT IN keeps everything."""
     pairs = TupleIn(("p", "v"), ((1, 15), (7, 5), (None, 150), (2, None)), (INT, INT))
     selection = select_files(table, filters_of([pairs]))
     assert names(selection) == ["b"]
@@ -163,6 +170,7 @@ def test_tuples_over_both_kinds_of_columns_prune_partitions(table):
 
 
 def test_contradictions_and_constants_select_nothing(table):
+    """FALSE, NULL and an empty IN leave no partition; TRUE leaves all."""
     for conditions in (
         [compare("p", "=", 1), compare("p", "=", 2)],
         [Constant(False)],
@@ -177,11 +185,13 @@ def test_contradictions_and_constants_select_nothing(table):
 
 
 def test_files_with_known_matches_make_the_selection_certain(table):
+    """Where the bounds of each file left prove the condition, every row of it matches."""
     selection = select_files(table, filters_of([compare("p", "=", 1), compare("v", ">=", 10)]))
     assert (names(selection), selection.certain, selection.exact) == (["b"], True, (0,))
 
 
 def test_bytes_are_those_of_the_columns_read(table):
+    """In the order of the table, without partition columns; a file or column of unknown size counts whole."""
     one = [compare("p", "=", 1)]
     assert step(select_files(table, filters_of(one), ["V", "p"]), "bytes")[:3] == (300, 3000, ("v",))
     assert step(select_files(table, filters_of(one), ["p"]), "bytes")[:3] == (0, 3000, ())
@@ -203,6 +213,7 @@ def test_bytes_are_those_of_the_columns_read(table):
 
 
 def test_a_long_condition_is_clipped_in_the_report(table):
+    """It has 300 characters, the last of which says that there were more."""
     selection = select_files(table, filters_of([In("p", tuple(range(1, 100_000, 2)), INT)]))
     (text,) = step(selection, "partitions")[2]
     assert len(text) == 300
@@ -211,6 +222,7 @@ def test_a_long_condition_is_clipped_in_the_report(table):
 
 
 def test_absolute_files_and_partitions_elsewhere_keep_their_paths():
+    """A relative path is below the partition's own place, an absolute one or a URI is taken as it is."""
     snapshot = make()
     transaction = snapshot.begin("append")
     transaction.append(
@@ -221,6 +233,7 @@ def test_absolute_files_and_partitions_elsewhere_keep_their_paths():
 
 
 def test_exactness_is_known_without_reading(table):
+    """It depends on the columns of a condition and on whether it is understood, not on what files there are."""
     conditions = [
         compare("p", "=", 1),
         compare("v", "=", 1),
@@ -235,6 +248,7 @@ def test_exactness_is_known_without_reading(table):
 
 
 def test_the_part_about_partitions_is_implied_by_the_whole():
+    """AND gives up a branch, OR cannot, and what NOT stands before is left alone."""
     names_of = frozenset(("p", "q"))
     p, v, q = compare("p", "=", 1), compare("v", "=", 1), compare("q", "=", "x", STRING)
 
@@ -260,18 +274,21 @@ def whole(table, *predicates):
 
 
 def test_whole_partitions_by_their_values(table):
+    """A condition on partition columns, or none, takes whole partitions, and may take none."""
     assert whole(table, compare("p", "=", 1)) == [(1, None), (1, "x")]
     assert whole(table) == [(None, "y"), (1, None), (1, "x"), (2, "x")]
     assert whole(table, compare("p", "=", 77)) == []
 
 
 def test_whole_partitions_by_their_files(table):
+    """A data condition does if each file of a partition has all of its rows within it, or none."""
     assert whole(table, compare("p", "=", 1), compare("v", "<", 10), IsNull("q")) == [(1, None)]
     assert whole(table, compare("p", "=", 1), compare("v", ">", 500)) == []
     assert whole(table, compare("p", "=", 1), compare("v", "<", 20)) == [(1, None), (1, "x")]
 
 
 def test_rows_that_would_have_to_be_looked_at_are_the_reason(table):
+    """Instead of partitions comes a sentence with the condition, the partition, and why it is not known."""
     assert whole(table, compare("p", "=", 1), compare("v", "<", 10)) == (
         "'p = 1 AND v < 10' may hold for some rows of p=1/q=x and not for others"
     )
@@ -281,6 +298,7 @@ def test_rows_that_would_have_to_be_looked_at_are_the_reason(table):
 
 
 def test_whole_partitions_and_empty_ones():
+    """A partition without rows is taken by its values alone, and a table without partition columns is one partition."""
     table = fill(make(), {(1, "x"): [], (2, "x"): [file("a", 0, 9), DataFile("none", 10, 0)]})
     assert whole(table, compare("p", "=", 1)) == [(1, "x")]
     assert whole(table, compare("v", "<", 10)) == [(2, "x")]
@@ -359,6 +377,7 @@ def counted():
 
 
 def test_counts_and_extremes_come_from_the_metastore(counted):
+    """From statistics for data columns, NULLs left out of the counts, and from the keys for partition columns."""
     asked = [("count", None), ("count", "v"), ("min", "v"), ("max", "V"), ("min", "s"), ("count", "s")]
     assert answer(counted, asked) == [(37, 27, -5, 19, "a", 27)]
     assert answer(counted, asked[:4], predicates=[IsNull("p")]) == [(7, 0, None, None)]
@@ -366,18 +385,21 @@ def test_counts_and_extremes_come_from_the_metastore(counted):
 
 
 def test_groups_are_partitions_with_rows(counted):
+    """Groups come in the order of their values, in the order of columns asked for, and empty partitions make none."""
     assert answer(counted, [("count", None), ("max", "v")], ["p"]) == [(None, 7, None), (1, 30, 19)]
     assert answer(counted, [("count", None)], ["q", "p"]) == [("y", None, 7), (None, 1, 10), ("x", 1, 20)]
     assert answer(counted, [], ["p"]) == [(None,), (1,)]
 
 
 def test_nothing_selected_is_one_row_or_no_group(counted):
+    """As in SQL, a count over nothing is 0, and GROUP BY over nothing has no row."""
     nothing = [compare("p", "=", 99)]
     assert answer(counted, [("count", None), ("max", "v"), ("count", "v")], (), nothing) == [(0, None, 0)]
     assert answer(counted, [("count", None)], ["p"], nothing) == []
 
 
 def test_conditions_must_be_decided(counted):
+    """Where some row of a file might fail the condition there is no answer, and Spark reads the file."""
     count = [("count", None)]
     assert answer(counted, count, (), [compare("p", "=", 1)]) == [(30,)]
     assert answer(counted, count, (), [compare("v", "<", 5)]) is None
@@ -404,23 +426,27 @@ def test_conditions_must_be_decided(counted):
     ],
 )
 def test_what_is_not_exact_is_not_answered(statistics, aggregate):
+    """Bounds that were cut, types whose bounds are not values, NULL counts that are not known, and other functions."""
     table = fill(make(), {(1, "x"): [file("a", 0, 9, **statistics)]})
     assert answer(table, [("count", None)]) == [(10,)]
     assert answer(table, [("count", None), aggregate]) is None
 
 
 def test_the_other_bound_may_be_exact():
+    """A maximum that was cut does not hinder the minimum."""
     table = fill(make(), {(1, "x"): [file("a", 0, 9, s=ColumnStatistics(9, 0, "a", "b", True, False))]})
     assert answer(table, [("min", "s")]) == [("a",)]
 
 
 def test_files_of_unknown_rows_are_not_answered():
+    """One such file among those selected is enough; a condition that leaves it out helps."""
     table = fill(make(), {(1, "x"): [DataFile("a", 9)], (2, "x"): [file("a", 0, 9)]})
     assert answer(table, [("count", None)]) is None
     assert answer(table, [("count", None)], (), [compare("p", "=", 2)]) == [(10,)]
 
 
 def test_groups_by_data_columns_or_floating_point_are_not_answered():
+    """A data column has no groups in the metastore, and keys know one zero and one NaN only."""
     table = fill(make(("f",)), {(1.0,): [file("a", 0, 9)]})
     assert answer(table, [("count", None)], ["v"]) is None
     assert answer(table, [("count", None)], ["f"]) is None
@@ -429,5 +455,6 @@ def test_groups_by_data_columns_or_floating_point_are_not_answered():
 
 
 def test_decimals_take_the_scale_the_column_has_today():
+    """`1.5` in statistics written before the column was widened is `1.5000`."""
     table = fill(make(), {(1, "x"): [file("a", 0, 9, d=ColumnStatistics(9, 0, "1.5", "2"))]})
     assert [str(value) for value in answer(table, [("min", "d"), ("max", "d")])[0]] == ["1.5000", "2.0000"]
