@@ -189,9 +189,9 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
             elif kind == "partition":
                 value = fields["value"]
                 row = TOMBSTONE if value is None else encode_entry(entry_from_json(value))
-                key, tag = bytes.fromhex(fields["key"]), complement(fields["ticket"])
-                yield partition_prefix(id) + key + tag, row
-                yield from entry_rows(id, indexes.values(), [(key, tag, row)])
+                key, age = bytes.fromhex(fields["key"]), complement(fields["ticket"])
+                yield partition_prefix(id) + key + age, row
+                yield from entry_rows(id, indexes.values(), [(key, age, row)])
             elif kind == "taken_out":
                 value = fields["value"]
                 row = TOMBSTONE if value is None else encode_taken_out(TakenOut(**value))

@@ -337,7 +337,7 @@ class Committer:
                 attempt += 1
 
     def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
-        prefix, tag = partition_prefix(self._table), complement(self._ticket)
+        prefix, age = partition_prefix(self._table), complement(self._ticket)
         metadata = self._metadata or load_metadata(self._store, self._table, head.commit.metadata)
         indexed: list[bytes] = []
         if metadata.indexes != self._indexes:  # somebody has begun to build one: all rows need their entries
@@ -351,16 +351,16 @@ class Committer:
             found = latest.get(key)
             value, difference = self._merge.row(key, found)
             self._built[key] = (_ticket_of(found), difference)
-            rows.append((prefix + key + tag, value))
+            rows.append((prefix + key + age, value))
             indexed.append(key)
-        leads = ((key, tag, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)
+        leads = ((key, age, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)
         rows += entry_rows(self._table, self._indexes, leads)
         if not self._wrote_journal:
             self._write_journal()
             if self._metadata is not None:
                 rows.append((metadata_key(self._table, self._ticket), encode(self._metadata)))
             files = taken_out_prefix(self._table)
-            rows += ((files + path + tag, value) for path, value in sorted(self._taken_out.items()))
+            rows += ((files + path + age, value) for path, value in sorted(self._taken_out.items()))
         rows = [*self._merge.take_chunk_rows(), *rows]  # what is referred to comes first
         fields = fields_of(len(self._base.partition_types))
         for start in range(0, len(rows), WRITE_BATCH):

@@ -64,8 +64,8 @@ def entries_of_rows(
     places = [(index_prefix(table, id), order) for id, order in kept.items()]
 
     def entries(row: StoredRow) -> Iterable[bytes]:
-        tag = complement(row.ticket)
-        return [prefix + entry_key(order, row.key) + tag for prefix, order in places]
+        age = complement(row.ticket)
+        return [prefix + entry_key(order, row.key) + age for prefix, order in places]
 
     return entries
 

@@ -132,12 +132,12 @@ def entry_rows(
     Args:
         table: id.
         indexes: to write to.
-        rows: keys of partitions, tags, values.
+        rows: keys of partitions, ages, values.
     """
     places = [(index_prefix(table, index.id), index.order) for index in indexes]
-    for key, tag, value in rows:
+    for key, age, value in rows:
         for prefix, order in places:
-            yield prefix + entry_key(order, key) + tag, TOMBSTONE if value == TOMBSTONE else ENTRY
+            yield prefix + entry_key(order, key) + age, TOMBSTONE if value == TOMBSTONE else ENTRY
 
 
 def stored_ids(store: Store, table: bytes) -> Iterator[str]:

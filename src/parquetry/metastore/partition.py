@@ -25,12 +25,12 @@ class Partition:
         key: its values' key, as `parquetry.keys` encodes them.
     """
 
-    __slots__ = ("_entry", "_table", "_tag", "_value", "_values", "key")
+    __slots__ = ("_age", "_entry", "_table", "_value", "_values", "key")
 
-    def __init__(self, table: TableSnapshot, key: bytes, tag: bytes, value: bytes) -> None:
+    def __init__(self, table: TableSnapshot, key: bytes, age: bytes, value: bytes) -> None:
         self.key = key
         self._table = table
-        self._tag = tag
+        self._age = age
         self._value = value
         self._entry: PartitionEntry | None = None
         self._values: tuple[Value, ...] | None = None
@@ -45,7 +45,7 @@ class Partition:
     @property
     def ticket(self) -> int:
         """Return the ticket of the commit that made the partition what it is."""
-        return ticket_of(self._tag)
+        return ticket_of(self._age)
 
     @property
     def entry(self) -> PartitionEntry:

@@ -66,7 +66,7 @@ def entries(
     """Yield for each entry of a plan's ranges where it leads; None if the residual excludes it.
 
     Returns:
-        keys of partitions, each with the tag of the row behind it, in the order of the entries.
+        keys of partitions, each with the age of the row behind it, in the order of the entries.
     """
     assert plan.index is not None
     schema = schema.reordered(plan.index.order)
@@ -74,8 +74,8 @@ def entries(
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
     rows = visible.of_index(plan.index.id).scan(ranges, examined=examined, where=where)
     passes = _Residuals(plan, schema)
-    for key, tag, _ in rows:
-        yield partition_key(plan.index.order, key) + tag if passes(key) else None
+    for key, age, _ in rows:
+        yield partition_key(plan.index.order, key) + age if passes(key) else None
 
 
 class _Residuals:

@@ -74,11 +74,11 @@ def delete_rows(
         indexes: to which it may have written entries.
         files: keys of files taken out of which it may have written.
     """
-    prefix, tag = partition_prefix(table), complement(ticket)
-    rows = ((key, tag, b"") for key in partitions)
-    delete_in_batches(store, (prefix + key + tag for key in partitions))
+    prefix, age = partition_prefix(table), complement(ticket)
+    rows = ((key, age, b"") for key in partitions)
+    delete_in_batches(store, (prefix + key + age for key in partitions))
     delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
-    delete_in_batches(store, (taken_out_prefix(table) + key + tag for key in files))
+    delete_in_batches(store, (taken_out_prefix(table) + key + age for key in files))
     delete_prefix(store, CHUNKS + table + number(ticket))
     store.delete_many([metadata_key(table, ticket)])
     delete_prefix(store, JOURNAL + table + number(ticket))

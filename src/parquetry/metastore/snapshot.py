@@ -140,11 +140,11 @@ class TableSnapshot:
             else self._planned(plan, examined)
         )
         left = -1 if limit is None else limit
-        for key, tag, value in rows:
+        for key, age, value in rows:
             if left == 0:
                 break
             left -= 1
-            yield Partition(self, key, tag, value)
+            yield Partition(self, key, age, value)
         self.check_kept()
 
     def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:

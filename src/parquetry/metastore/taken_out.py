@@ -55,8 +55,8 @@ def taken_out(snapshot: TableSnapshot) -> Iterator[TakenOutFile]:
     Raises:
         TableNotFoundError: the table was dropped, or this version vacuumed away.
     """
-    for key, tag, value in snapshot.visible.of_taken_out().scan([(b"", None)]):
-        yield TakenOutFile(key.decode(), decode_taken_out(value), ticket_of(tag))
+    for key, age, value in snapshot.visible.of_taken_out().scan([(b"", None)]):
+        yield TakenOutFile(key.decode(), decode_taken_out(value), ticket_of(age))
     snapshot.check_kept()
 
 

@@ -29,7 +29,7 @@ from parquetry.store.base import Range, Store
 from parquetry.store.condition import Condition
 
 Row = tuple[bytes, bytes, bytes]
-"""Key of a partition, tag (the complement of a ticket), value."""
+"""Key of a partition, age (the complement of a ticket: the younger a row, the less its age), value."""
 
 ROW_PREFIX, ROW_SUFFIX = len(PARTITIONS) + TABLE_ID_BYTES, TICKET_BYTES
 """Bytes before and after a partition's key in the key of a row."""
@@ -102,10 +102,10 @@ class VisibleRows:
         return other
 
     def rows(self, keys: Sequence[bytes], examined: Examined | None = None) -> Iterator[Row]:
-        """Yield rows by their keys and tags, as entries of an index tell them; those that are gone are left out.
+        """Yield rows by their keys and ages, as entries of an index tell them; those that are gone are left out.
 
         Args:
-            keys: of partitions, each with its tag behind it.
+            keys: of partitions, each with its age behind it.
             examined: counts the rows read.
         """
         if examined is not None:
@@ -170,7 +170,7 @@ class VisibleRows:
         """
         starts = [self._prefix + key for key in sorted(keys)]
         ranges = [(start + self._newest, start + _AFTER_TICKETS) for start in starts]
-        return {key: Found(ticket_of(tag), value) for key, tag, value in self._rows(ranges, True, examined)}
+        return {key: Found(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)}
 
     def _rows(
         self,
@@ -192,15 +192,15 @@ class VisibleRows:
         if passes is not None:
             rows = _passing(rows, passes, unsure)
         for row_key, value in rows:
-            tag = row_key[-TICKET_BYTES:]
-            if tag < newest or tag in hidden:
+            age = row_key[-TICKET_BYTES:]
+            if age < newest or age in hidden:
                 continue
             key = row_key[skip:-TICKET_BYTES]
             if key != last:
                 last = key
                 if row_key in unsure and value != TOMBSTONE and passes is not None and not passes(row_key):
                     continue
-                yield key, tag, value
+                yield key, age, value
 
 
 def _passing(
