@@ -70,7 +70,7 @@ def test_of_overlapping_overwrites_one_wins(spark: SparkSession, db: str, rows: 
     lost = [result for result in results if isinstance(result, Exception)]
     for error in lost:
         assert "PARQUETRY_COMMIT_CONFLICT" in str(error)
-        assert f"table {db.removeprefix('lake.')}.t" in str(error)
+        assert f"Table {db.removeprefix('lake.')}.t" in str(error)
         assert "nothing was written: run it again" in str(error)
     (winner, count), *others = rows(f"SELECT id, count(*) FROM {db}.t GROUP BY id")
     assert (count, others) == (9, [])

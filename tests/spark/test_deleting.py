@@ -183,7 +183,7 @@ def test_what_cannot_be_deleted_is_told(spark: SparkSession, rows: Rows, db: str
     (checksum,) = folder.glob(".pq-*.crc")
     checksum.unlink()
     (checksum / "in the way").mkdir(parents=True)
-    says = f"table {db.removeprefix('lake.')}.t is gone, but 1 of its files are left: .*cannot be deleted"
+    says = f"Table {db.removeprefix('lake.')}.t is gone, but 1 of its files are left: .*cannot be deleted"
     with pytest.raises(AnalysisException, match=says) as caught:
         spark.sql(f"DROP TABLE {db}.t")
     assert caught.value.getCondition() == "PARQUETRY_WAREHOUSE"

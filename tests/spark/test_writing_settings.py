@@ -150,7 +150,7 @@ def test_options_of_a_table_made_from_a_query(spark: SparkSession, db: str) -> N
         (
             "parquetry.sort-by",
             "nope",
-            "'parquetry.sort-by': column 'nope' is not in the table; its columns are: x",
+            "'parquetry.sort-by': Column 'nope' is not in the table; its columns are: x",
         ),
         ("parquetry.sort-by", "m", "'parquetry.sort-by': column m is a map, and maps have no order."),
         ("parquetry.target_file_size", "1mb", "is unknown: did you mean 'parquetry.target-file-size'?"),
@@ -177,7 +177,7 @@ def test_an_option_that_cannot_be_used(spark: SparkSession, db: str) -> None:
     spark.sql(f"CREATE TABLE {db}.t (x INT)")
     for name, text, says in (
         ("Compression", "best", "Option 'compression' is 'best': not one of none"),
-        ("sort-by", "nope", "Option 'sort-by': column 'nope' is not in the table"),
+        ("sort-by", "nope", "Option 'sort-by': Column 'nope' is not in the table"),
     ):
         with pytest.raises(AnalysisException) as error:
             spark.range(1).selectExpr("cast(id AS INT)").write.option(name, text).insertInto(f"{db}.t")
