@@ -58,7 +58,8 @@ def vacuum(
             "--older-than",
             metavar="TIME",
             formats=["%Y-%m-%dT%H:%M:%S%z"],
-            help="Versions that another took the place of before this time go; by default seven days ago.",
+            help="Versions that another took the place of before this time go, such as 2026-03-01T00:00:00+00:00; by "
+            "default seven days ago.",
             show_default=False,
         ),
     ] = None,
