@@ -11,7 +11,7 @@ DEMO_DATA ?= demo-data/sf$(SF)
 BENCH_DATA ?= demo-data/bench
 BENCH ?=
 BENCH_SCALE ?= 1
-PYTEST_ARGS ?= -n 3 --dist loadfile --no-loadscope-reorder
+PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python

@@ -15,6 +15,8 @@ from pyspark.sql import Row, SparkSession
 import parquetry
 
 _NUMBERS = itertools.count()
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Each statement runs once: what the JVM spends on making it fast is lost, and is half of all that it does."""
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +38,7 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(warehouse / "spark-warehouse"))
-        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={warehouse}")
+        .config("spark.driver.extraJavaOptions", f"{_SHORT_LIVED} -Dderby.system.home={warehouse}")
     )
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")
