@@ -28,7 +28,7 @@ test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them)
 	@$(RUN) -m pytest $(PYTEST_ARGS)
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
-	@PARQUETRY_TEST_SAMPLE=10 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase" \
+	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase" \
 	  src/parquetry tests/unit tests/property tests/conformance
 
 lint: $(READY) ## check style and types
