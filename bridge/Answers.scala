@@ -1,5 +1,8 @@
 package org.apache.spark.sql.parquetry
 
+import java.nio.{ByteBuffer, ByteOrder}
+import java.util.Base64
+
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -12,6 +15,9 @@ case class TableAnswer(
 
 case class MetadataTableAnswer(name: String, kind: String, identity: JValue, schema: StructType)
 
+/** Some rows of a metadata table; `next` is what the question about those behind them names, if there are any. */
+case class PageAnswer(rows: Array[InternalRow], next: Option[JValue])
+
 /** What predicates are good for, one for one; see `PushedPredicate`. */
 case class PushedAnswer(exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq[Option[RowGroupPart]])
 
@@ -22,9 +28,8 @@ case class RowGroupParts(function: String, parts: Seq[RowGroupPart]) extends Row
 
 /** What a scan reads; a file names its partition by its place in `partitions`. */
 case class ScanAnswer(
-    files: Seq[FileAnswer], partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long],
+    files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long],
     metrics: Seq[MetricAnswer], description: String, report: JValue)
-case class FileAnswer(path: String, bytes: Long, modified: Long, partition: Int)
 case class MetricAnswer(name: String, text: String, value: Option[Long])
 
 case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], description: String, report: JValue)
@@ -34,6 +39,26 @@ case class ParameterAnswer(name: String, dataType: DataType, comment: String, de
 
 /** What a procedure gave; `changed` is the database and name of a table that has another version now. */
 case class CallAnswer(schema: StructType, rows: Array[InternalRow], changed: Option[Seq[String]])
+
+/**
+ * The files of a scan, a place in each array for each; `names` are joined by slashes, which no name holds. There may be a
+ * million of them: none is an object before it is one of Spark's.
+ */
+class FilesAnswer(
+    val folders: Array[String], joined: String, val folder: Array[Int], val partition: Array[Int],
+    val bytes: Array[Long], val modified: Array[Long]) {
+  def count: Int = bytes.length
+  def names: Iterator[String] = {
+    var start = 0
+    Iterator.fill(count) {
+      val slash = joined.indexOf('/', start)
+      val end = if (slash < 0) joined.length else slash
+      val name = joined.substring(start, end)
+      start = end + 1
+      name
+    }
+  }
+}
 
 /** Reads what the planner answers, each answer here and nowhere else; `planner/answers.py` is the other side. */
 object Answers {
@@ -58,6 +83,9 @@ object Answers {
   def metadataTable(answer: JValue): MetadataTableAnswer =
     MetadataTableAnswer(text(answer \ "name"), text(answer \ "kind"), answer \ "table", schema(answer))
 
+  def page(answer: JValue, schema: StructType): PageAnswer =
+    PageAnswer(rows(answer, schema), Option(answer \ "next").filter(_.isInstanceOf[JObject]))
+
   def pushed(answer: JValue): PushedAnswer = PushedAnswer(
     flags(answer \ "exact"), flags(answer \ "again"), (answer \ "row_groups").children.map {
       case JNull => None
@@ -74,16 +102,30 @@ object Answers {
   def scan(answer: JValue, partitionSchema: StructType): ScanAnswer = {
     val statistics = answer \ "statistics"
     ScanAnswer(
-      (answer \ "files").children.map {
-        case JArray(List(JString(path), bytes, modified, partition)) =>
-          FileAnswer(path, long(bytes), long(modified), long(partition).toInt)
-        case other => throw new IllegalArgumentException(s"not a file in the planner's answer: $other")
-      },
+      files(answer \ "files"),
       (answer \ "partitions").children.map(Json.toRow(_, partitionSchema)).toIndexedSeq,
       number(statistics \ "bytes"), number(statistics \ "rows"),
       (answer \ "metrics").children.map(m => MetricAnswer(text(m \ "name"), text(m \ "text"), number(m \ "value"))),
       text(answer \ "description"), answer \ "report")
   }
+
+  private def files(answer: JValue): FilesAnswer = new FilesAnswer(
+    texts(answer \ "folders").toArray, text(answer \ "names"), ints(answer \ "folder"), ints(answer \ "partition"),
+    longs(answer \ "bytes"), longs(answer \ "modified"))
+  private def ints(value: JValue): Array[Int] = {
+    val found = numbers(value).asIntBuffer()
+    val array = new Array[Int](found.remaining())
+    found.get(array)
+    array
+  }
+  private def longs(value: JValue): Array[Long] = {
+    val found = numbers(value).asLongBuffer()
+    val array = new Array[Long](found.remaining())
+    found.get(array)
+    array
+  }
+  private def numbers(value: JValue): ByteBuffer =
+    ByteBuffer.wrap(Base64.getDecoder.decode(text(value))).order(ByteOrder.LITTLE_ENDIAN)
 
   def aggregate(answer: JValue): Option[AggregateAnswer] = answer \ "aggregated" match {
     case found: JObject => Some(AggregateAnswer(

@@ -2,9 +2,10 @@ package org.apache.spark.sql.parquetry
 
 import java.util.OptionalLong
 
+import scala.collection.mutable
+
 import org.json4s._
 
-import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -81,13 +82,20 @@ class ParquetryScan(
 
   private def split(): Array[InputPartition] = {
     val openCost = session.sessionState.conf.filesOpenCostInBytes
-    val most = FilePartition.maxSplitBytes(session, plan.files.map(_.bytes + openCost).sum)
-    val splits = plan.files.flatMap { file =>
-      val (path, row) = (ParquetryScan.sparkPath(file.path), plan.partitions(file.partition))
-      (0L until file.bytes by most).map(start => PartitionedFile(row, path, start, math.min(most, file.bytes - start),
-        Array.empty[String], file.modified, file.bytes, Map.empty))
+    val files = plan.files
+    val most = FilePartition.maxSplitBytes(session, files.bytes.map(_ + openCost).sum)
+    val folders = files.folders.map(new FolderPaths(_))
+    val splits = mutable.ArrayBuffer.empty[PartitionedFile]
+    files.names.zipWithIndex.foreach { case (name, i) =>
+      val (path, row, size) = (folders(files.folder(i)).file(name), plan.partitions(files.partition(i)), files.bytes(i))
+      var start = 0L
+      while (start < size) {
+        splits += PartitionedFile(row, path, start, math.min(most, size - start), Array.empty[String], files.modified(i),
+          size, Map.empty)
+        start += most
+      }
     }
-    FilePartition.getFilePartitions(session, splits.sortBy(-_.length), most).toArray
+    FilePartition.getFilePartitions(session, splits.sortBy(-_.length).toSeq, most).toArray
   }
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
@@ -130,14 +138,4 @@ class ParquetryScan(
     case _ => false
   }
   override def hashCode(): Int = key.hashCode()
-}
-
-object ParquetryScan {
-  // What Hadoop's `Path` leaves as it is: no dots or slashes to resolve, nothing to encode.
-  private val plain = java.util.regex.Pattern.compile(
-    "([a-z][a-z0-9+]*:(//[A-Za-z0-9.:-]*)?)?(/[A-Za-z0-9_=][A-Za-z0-9._=-]*)+")
-
-  /** The same as `fromPathString`, which takes 20 microseconds for each of perhaps many thousand files. */
-  private def sparkPath(path: String): SparkPath =
-    if (plain.matcher(path).matches()) SparkPath.fromUrlString(path) else SparkPath.fromPathString(path)
 }

@@ -8,6 +8,7 @@ escaped in a path is in `layout`.
 
 from __future__ import annotations
 
+import functools
 import json as jsonlib
 import math
 import re
@@ -106,6 +107,7 @@ STRING = ColumnType("string")
 BOOLEAN = ColumnType("boolean")
 
 
+@functools.lru_cache(maxsize=4096)
 def parse_type(text: str) -> ColumnType:
     """Read a type as SQL's DDL writes it, names and aliases in any case.
 

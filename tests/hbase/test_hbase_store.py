@@ -10,6 +10,7 @@ import pytest
 
 from parquetry.errors import ConfigurationError, StoreError, WarehouseError
 from parquetry.store import open_store
+from parquetry.store.groups import Groups
 from parquetry.store.hbase import HBaseStore, cells
 from parquetry.store.hbase.client import Cell, Table
 from parquetry.store.hbase.connection import Connections, thrift
@@ -297,3 +298,33 @@ def test_cells() -> None:
     assert (swapped[:1], swapped[9:], len(tombstone)) == (b"s", b"v", 9)
     assert cells.swapped_cell(b"v") != swapped
     assert [cells.value_of(cell) for cell in (b"pv", b"p", swapped, tombstone)] == [b"v", b"", b"v", None]
+
+
+@pytest.mark.parametrize("versions", [3, 200])
+def test_requests_for_the_first_rows_of_groups(
+    hbase: HBaseServer, proxy: Proxy, table: str, versions: int
+) -> None:
+    """A few known groups are a request each, and look at a row each; of many small ones the rows are read together."""
+    store = HBaseStore("127.0.0.1", proxy.port, table)
+    count = 200
+    rows = [(b"%03d%03d" % (group, age), b"v") for group in range(count) for age in range(versions)]
+    store.put_many(rows)
+    groups = Groups(3, b"000", rows=versions)
+    known = [(b"%03d000" % group, b"%03d:" % group) for group in range(count)]
+    proxy.requests.clear()
+    before = hbase.rows_examined(table)
+    assert list(store.scan_ranges(known[:5], each=1, groups=groups)) == [
+        (b"%03d000" % group, b"v") for group in range(5)
+    ]
+    assert proxy.requests == ["getScannerResults"] * 5
+    assert hbase.rows_examined(table) - before == 5
+    for ranges, each in ((known, 1), ([(b"", None)], None)):
+        proxy.requests.clear()
+        found = list(store.scan_ranges(ranges, each=each, groups=groups))
+        assert {key for key, _ in found} >= {b"%03d000" % group for group in range(count)}
+        if versions < 40:
+            assert len(proxy.requests) <= 4
+        else:
+            assert len(found) <= 5 * count
+            assert len(proxy.requests) <= count + 20
+    store.close()

@@ -64,6 +64,7 @@ _CALLS = {
     "history": "history('{0}')",
     "vacuum": "vacuum('{0}')",
     "fsck": "fsck('{0}')",
+    "compact_metadata": "compact_metadata('{0}')",
     "create_partition_index": "create_partition_index('{0}', array('r'))",
     "drop_partition_index": "drop_partition_index('{0}', array('q'))",
     "rebuild_partition_index": "rebuild_partition_index(table => '{0}', name => 'q')",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,8 +215,8 @@ class EvenPartitions(Rule):
 
     def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
         """Cut the odd ones."""
-        parts = [part for part in left.parts if part.partition.values[-1] in (0, 2, 4, 6, 8)]
-        return replace(left, parts=parts), Step(self.name, len(parts), len(left.parts), ("evenness",))
+        even = [place for place, each in enumerate(left.partitions) if each.values[-1] in (0, 2, 4, 6, 8)]
+        return left.only(even), Step(self.name, len(even), len(left.partitions), ("evenness",))
 
 
 def _with_evens() -> tuple[Rule, ...]:

@@ -12,6 +12,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from parquetry.metastore import entries
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
 
@@ -48,6 +50,25 @@ def test_versions_and_times(rows: Rows, table: str) -> None:
     assert rows(f"SELECT count(*) FROM {table} VERSION AS OF 1") == [(1,)]
     with pytest.raises(AnalysisException, match="has no version 9; it has versions 0 to 3"):
         rows(f"SELECT * FROM {table} VERSION AS OF 9")
+
+
+def test_compact_metadata(spark: SparkSession, rows: Rows, db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long lists are written anew, with what was done as a row; queries answer as before, a second run does nothing."""
+    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    monkeypatch.setattr(entries, "CHUNK_FILES", 4)
+    table = f"{db}.grown"
+    spark.sql(f"CREATE TABLE {table} (id BIGINT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('sort-by' = 'id')")
+    for id in (5, 1, 4, 2, 3, 0):
+        spark.sql(f"INSERT INTO {table} VALUES ({id}, 1)")
+    before = ids(rows, table), rows(f"SELECT id FROM {table} WHERE id > 3 ORDER BY id")
+    call = f"CALL lake.system.compact_metadata(table => '{short(table)}')"
+    ((partitions, _, after),) = rows(call)
+    assert (partitions, after) == (1, 2)
+    assert (ids(rows, table), rows(f"SELECT id FROM {table} WHERE id > 3 ORDER BY id")) == before
+    assert before == ([0, 1, 2, 3, 4, 5], [(4,), (5,)])
+    assert rows(call) == [(0, 0, 0)]
+    assert rows(f"CALL lake.system.history('{short(table)}')")[0][2] == "compact metadata"
+    assert rows(f"CALL lake.system.fsck('{short(table)}')") == []
 
 
 def test_history(rows: Rows, table: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from parquetry.maintenance.compact_metadata import compact_metadata
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.fsck import fsck
 from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
@@ -37,6 +38,8 @@ LATER = 1 << 50
 """A time in milliseconds after all commits."""
 LONG_LIST = 60
 """From how many bytes on a list of files is stored apart."""
+FULL_LIST = 8
+"""How many files are in a part of such a list."""
 
 Rows = dict[bytes, bytes]
 
@@ -70,14 +73,14 @@ class World:
 
 @contextlib.contextmanager
 def hurried() -> Iterator[None]:
-    """Have lists of files be long soon, and what was left behind be so at once."""
-    before = entries.INLINE_BYTES, entries.CHUNK_BYTES, orphans.RENAMING_S
-    entries.INLINE_BYTES = entries.CHUNK_BYTES = LONG_LIST
+    """Have lists of files be long soon, and full, and what was left behind be so at once."""
+    before = entries.INLINE_BYTES, entries.CHUNK_FILES, orphans.RENAMING_S
+    entries.INLINE_BYTES, entries.CHUNK_FILES = LONG_LIST, FULL_LIST
     orphans.RENAMING_S = 0.001
     try:
         yield
     finally:
-        entries.INLINE_BYTES, entries.CHUNK_BYTES, orphans.RENAMING_S = before
+        entries.INLINE_BYTES, entries.CHUNK_FILES, orphans.RENAMING_S = before
 
 
 def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[DataFile]:
@@ -172,6 +175,20 @@ def damaged(world: World) -> World:
     return World(world.folder, dict(store.scan(b"", None)), world.files, world.dumped, missing)
 
 
+def scattered(world: World) -> World:
+    """Return the world with a table of which two lists of files are in more parts than they need."""
+    store = MemoryStore()
+    store.put_many(world.rows.items())
+    table = world.open(store).table("default", "t")
+    for n in range(2):
+        transaction = table.begin("append")
+        for values in ((1, "a"), (1, "b")):
+            transaction.append(values, written(table, values, f"small{n}", f"more{n}"))
+        table = transaction.commit()
+    files = {path: path.read_bytes() for path in world.folder.rglob("pq-*") if path.is_file()}
+    return World(world.folder, dict(store.scan(b"", None)), files, world.dumped)
+
+
 def empty(world: World) -> World:
     """Return a world with a metastore in which nothing is, and the dump of the other."""
     return World(world.folder, {FORMAT: world.rows[FORMAT]}, world.files, world.dumped)
@@ -221,6 +238,11 @@ def append(transaction: Transaction) -> None:
 
 def append_many(transaction: Transaction) -> None:
     transaction.append((1, "b"), written(transaction.base, (1, "b"), *(f"many{n}" for n in range(5))))
+
+
+def append_merging(transaction: Transaction) -> None:
+    """Fill up a part of a list of files, which is written anew with what is added."""
+    transaction.append((1, "a"), written(transaction.base, (1, "a"), *(f"merged{n}" for n in range(4))))
 
 
 def overwrite(transaction: Transaction) -> None:
@@ -283,6 +305,10 @@ def clear(metastore: Metastore, _: World) -> None:
 OPERATIONS: dict[str, Operation] = {
     "append": changing(append),
     "append many": changing(append_many),
+    "append merging": changing(append_merging),
+    "compact metadata": Operation(
+        lambda metastore, _: compact_metadata(metastore.table("default", "t")), begin=scattered
+    ),
     "overwrite": changing(overwrite),
     "drop partition": changing(lambda transaction: transaction.drop((1, "a"))),
     "rename partition": changing(lambda transaction: transaction.rename((1, "a"), (7, "moved"))),

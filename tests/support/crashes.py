@@ -31,6 +31,7 @@ from parquetry.metastore.keyspace import (
     index_prefix,
     metadata_key,
     name_key,
+    summary_key,
     taken_out_prefix,
     ticket_of,
 )
@@ -124,7 +125,8 @@ def _needed(table: TableSnapshot, rows: Rows) -> set[bytes]:
         needed |= {commit_key(id, commit.version), metadata_key(id, commit.metadata)}
         indexes |= {index.id for index in version.metadata.indexes}
         for part in version.partitions():
-            needed |= {chunk_key(id, chunk.ticket, chunk.number) for chunk in part.entry.chunks}
+            for chunk in part.entry.chunks:
+                needed |= {key(id, chunk.ticket, chunk.number) for key in (chunk_key, summary_key)}
     for key in rows:
         tags = PARTITIONS + id, taken_out_prefix(id), *(index_prefix(id, index) for index in indexes)
         ours = key.startswith(tags)

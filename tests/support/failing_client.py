@@ -11,6 +11,7 @@ from parquetry.errors import StoreError
 from parquetry.store import Store
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
+from parquetry.store.groups import Groups
 from tests.support.metastores import Crash
 
 How = Literal["before", "after", "unanswered", "unreachable", "kill"]
@@ -104,8 +105,9 @@ class Client:
         limit: int | None = None,
         each: int | None = None,
         where: Condition | None = None,
+        groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
-        return self._reach().scan_ranges(ranges, limit=limit, each=each, where=where)
+        return self._reach().scan_ranges(ranges, limit=limit, each=each, where=where, groups=groups)
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
         return bool(self._write(rows, lambda some: self.store.put_many(some, fields)))

@@ -13,6 +13,7 @@ from parquetry.metastore.keyspace import (
     CHUNKS,
     JOURNAL,
     METADATA,
+    SUMMARIES,
     partition_prefix,
     prefix_range,
     taken_out_prefix,
@@ -23,6 +24,7 @@ from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
+from parquetry.store.groups import Groups
 from tests.support.keys import leading
 
 
@@ -94,9 +96,10 @@ class FaultyStore:
         limit: int | None = None,
         each: int | None = None,
         where: Condition | None = None,
+        groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
         self._alive()
-        return self.store.scan_ranges(ranges, limit=limit, each=each, where=where)
+        return self.store.scan_ranges(ranges, limit=limit, each=each, where=where, groups=groups)
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
         in_doubt = False
@@ -211,7 +214,7 @@ def leftovers(store: Store, table: bytes) -> list[str]:
     found += [f"journal {key.hex()}" for key, _ in store.scan(*prefix_range(JOURNAL + table))]
     tagged = (partition_prefix(table), taken_out_prefix(table))
     tickets = [(key, ticket_of(key)) for tag in tagged for key, _ in store.scan(*prefix_range(tag))]
-    for tag in (CHUNKS, METADATA):
+    for tag in (CHUNKS, SUMMARIES, METADATA):
         for key, _ in store.scan(*prefix_range(tag + table)):
             tickets.append((key, int.from_bytes(key[9:17], "big")))
     for key, ticket in tickets:

@@ -127,6 +127,15 @@ class Model:
             return Version(after, pending.comment, number, pending.operation, out)
         return Version(after, now.comment, now.altered, pending.operation, out)
 
+    def came_and_went(self, pending: Pending) -> bool:
+        """Return whether a partition that a commit adds was made and dropped by others since the commit's base.
+
+        It is another one then, which is a conflict; not, however, if a vacuum has removed what tells of it.
+        """
+        since = self.versions[pending.base + 1 :]
+        added = {key for key, (kind, _) in pending.changes.items() if kind == "add"}
+        return any(added & version.partitions.keys() for version in since)
+
     def _taken_out(self, base: Version, changes: dict[Key, tuple[str, tuple[str, ...]]]) -> set[str]:
         """Return the files of others that changes take out; no file is ever listed again."""
         return {

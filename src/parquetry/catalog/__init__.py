@@ -3,6 +3,7 @@
 from parquetry.catalog.arrangements import Arrangement, Buckets, Skew
 from parquetry.catalog.catalog import Catalog
 from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, Statistics, Table
+from parquetry.maintenance.compacted import Compacted
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.removed import Removed
@@ -13,6 +14,7 @@ __all__ = [
     "Catalog",
     "Column",
     "Commit",
+    "Compacted",
     "DataFile",
     "Difference",
     "Finding",

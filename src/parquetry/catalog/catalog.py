@@ -11,6 +11,7 @@ from datetime import datetime
 
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table, table_view
+from parquetry.maintenance.compacted import Compacted
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.removed import Removed
@@ -76,6 +77,25 @@ class Catalog(CatalogReader):
             )
         before = None if older_than is None else int(older_than.timestamp() * 1000)
         return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
+
+    def compact_metadata(self, name: str, *, progress: Progress = silent) -> Compacted:
+        """Write long lists of files anew, sorted and in full parts; no data file is touched, and no answer changes.
+
+        Args:
+            name: of the table.
+            progress: called with how many partitions have been looked at.
+
+        Returns:
+            How many partitions' lists were written anew, and of how many parts they were and are.
+
+        Raises:
+            TableNotFoundError: there is no such table, or a list of files is missing.
+            MetastoreDamagedError: a list of files cannot be read.
+            CommitConflictError: others took a partition out meanwhile; run it again.
+        """
+        from parquetry.maintenance.compact_metadata import compact_metadata
+
+        return compact_metadata(self._snapshot(name), progress)
 
     def fsck(self, name: str, *, repair: bool = False) -> list[Finding]:
         """Compare what is known of a table with itself and with the files.

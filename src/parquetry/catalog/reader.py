@@ -120,6 +120,8 @@ class CatalogReader:
     def files(self, name: str, where: str | Predicate | None = None) -> Iterator[DataFile]:
         """Give the files of a table, partition by partition, or those that can hold rows of a filter.
 
+        Without a filter they are read as they are given, some thousand at a time, all of one version.
+
         Args:
             name: of the table.
             where: a filter on any columns. Values of partitions and statistics of files decide which files
@@ -142,7 +144,7 @@ class CatalogReader:
             (
                 (partition.values, file, join_location(partition.location, file.path))
                 for partition in snapshot.partitions()
-                for file in partition.files
+                for file in partition.each_file()
             ),
         )
 

@@ -26,6 +26,7 @@ ColumnsOption = Annotated[
         "--columns", metavar="A,B", help="The index's columns, instead of its name.", show_default=False
     ),
 ]
+IndexArgument = Annotated[str | None, typer.Argument(metavar="INDEX", help="Its name.", show_default=False)]
 _RIGHT = ("files", "rows", "size", "count")
 
 
@@ -80,6 +81,32 @@ def vacuum(
         numbers=_RIGHT,
         empty="Nothing to delete.",
     )
+
+
+@app.command(epilog="Example: parquetry compact-metadata sales.orders")
+def compact_metadata(
+    table: TableArgument,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write long lists of files anew, sorted and in full parts, so that plans read less of them.
+
+    No data file is read or written, and no answer changes.
+    """
+    from parquetry.progress import progress_bar
+
+    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+        done = catalog.compact_metadata(table, progress=progress)
+    if as_json:
+        output.print_json([dataclasses.asdict(done)])
+    elif not done.partitions:
+        print("All lists of files are as they should be: nothing to do.")
+    else:
+        print(
+            f"The lists of {output.count(done.partitions)} partitions, which had {output.count(done.chunks_before)} parts, "
+            f"have {output.count(done.chunks_after)} now."
+        )
 
 
 @app.command(epilog="Example: parquetry fsck sales.orders --repair")
@@ -187,9 +214,7 @@ def create_partition_index(
 @app.command(epilog="Example: parquetry drop-partition-index sales.orders region_hour")
 def drop_partition_index(
     table: TableArgument,
-    index: Annotated[
-        str | None, typer.Argument(metavar="INDEX", help="Its name.", show_default=False)
-    ] = None,
+    index: IndexArgument = None,
     columns: ColumnsOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
@@ -205,9 +230,7 @@ def drop_partition_index(
 @app.command(epilog="Example: parquetry rebuild-partition-index sales.orders shop")
 def rebuild_partition_index(
     table: TableArgument,
-    index: Annotated[
-        str | None, typer.Argument(metavar="INDEX", help="Its name.", show_default=False)
-    ] = None,
+    index: IndexArgument = None,
     columns: ColumnsOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,

@@ -1,31 +1,31 @@
 """From bounds as a file states them to bounds a predicate may rely on, for the type a column has today.
 
-`column_statistics` is the way in: it shortens long strings. `bounds_reader` is the way out of one file's record,
-`bounds_in_files` of many at once: a file may have been written when the column was an int, or before the column was
-added. Reading footers is `statistics`' business, judging a predicate is `parquetry.predicate.match`'s.
+`column_statistics` is the way in: it shortens long strings. `bounds_reader` is the way out: a file may have been written
+when the column was an int, or before the column was added. What holds for one file is said here; `bounds_in_files` says
+it of many at once. Reading footers is `statistics`' business, judging a predicate is `parquetry.predicate.match`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from decimal import Decimal
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import msgspec
 
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
-from parquetry.predicate.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds
+from parquetry.predicate.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 
 LONGEST_BOUND = 64
 """Characters (or bytes) of a string bound that are kept."""
 
-_DAY = 86_400_000_000
-_LARGEST_DAY = 1 << 31
+DAY = 86_400_000_000
+LARGEST_DAY = 1 << 31
 _LEAST_TIME = -(1 << 63)
 # Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
-_FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * _DAY}
-_EXACT_INTEGERS = {"float": 1 << 24, "double": 1 << 53}
+_FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * DAY}
+EXACT_INTEGERS = {"float": 1 << 24, "double": 1 << 53}
 
 
 class FileBounds(msgspec.Struct, frozen=True):
@@ -60,9 +60,6 @@ class FileBounds(msgspec.Struct, frozen=True):
         return NO_NULL if self.nulls == 0 else SOME_NULL
 
 
-_UNKNOWN = FileBounds()
-
-
 def is_ancient(calendar: str | None, low: Any) -> bool:
     """Say whether a date (days) or timestamp (microseconds) lies where calendars differ, before 1900."""
     return calendar in _FIRST_SAFE and low < _FIRST_SAFE[calendar]
@@ -94,13 +91,7 @@ def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
 
     A file with statistics, but none for the column, was written before the column was added: it holds NULLs.
     """
-    return _reader(column, column.column_type)
-
-
-def _reader(column: Column, kind: ColumnType) -> Callable[[DataFile], FileBounds | None]:
-    physical = column.physical
-    # Spark gives the rows of older files this value.
-    has_default = "EXISTS_DEFAULT" in column.metadata
+    kind, physical, filled = column.column_type, column.physical, has_default(column)
     if not kind.primitive:
         return lambda _: None
 
@@ -112,32 +103,29 @@ def _reader(column: Column, kind: ColumnType) -> Callable[[DataFile], FileBounds
         if statistics is None:
             # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
             matches = [name for name in columns if name.lower() == physical.lower()]
-            if not matches and not has_default:
+            if not matches and not filled:
                 return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
             if len(matches) != 1:
                 return None
             statistics = columns[matches[0]]
-        return _bounds(kind, statistics, file.rows)
+        return bounds_of(kind, statistics, file.rows)
 
     return read
 
 
-def bounds_in_files(column: Column, files: Sequence[DataFile]) -> Bounds | None:
-    """Return what is known of a column in each of many files; None when nothing is known in any."""
-    kind = column.column_type
-    read = _reader(column, kind)
-    found = [read(file) or _UNKNOWN for file in files]
-    if all(each is _UNKNOWN for each in found):
-        return None
-    return Bounds.of_statistics(
-        kind,
-        [each.min for each in found],
-        [each.max for each in found],
-        [each.null_state for each in found],
-    )
+def has_default(column: Column) -> bool:
+    """Return whether Spark gives the rows of files from before the column was added another value than NULL."""
+    return "EXISTS_DEFAULT" in column.metadata
 
 
-def _bounds(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) -> FileBounds | None:
+def bounds_of(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) -> FileBounds | None:
+    """Return what a file's statistics of a column are good for; None: nothing.
+
+    Args:
+        kind: the type that the column has today.
+        statistics: of the file.
+        rows: of the file; None is unknown.
+    """
     nulls = statistics.nulls
     if nulls is not None and nulls == rows:
         return FileBounds(None, None, nulls=nulls, rows=rows, all_null=True)
@@ -157,9 +145,14 @@ def _bounds(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) ->
 
 def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, bool] | None:
     """Return both bounds as values of a column's type, and whether they are still values of the file."""
-    if low is None:
-        return None
     name, found = kind.name, type(low)
+    # Of texts and bytes the upper bound may be lacking; else one without the other, or of another type, is damaged.
+    if (
+        low is None
+        or (high is None and found not in (str, bytes))
+        or (high is not None and type(high) is not found)
+    ):
+        return None
     if name in INTEGER_BITS:
         limit = 1 << (INTEGER_BITS[name] - 1)
         # What does not fit would be cut by Spark's reader, and then be any number.
@@ -172,13 +165,13 @@ def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, boo
         return (low, high, True) if found is int else None
     if name == "timestamp_ntz":
         return _as_local_time(low, high) if found is int else None
-    if name in _EXACT_INTEGERS:
+    if name in EXACT_INTEGERS:
         if found is int:
-            limit = _EXACT_INTEGERS[name]
+            limit = EXACT_INTEGERS[name]
             return (float(low), float(high), True) if -limit <= low and high <= limit else None
         return (low, high, True) if found is float else None
     if name == "decimal":
-        return (Decimal(low), Decimal(high), True) if found in (int, str) else None
+        return _as_decimals(low, high) if found in (int, str) else None
     if name == "boolean":
         return (low, high, True) if found is bool else None
     # char: Spark pads on reading, and a padded value may sort behind the bound of the unpadded ones.
@@ -197,12 +190,20 @@ def _as_bytes(low: str, high: str | None) -> tuple[Value, Value, bool]:
     return low.encode(), None if high is None else high.encode(), True
 
 
+def _as_decimals(low: int | str, high: int | str | None) -> tuple[Value, Value, bool] | None:
+    try:
+        pair = Decimal(low), Decimal("NaN" if high is None else high)
+    except InvalidOperation:
+        return None
+    return (*pair, True) if all(value.is_finite() for value in pair) else None
+
+
 def _as_local_time(low: int, high: int) -> tuple[Value, Value, bool]:
     # The file may hold dates, as days, from before the column was widened. Days and microseconds can be
     # mistaken for each other only within half an hour of 1970: there, take bounds that hold for both.
-    if low < -_LARGEST_DAY or high >= _LARGEST_DAY:
+    if low < -LARGEST_DAY or high >= LARGEST_DAY:
         return low, high, True
-    return max(min(low, low * _DAY), _LEAST_TIME), min(max(high, high * _DAY), -_LEAST_TIME - 1), False
+    return max(min(low, low * DAY), _LEAST_TIME), min(max(high, high * DAY), -_LEAST_TIME - 1), False
 
 
 def _recorded(value: Value) -> Any:

@@ -6,6 +6,7 @@ is `parquetry.types`'s.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -65,7 +66,7 @@ def partition_path(names: Sequence[str], types: Sequence[ColumnType], values: Se
     'd=1970-01-01/s=__HIVE_DEFAULT_PARTITION__'
     """
     return "/".join(
-        f"{escape_path_name(name)}={_value_text(kind, value)}"
+        f"{_escaped_name(name)}={_value_text(kind, value)}"
         for name, kind, value in zip(names, types, values, strict=True)
     )
 
@@ -99,6 +100,11 @@ def parse_partition_path(
         _parse_part(relative, part, name, kind, wanted, zone)
         for part, name, kind in zip(parts, names, types, strict=True)
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _escaped_name(column: str) -> str:
+    return escape_path_name(column)
 
 
 def _value_text(kind: ColumnType, value: Value) -> str:

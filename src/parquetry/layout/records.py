@@ -48,7 +48,7 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
         return type_from_json(self.type)
 
 
-class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
     """What a file says about one top-level column.
 
     Attributes:
@@ -68,7 +68,7 @@ class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaul
     max_exact: bool = True
 
 
-class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
     """A data file of a partition.
 
     Attributes:

@@ -30,11 +30,12 @@ from parquetry.maintenance.dump_format import (
     files_to_json,
     metadata_to_json,
 )
+from parquetry.metastore.chunks import chunk_files, chunk_place
 from parquetry.metastore.entries import TOMBSTONE, decode_entry
 from parquetry.metastore.head import Head, read_head
-from parquetry.metastore.keyspace import CHUNKS, TICKET_BYTES, metadata_key, number, taken_out_prefix
+from parquetry.metastore.keyspace import CHUNKS, metadata_key, number, taken_out_prefix
 from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.model import Commit, DataFile, TableMetadata
+from parquetry.metastore.model import Commit, TableMetadata
 from parquetry.metastore.retention import Need, commit_rows, oldest_commit, stored_rows
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import decode_taken_out
@@ -189,11 +190,10 @@ def _chunks(snapshot: TableSnapshot, head: Head, lists: set[tuple[int, int]]) ->
     """Yield the lists of files that rows refer to, and add ticket and number of each to `lists`."""
     start = CHUNKS + snapshot.id
     for key, value in snapshot.store.scan(start, start + number(head.next_ticket)):
-        ticket = int.from_bytes(key[-2 * TICKET_BYTES : -TICKET_BYTES], "big")
+        ticket, place = chunk_place(key)
         if head.is_committed(ticket):
-            files: tuple[DataFile, ...] = decoder(tuple[DataFile, ...]).decode(value)
-            place = int.from_bytes(key[-TICKET_BYTES:], "big")
             lists.add((ticket, place))
+            files = chunk_files(value).records()
             yield _line("files", ticket=ticket, number=place, value=files_to_json(files))
 
 

@@ -27,15 +27,16 @@ nothing has an arrangement. Later versions are refused.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from parquetry.errors import MetastoreVersionError, WarehouseError
 from parquetry.layout.arrangement import PLAIN, Arrangement
-from parquetry.metastore.entries import encode_files
+from parquetry.metastore.entries import encode_files, inline_files
 from parquetry.metastore.model import ColumnStatistics, DataFile, FileChunk, PartitionEntry, TableMetadata
-from parquetry.metastore.wire import decode_arrangement, decoder, encode_arrangement
+from parquetry.metastore.wire import decode_arrangement, encode_arrangement
 
 FORMAT = "parquetry dump"
 FIRST = 1
@@ -110,7 +111,6 @@ def metadata_from_json(value: dict[str, Any]) -> TableMetadata:
 
 def entry_to_json(entry: PartitionEntry) -> dict[str, Any]:
     """Return a partition's entry as JSON holds it."""
-    files: tuple[DataFile, ...] = decoder(tuple[DataFile, ...]).decode(entry.inline)
     return {
         "location": entry.location,
         "file_count": entry.file_count,
@@ -118,24 +118,29 @@ def entry_to_json(entry: PartitionEntry) -> dict[str, Any]:
         "bytes": entry.bytes,
         **_arrangement_to_json(decode_arrangement(entry.arrangement)),
         "lists": [[chunk.ticket, chunk.number, chunk.files] for chunk in entry.chunks],
-        "files": files_to_json(files),
+        "files": files_to_json(inline_files(entry)),
     }
 
 
-def entry_from_json(value: dict[str, Any]) -> PartitionEntry:
-    """Return the entry that `entry_to_json` has written."""
+def entry_from_json(value: dict[str, Any], chunks: Mapping[tuple[int, int], FileChunk]) -> PartitionEntry:
+    """Return the entry that `entry_to_json` has written.
+
+    Args:
+        value: of JSON.
+        chunks: that the store has now, by ticket and number.
+    """
     return PartitionEntry(
         value["location"],
         value["file_count"],
         value["rows"],
         value["bytes"],
         encode_arrangement(_arrangement_from_json(value)),
-        tuple(FileChunk(*chunk) for chunk in value["lists"]),
+        tuple(chunks[ticket, number] for ticket, number, _ in value["lists"]),
         msgspec.Raw(encode_files(files_from_json(value["files"]))),
     )
 
 
-def files_to_json(files: tuple[DataFile, ...]) -> list[dict[str, Any]]:
+def files_to_json(files: Iterable[DataFile]) -> list[dict[str, Any]]:
     """Return files as JSON holds them."""
     return [_fields(file) for file in files]
 

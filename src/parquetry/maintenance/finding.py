@@ -11,7 +11,7 @@ class Finding:
 
     Attributes:
         kind: ``missing file``, ``file size``, ``partition sums``, ``table totals``, ``unreadable row``,
-            ``missing file list``, ``unneeded file list``, ``missing commit``, ``missing metadata``,
+            ``missing file list``, ``unneeded file list``, ``file list sums``, ``missing commit``, ``missing metadata``,
             ``unreadable version``, ``journal``, ``dead commit``, ``missing index entry``, ``unneeded index entry`` or
             ``unfinished index``.
         partition: such as ``d=1/s=a``; None where it is about the table.

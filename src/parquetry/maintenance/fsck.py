@@ -14,15 +14,16 @@ import msgspec
 
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
 from parquetry.layout.places import join_location
+from parquetry.maintenance.chunk_check import check_chunks, known_types
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
 from parquetry.metastore import recovery
-from parquetry.metastore.entries import TOMBSTONE, decode_entry, row_sum
+from parquetry.metastore.chunks import chunk_place
+from parquetry.metastore.entries import TOMBSTONE, decode_entry, inline_files, row_sum
 from parquetry.metastore.head import Head, edit_head, live_head
 from parquetry.metastore.keyspace import (
     JOURNAL,
-    chunk_key,
     delete_in_batches,
     journal_ticket,
     metadata_key,
@@ -59,7 +60,7 @@ def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
     found = list(check.versions())
     if any(finding.kind == "unreadable version" for finding in found):
         return found  # which rows a version needs is not known without its commit
-    found += [*check.rows(), *check.records(repair), *check.leftovers(repair)]
+    found += [*check.rows(repair), *check.records(repair), *check.leftovers(repair)]
     if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
         return found  # a partition that cannot be read has neither files to look for nor rows to count
     return [*found, *check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
@@ -122,8 +123,8 @@ class _Check:
                 return commit
         return head.commit
 
-    def rows(self) -> Iterator[Finding]:
-        """Look for rows of partitions that cannot be read, and for lists of files that are gone."""
+    def rows(self, repair: bool) -> Iterator[Finding]:
+        """Look for rows of partitions that cannot be read, and at their lists of files."""
         head = self._head()
         table = self._table(head)
         wanted: dict[FileChunk, str] = {}
@@ -135,7 +136,7 @@ class _Check:
                 if table is not None:
                     name = table.describe(row.key)
                 entry = decode_entry(row.value)
-                decoder(tuple[DataFile, ...]).decode(entry.inline)
+                inline_files(entry)
                 decode_arrangement(entry.arrangement)
             except (ValueError, IndexError, ParquetryError) as error:
                 advice = "roll back to a version before it, or drop the partition"
@@ -145,9 +146,18 @@ class _Check:
                 continue
             wanted.update(dict.fromkeys(entry.chunks, name))
             if len(wanted) >= _CHUNKS_AT_ONCE:
-                yield from self._missing_chunks(wanted)
+                yield from self._chunks(wanted, repair)
                 wanted = {}
-        yield from self._missing_chunks(wanted)
+        yield from self._chunks(wanted, repair)
+
+    def _chunks(self, wanted: dict[FileChunk, str], repair: bool) -> Iterator[Finding]:
+        if not wanted:
+            return
+        try:
+            types = known_types(self._store, self._id)
+        except MetastoreDamagedError:
+            types = {}  # which `versions` tells of
+        yield from check_chunks(self._store, self._id, wanted, types, repair)
 
     def records(self, repair: bool) -> Iterator[Finding]:
         """Look for records of files taken out that cannot be read; without, a sync takes the file in again."""
@@ -167,22 +177,6 @@ class _Check:
                 if repair:
                     self._store.put_many([(row.row_key, TOMBSTONE)])
                 yield Finding("unreadable record", None, path, text, repair)
-
-    def _missing_chunks(self, wanted: dict[FileChunk, str]) -> Iterator[Finding]:
-        keys = [chunk_key(self._id, chunk.ticket, chunk.number) for chunk in wanted]
-        for (chunk, name), value in zip(wanted.items(), self._store.get_many(keys), strict=True):
-            try:
-                count = None if value is None else len(decoder(tuple[DataFile, ...]).decode(value))
-            except MetastoreDamagedError:
-                count = None
-            if count != chunk.files:
-                yield Finding(
-                    "missing file list",
-                    name,
-                    None,
-                    f"a list of {chunk.files} files, written by ticket {chunk.ticket}, cannot be read; "
-                    "take the partition's files in again: drop it, then CALL system.sync",
-                )
 
     def _table(self, head: Head) -> TableSnapshot | None:
         try:
@@ -220,8 +214,7 @@ class _Check:
         unneeded = list(unneeded_chunks(self._store, self._id, head, referenced))
         if repair:
             delete_in_batches(self._store, (key for key, _ in unneeded))
-        for key, _ in unneeded:
-            ticket = int.from_bytes(key[-16:-8], "big")
+        for ticket, _ in dict.fromkeys(chunk_place(key) for key, _ in unneeded):
             yield Finding(
                 "unneeded file list", None, None, f"written by ticket {ticket}; no row refers to it", repair
             )

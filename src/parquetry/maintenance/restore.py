@@ -24,7 +24,9 @@ from parquetry.maintenance.dump_format import (
     metadata_from_json,
     read_manifest,
 )
-from parquetry.metastore.entries import TOMBSTONE, encode_entry, encode_files
+from parquetry.metastore.chunk_summary import types_of
+from parquetry.metastore.chunks import chunk_rows
+from parquetry.metastore.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.format import FORMAT_VERSION, require_format
 from parquetry.metastore.head import Head, swap
 from parquetry.metastore.indexes import entry_rows
@@ -33,7 +35,6 @@ from parquetry.metastore.keyspace import (
     NAMES,
     RESTORING,
     batches,
-    chunk_key,
     commit_key,
     complement,
     fields_of,
@@ -45,12 +46,13 @@ from parquetry.metastore.keyspace import (
     taken_out_prefix,
 )
 from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.model import Commit, PartitionIndex, TakenOut
+from parquetry.metastore.model import Commit, FileChunk, PartitionIndex, TakenOut
 from parquetry.metastore.taken_out import encode_taken_out
 from parquetry.metastore.valid_names import DEFAULT_DATABASE
 from parquetry.metastore.wire import encode
 from parquetry.progress import Progress, silent
 from parquetry.store.base import Store
+from parquetry.types import ColumnType
 
 _BATCH = 5000
 Rows = Iterator[tuple[bytes, bytes]]
@@ -166,6 +168,8 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     first: dict[str, Any] = {}
     last: list[Commit] = []
     indexes: dict[str, PartitionIndex] = {}
+    chunks: dict[tuple[int, int], FileChunk] = {}
+    types: dict[str, ColumnType] = {}  # as in the latest version that knows the column
     count = [0]  # of the partition columns, which is the same in all versions
 
     def rows(lines: Iterator[bytes]) -> Rows:
@@ -181,14 +185,17 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
             elif kind == "metadata":
                 metadata = metadata_from_json(fields["value"])
                 count[:] = [len(metadata.partition_by)]
+                types.update(types_of(metadata.columns))
                 indexes.update((index.id, index) for index in metadata.indexes)
                 yield metadata_key(id, fields["ticket"]), encode(metadata)
             elif kind == "files":
                 files = files_from_json(fields["value"])
-                yield chunk_key(id, fields["ticket"], fields["number"]), encode_files(files)
+                place = fields["ticket"], fields["number"]
+                chunks[place], *both = chunk_rows(id, *place, files, types)
+                yield from both
             elif kind == "partition":
                 value = fields["value"]
-                row = TOMBSTONE if value is None else encode_entry(entry_from_json(value))
+                row = TOMBSTONE if value is None else encode_entry(entry_from_json(value, chunks))
                 key, age = bytes.fromhex(fields["key"]), complement(fields["ticket"])
                 yield partition_prefix(id) + key + age, row
                 yield from entry_rows(id, indexes.values(), [(key, age, row)])

@@ -27,6 +27,7 @@ from parquetry.maintenance.files import Files, Info, checked_file, checksum_of
 from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.maintenance.removed import Removed
 from parquetry.metastore import recovery
+from parquetry.metastore.chunks import chunk_place
 from parquetry.metastore.cleaner import cleaner
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, live_head
@@ -300,12 +301,17 @@ class _Vacuum:
 
     def _rows(self, head: Head) -> list[Removed]:
         """Count the rows that are not needed."""
-        chunks = [len(value) for _, value in self._chunks(head)]
+        chunks = list(self._chunks(head))
         removed = [
             self._unneeded("partition versions", head),
             self._unneeded("taken-out records", head, taken_out_prefix(self._id)),
             Removed("index entries", None, sum(1 for _ in self._entries(head)), None),
-            Removed("file lists", None, len(chunks), sum(chunks)),
+            Removed(
+                "file lists",
+                None,
+                len({chunk_place(key) for key, _ in chunks}),
+                sum(len(value) for _, value in chunks),
+            ),
             Removed("metadata", None, sum(1 for _ in self._metadata(head)), None),
             Removed("commits", None, sum(1 for _ in self._commits()), None),
             Removed("journals", None, len(self._journals(head)), None),

@@ -5,7 +5,8 @@
 2. Write the journal: the keys of the partitions that are going to be written, and of the files of others that
    are taken out, for whoever has to clean up.
 3. Read the partitions as they are, write their new rows, tagged with the ticket, their entries in the table's
-   indexes, and the rows of files taken out. No version shows them.
+   indexes, and the rows of files taken out. No version shows them. Before the first long list of files in columns, raise the
+   format for it.
 4. Compare-and-set the head: the ticket leaves the pending ones, the version goes up by one. Now all rows are
    visible. If others committed since, first look whether they touched the same partitions: appends are merged
    again, anything else is a conflict.
@@ -49,17 +50,13 @@ from parquetry.errors import (
     CommitConflictError,
     CommitUnknownError,
     ParquetryError,
-    PartitionExistsError,
-    PartitionNotFoundError,
     StoreError,
     TableNotFoundError,
-    UnsupportedError,
 )
 from parquetry.metastore import recovery
-from parquetry.metastore.arranged import require_fitting
 from parquetry.metastore.conflicts import Conflicts
 from parquetry.metastore.entries import TOMBSTONE
-from parquetry.metastore.format import ARRANGED, FIRST, format_of, require_format
+from parquetry.metastore.format import ARRANGED, FIRST, IN_COLUMNS, format_of, require_format
 from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
 from parquetry.metastore.indexes import entry_rows, renewed
 from parquetry.metastore.keyspace import (
@@ -73,12 +70,13 @@ from parquetry.metastore.keyspace import (
     taken_out_prefix,
 )
 from parquetry.metastore.merge import Merge
-from parquetry.metastore.model import Commit, PartitionIndex, TableMetadata, Totals
+from parquetry.metastore.model import Commit, PartitionIndex, Totals
 from parquetry.metastore.owner import Owner, active_owner, now_ms
+from parquetry.metastore.possible import drop_scopes, keyed_by, require_possible
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.taken_out import records_of
-from parquetry.metastore.transaction import Add, Append, Drop, Given, Move, Replace, Transaction
-from parquetry.metastore.visible_rows import Found, VisibleRows, entry_of
+from parquetry.metastore.transaction import Drop, Transaction
+from parquetry.metastore.visible_rows import Found, VisibleRows
 from parquetry.metastore.wire import encode
 
 JOURNAL_KEYS = 1000
@@ -110,7 +108,7 @@ class Committer:
         self._table = self._base.id
         self._changes = dict(transaction.changes)
         metadata = transaction.metadata
-        if metadata is not None and _keyed_by(metadata) != _keyed_by(self._base.metadata):
+        if metadata is not None and keyed_by(metadata) != keyed_by(self._base.metadata):
             metadata = msgspec.structs.replace(metadata, indexes=renewed(metadata.indexes))
         self._metadata = None if metadata == self._base.metadata else metadata
         self._id = os.urandom(8).hex()
@@ -128,9 +126,10 @@ class Committer:
     def run(self) -> TableSnapshot:
         """Commit; see `Transaction.commit`."""
         try:
-            in_scope = self._drop_scopes()
+            in_scope = drop_scopes(self._transaction, self._changes)
             self._before = self._base.visible.newest(self._changes)
-            self._check(self._before)
+            if require_possible(self._transaction, self._metadata, self._changes, self._before):
+                self._format = ARRANGED
             self._taken_out = records_of(self._transaction, self._changes, self._before)
             if not self._changes and not self._taken_out and self._metadata is None:
                 self._base.check_kept()
@@ -169,43 +168,7 @@ class Committer:
     def _what(self) -> str:
         return f"{self._transaction.operation!r} on table {self._base.label}"
 
-    # -- before anything is written
-
-    def _drop_scopes(self) -> list[dict[bytes, int]]:
-        found = []
-        for scope in self._transaction.scopes:
-            rows = {partition.key: partition.ticket for partition in self._base.partitions(scope.plan)}
-            found.append(rows)
-            for key in rows:
-                change = self._changes.setdefault(key, Drop())
-                if isinstance(change, Append):
-                    self._changes[key] = Replace(
-                        change.files, change.location, change.arrangement or self._transaction.arrangement
-                    )
-        return found
-
-    def _check(self, before: dict[bytes, Found]) -> None:
-        for key, change in self._changes.items():
-            found = before.get(key)
-            there = found is not None and not found.is_tombstone
-            if isinstance(change, Drop) and not there:
-                raise PartitionNotFoundError(
-                    f"Partition {self._base.describe(key)} of table {self._base.label} does not exist "
-                    f"in version {self._base.version}; SHOW PARTITIONS lists those that do."
-                )
-            if isinstance(change, Add | Move) and there:
-                raise PartitionExistsError(
-                    f"Partition {self._base.describe(key)} of table {self._base.label} exists already "
-                    f"in version {self._base.version}; drop it first, or leave it as it is."
-                )
-            if isinstance(change, Given) and require_fitting(self._transaction, key, change, entry_of(found)):
-                self._format = ARRANGED
-        occupied = bool(self._changes or self._base.totals.partitions)
-        if occupied and self._metadata and _keyed_by(self._metadata) != _keyed_by(self._base.metadata):
-            raise UnsupportedError(
-                f"The partition columns of table {self._base.label} cannot change while it has partitions; "
-                "make another table and copy the rows."
-            )
+    # -- tickets
 
     def _require_kept(self, head: Head, version: int) -> None:
         if head.oldest > version:
@@ -213,8 +176,6 @@ class Committer:
                 f"Version {version}, on which {self._what} is based, was vacuumed away meanwhile; "
                 "nothing was written: run it again."
             )
-
-    # -- tickets
 
     def _allocate(self, owner: Owner, instead_of: int | None = None) -> Head:
         """Take a ticket, and give up those of dead authors in the same step."""
@@ -361,7 +322,10 @@ class Committer:
                 rows.append((metadata_key(self._table, self._ticket), encode(self._metadata)))
             files = taken_out_prefix(self._table)
             rows += ((files + path + age, value) for path, value in sorted(self._taken_out.items()))
-        rows = [*self._merge.take_chunk_rows(), *rows]  # what is referred to comes first
+        chunk_rows = self._merge.take_chunk_rows()
+        if chunk_rows:
+            require_format(self._store, IN_COLUMNS)
+        rows = [*chunk_rows, *rows]  # what is referred to comes first
         fields = fields_of(len(self._base.partition_types))
         for start in range(0, len(rows), WRITE_BATCH):
             self._in_doubt |= self._store.put_many(rows[start : start + WRITE_BATCH], fields)
@@ -451,8 +415,3 @@ def require_open(base: TableSnapshot, head: Head) -> None:
     """
     if head.is_gone:
         raise TableNotFoundError(f"Table {base.label} was {head.state} meanwhile; nothing was written.")
-
-
-def _keyed_by(metadata: TableMetadata) -> tuple[object, ...]:
-    """Return what the keys and default locations of a table's partitions depend on."""
-    return metadata.partition_types, metadata.descending, [c.physical for c in metadata.partition_columns]

@@ -1,7 +1,7 @@
 """Whether what others committed meanwhile is in the way of a transaction.
 
 Appends are never in each other's way, unless their files are arranged, and the partition that others made meanwhile
-is arranged otherwise. Whatever else a transaction does to a partition was decided by looking
+is arranged otherwise; nor are those that write a partition's list of files in another form. Whatever else a transaction does to a partition was decided by looking
 at it, so it must still be as it was in the version the transaction is based on; a scope must select the same
 partitions, all unchanged; metadata must not have been changed by two.
 
@@ -20,7 +20,7 @@ from parquetry.metastore.arranged import is_arranged_otherwise
 from parquetry.metastore.head import Head
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot, load
-from parquetry.metastore.transaction import Add, Append, Change, Transaction
+from parquetry.metastore.transaction import Add, Append, Change, Recut, Transaction
 from parquetry.metastore.visible_rows import Found
 
 
@@ -109,6 +109,8 @@ def _placement(metadata: TableMetadata) -> tuple[Any, ...]:
 def _is_in_the_way(change: Change, before: Found | None, latest: Found | None) -> bool:
     if isinstance(change, Append):
         return False
+    if isinstance(change, Recut):
+        return _state(latest) is None
     if isinstance(change, Add) and latest is not None:  # a tombstone in the base may have been vacuumed since
         return before is None or before.ticket != latest.ticket
     return _state(before) != _state(latest)

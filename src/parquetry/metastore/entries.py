@@ -1,35 +1,64 @@
 """The value of a partition's row, and long lists of files.
 
-A row lists its files inline up to `INLINE_BYTES`; then they move to immutable chunk rows which later versions
-of the partition share. So an append writes little, however many files there are.
+A row lists its files inline up to `INLINE_BYTES`; then they move to immutable chunk rows (`chunks`) which later versions
+of the partition share. So an append writes little, however many files there are (`chunk_growth`).
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any
 
 import msgspec
 
-from parquetry.errors import TableNotFoundError
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout.arrangement import Arrangement
-from parquetry.metastore.keyspace import chunk_key
-from parquetry.metastore.model import DataFile, FileChunk, ListedFile, PartitionEntry
-from parquetry.metastore.wire import decoder, encode, encode_arrangement, encode_file
+from parquetry.layout.file_columns import FileColumns, RecordedFiles, optional
+from parquetry.metastore.chunk_columns import encode_columns
+from parquetry.metastore.chunk_growth import Room, in_order, is_cut_well, room_for, sort_column, to_rewrite
+from parquetry.metastore.chunk_summary import Types, types_of
+from parquetry.metastore.chunks import chunk_rows, read_chunks
+from parquetry.metastore.keyspace import batches
+from parquetry.metastore.model import DataFile, FileChunk, ListedFile, PartitionEntry, TableMetadata
+from parquetry.metastore.narrow_records import entries_decoder
+from parquetry.metastore.wire import (
+    decode_arrangement,
+    decoder,
+    encode,
+    encode_arrangement,
+    encode_file,
+    joined,
+)
 from parquetry.store.base import Store
 
 INLINE_BYTES = 16 << 10
-CHUNK_BYTES = 128 << 10
+CHUNK_FILES = 1000
+CHUNK_BYTES = 4 << 20
+"""A store may refuse rows of more than 10 MB, as HBase does."""
 
 TOMBSTONE = b"\x00"
 _ENTRY = b"\x01"
-_T = TypeVar("_T")
-_EMPTY = msgspec.Raw(encode(()))
+NO_FILES = msgspec.Raw(encode(()))
+"""What an entry lists inline that lists nothing there."""
 
 
 def encode_entry(entry: PartitionEntry) -> bytes:
     """Return the value of a partition's row."""
-    return _ENTRY + encode(entry)
+    if not entry.chunks or entry.chunks[0].bytes:  # in columns, and so are all that came later
+        return _ENTRY + encode(entry)
+    # Those that format 1 has written are referred to as format 1 does it.
+    chunks = [chunk if chunk.bytes else (chunk.ticket, chunk.number, chunk.files) for chunk in entry.chunks]
+    told = (
+        entry.location,
+        entry.file_count,
+        entry.rows,
+        entry.bytes,
+        entry.arrangement,
+        chunks,
+        entry.inline,
+    )
+    return _ENTRY + encode(told)
 
 
 def decode_entry(value: bytes) -> PartitionEntry:
@@ -38,18 +67,55 @@ def decode_entry(value: bytes) -> PartitionEntry:
     return entry
 
 
+def decode_entries(values: Sequence[bytes]) -> list[PartitionEntry]:
+    """Return the entries in the values of many partitions' rows, none of them a tombstone."""
+    try:
+        entries: list[PartitionEntry] = decoder(list[PartitionEntry]).decode(
+            joined([value[1:] for value in values])
+        )
+    except MetastoreDamagedError:
+        return [decode_entry(value) for value in values]  # the error is about the one that is damaged
+    return entries
+
+
+def decode_with_files(values: Sequence[bytes], names: tuple[str, ...]) -> list[Any] | None:
+    """Return the entries of many partitions, with their inline files decoded by `narrow_records`.
+
+    Args:
+        values: of the partitions' rows, none of them a tombstone.
+        names: of the columns of which statistics are wanted.
+
+    Returns:
+        None where one is damaged: to decode each by itself tells which.
+    """
+    try:
+        entries: list[Any] = entries_decoder(names).decode(joined([value[1:] for value in values]))
+    except MetastoreDamagedError:
+        return None
+    return entries
+
+
 def encode_files(files: Iterable[DataFile]) -> bytes:
     """Return the bytes of a list of files."""
     return encode([encode_file(file) for file in files])
 
 
+def inline_files(entry: PartitionEntry) -> tuple[DataFile, ...]:
+    """Return the files that an entry lists itself, behind those of its chunks."""
+    files: tuple[DataFile, ...] = decoder(tuple[DataFile, ...]).decode(entry.inline)
+    return files
+
+
 def read_files(store: Store, table: bytes, entry: PartitionEntry) -> tuple[DataFile, ...]:
-    """Return the files of an entry, oldest first.
+    """Return the files of an entry, oldest first, or as they are sorted.
 
     Raises:
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
     """
-    return _read(store, table, entry, tuple[DataFile, ...])
+    files: list[DataFile] = []
+    for columns in read_chunks(store, table, entry.chunks):
+        files += columns.records()
+    return (*files, *inline_files(entry))
 
 
 def read_listed(store: Store, table: bytes, entry: PartitionEntry) -> tuple[ListedFile, ...]:
@@ -58,35 +124,32 @@ def read_listed(store: Store, table: bytes, entry: PartitionEntry) -> tuple[List
     Raises:
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
     """
-    return _read(store, table, entry, tuple[ListedFile, ...])
+    files: list[ListedFile] = []
+    for columns in read_chunks(store, table, entry.chunks):
+        files += _listed(columns)
+    return (*files, *decoder(tuple[ListedFile, ...]).decode(entry.inline))
 
 
-def _read(store: Store, table: bytes, entry: PartitionEntry, kind: type[tuple[_T, ...]]) -> tuple[_T, ...]:
-    decode = decoder(kind).decode
-    inline: tuple[_T, ...] = decode(entry.inline)
-    if not entry.chunks:
-        return inline
-    files: list[_T] = []
-    for value in store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in entry.chunks]):
-        if value is None:
-            raise TableNotFoundError("The table was dropped while the files of a partition were being read.")
-        files += decode(value)
-    files += inline
-    return tuple(files)
+def _listed(files: FileColumns) -> Iterable[ListedFile]:
+    return map(ListedFile, files.paths, files.bytes.tolist(), optional(files.rows), optional(files.modified))
 
 
 class EntryWriter:
     """Makes the entries of one ticket, and collects the chunk rows that have to be written before them.
 
     Args:
+        store: in which the chunks are that may be made into one.
         table: id.
         ticket: of the commit.
+        metadata: of the table.
     """
 
-    def __init__(self, table: bytes, ticket: int) -> None:
+    def __init__(self, store: Store, table: bytes, ticket: int, metadata: TableMetadata) -> None:
+        self._store = store
         self._table = table
         self._ticket = ticket
         self._number = 0
+        self._metadata = metadata
         self.chunk_rows: list[tuple[bytes, bytes]] = []
 
     def entry(
@@ -108,34 +171,104 @@ class EntryWriter:
         size = sum(file.bytes for file in files)
         count = len(files)
         chunks: tuple[FileChunk, ...] = ()
-        listed = [encode_file(file) for file in files]
+        listed: list[msgspec.Raw] = []
         if previous is not None:
             rows = None if rows is None or previous.rows is None else rows + previous.rows
             size += previous.bytes
             count += previous.file_count
             chunks = previous.chunks
-            listed = decoder(list[msgspec.Raw]).decode(previous.inline) + listed
-        if sum(len(memoryview(file)) for file in listed) > INLINE_BYTES:
-            chunks += tuple(self._spill(listed))
-            listed = []
-        inline = msgspec.Raw(encode(listed)) if listed else _EMPTY
+            listed = decoder(list[msgspec.Raw]).decode(previous.inline)
+        room = sum(len(memoryview(file)) for file in listed)
+        for file in files:
+            listed.append(encode_file(file))
+            room += len(memoryview(listed[-1]))
+            if room > INLINE_BYTES:
+                spilled = files if previous is None else [*inline_files(previous), *files]
+                chunks = self._spilled(chunks, spilled, room / len(listed), count, arrangement)
+                listed = []
+                break
+        inline = msgspec.Raw(encode(listed)) if listed else NO_FILES
         return PartitionEntry(location, count, rows, size, encode_arrangement(arrangement), chunks, inline)
 
-    def _spill(self, listed: Sequence[msgspec.Raw]) -> Iterable[FileChunk]:
-        part: list[msgspec.Raw] = []
-        size = 0
-        for file in listed:
-            part.append(file)
-            size += len(memoryview(file))
-            if size >= CHUNK_BYTES:
-                yield self._chunk(part)
-                part, size = [], 0
-        if part:
-            yield self._chunk(part)
+    def _spilled(
+        self,
+        chunks: tuple[FileChunk, ...],
+        files: Sequence[DataFile],
+        size: float,
+        count: int,
+        arrangement: Arrangement,
+    ) -> tuple[FileChunk, ...]:
+        """Return the chunks of a partition with files added to them, for which the last ones may be written anew.
 
-    def _chunk(self, part: Sequence[msgspec.Raw]) -> FileChunk:
-        chunk = FileChunk(self._ticket, self._number, len(part))
-        self.chunk_rows.append((chunk_key(self._table, self._ticket, self._number), encode(part)))
+        Args:
+            chunks: of the partition so far.
+            files: to list in chunks, at least one.
+            size: bytes that each of them takes on average.
+            count: of all files of the partition.
+            arrangement: of the partition.
+        """
+        room = room_for(Room(CHUNK_FILES, CHUNK_BYTES), count)
+        added = len(files) * max(1 / room.files, size / room.bytes)
+        last = chunks[len(chunks) - to_rewrite(chunks, added, room) :]
+        try:
+            earlier = [
+                file for some in read_chunks(self._store, self._table, last) for file in some.records()
+            ]
+        except (TableNotFoundError, MetastoreDamagedError):
+            # A chunk that cannot be read keeps nobody from appending; of a table that is gone its head tells.
+            last, earlier = (), []
+        total = [*earlier, *files]
+        size = (sum(chunk.bytes for chunk in last) + size * len(files)) / len(total)
+        column = sort_column(self._metadata, arrangement)
+        parts = batches(in_order(total, column, self._types), room.holds(size))
+        return (*chunks[: len(chunks) - len(last)], *map(self._chunk, parts))
+
+    def needs_recut(self, entry: PartitionEntry) -> bool:
+        """Return whether `recut` would return another entry; it raises what that raises."""
+        return self._to_recut(entry) is not None
+
+    def recut(self, entry: PartitionEntry) -> PartitionEntry:
+        """Return an entry with the same files, those in chunks in as few as hold them, in the order of the table.
+
+        Chunks that are as they should be are shared.
+
+        Raises:
+            TableNotFoundError: a chunk is missing.
+            MetastoreDamagedError: a chunk cannot be read.
+        """
+        found = self._to_recut(entry)
+        if found is None:
+            return entry
+        read, files = found
+        room = room_for(Room(CHUNK_FILES, CHUNK_BYTES), entry.file_count)
+        first = files[: room.files]
+        size = len(encode_columns(RecordedFiles(first))) / len(first)
+        there = {id(part[0]): (part, chunk) for part, chunk in zip(read, entry.chunks, strict=True)}
+        chunks = []
+        for part in batches(files, room.holds(size)):
+            same, chunk = there.get(id(part[0]), (None, None))
+            chunks.append(chunk if chunk and chunk.bytes and part == same else self._chunk(part))
+        return msgspec.structs.replace(entry, chunks=tuple(chunks))
+
+    def _to_recut(self, entry: PartitionEntry) -> tuple[list[list[DataFile]], list[DataFile]] | None:
+        """Return the files in each chunk, and all as they should be; None if that is how they are."""
+        room = room_for(Room(CHUNK_FILES, CHUNK_BYTES), entry.file_count)
+        column = sort_column(self._metadata, decode_arrangement(entry.arrangement))
+        cut_well = is_cut_well(entry.chunks, room)
+        if cut_well and (column is None or not entry.chunks):
+            return None
+        read = [columns.records() for columns in read_chunks(self._store, self._table, entry.chunks)]
+        files = [file for part in read for file in part]
+        ordered = in_order(files, column, self._types)
+        return None if cut_well and ordered == files else (read, ordered)
+
+    @functools.cached_property
+    def _types(self) -> Types:
+        return types_of(self._metadata.columns)
+
+    def _chunk(self, files: Sequence[DataFile]) -> FileChunk:
+        chunk, *rows = chunk_rows(self._table, self._ticket, self._number, files, self._types)
+        self.chunk_rows += rows
         self._number += 1
         return chunk
 

@@ -8,7 +8,8 @@ between has raised a store whose rows are as they were, which does no harm.
 | version | what came with it |
 |---------|-----------------------------------------------------------------------------------|
 | 1       | all rows that `keyspace` lists                                                    |
-| 2       | arrangements of tables and partitions, cells and buckets of files (`arrangement`) |
+| 2       | arrangements of tables and partitions, cells and buckets of files (`arrangement`); |
+|         | long lists of files in columns, each part with a row that sums it up (`chunks`)   |
 
 A library that had the store open when it was raised by a later one notices when it next commits: it reads the row
 after the head on which the commit builds, so that whatever a later one has published is met by this check.
@@ -31,6 +32,8 @@ MAGIC = "parquetry metastore"
 FIRST = 1
 ARRANGED = 2
 """The first version that can say how rows are arranged."""
+IN_COLUMNS = 2
+"""The first version whose long lists of files are in columns."""
 FORMAT_VERSION = 2
 """The newest."""
 

@@ -16,8 +16,9 @@ the ticket that wrote them: the newest version of a partition comes first.
 | 06  | table ticket number                | journal: keys of the partitions that the ticket writes,     |
 |     |                                    | and from number `TAKEN_OUT_PARTS` on of files taken out     |
 | 07  | table partition key, ~ticket       | `entries`: a version of a partition, or its tombstone       |
-| 08  | table ticket number                | `entries`: part of a long list of files; immutable          |
+| 08  | table ticket number                | `chunks`: part of a long list of files; immutable           |
 | 09  | table path, ~ticket                | `taken_out`: a file of others, or that it is not out now    |
+| 0a  | table ticket number                | `chunks`: sum of the files that row 08 of this key lists    |
 | 10  | table index entry's key, ~ticket   | one byte; which partition it is, its key says (`indexes`)   |
 """
 
@@ -43,6 +44,7 @@ JOURNAL = b"\x06"
 PARTITIONS = b"\x07"
 CHUNKS = b"\x08"
 TAKEN_OUT = b"\x09"
+SUMMARIES = b"\x0a"
 INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8
@@ -156,6 +158,11 @@ def fields_of(count: int) -> Fields:
 def chunk_key(table: bytes, ticket: int, part: int) -> bytes:
     """Return the key of a part of a list of files."""
     return CHUNKS + table + number(ticket) + number(part)
+
+
+def summary_key(table: bytes, ticket: int, part: int) -> bytes:
+    """Return the key of the row that sums up a part of a list of files."""
+    return SUMMARIES + table + number(ticket) + number(part)
 
 
 def prefix_range(prefix: bytes) -> Range:

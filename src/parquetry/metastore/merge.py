@@ -10,7 +10,7 @@ from parquetry.layout.places import is_absolute
 from parquetry.metastore.arranged import arrangement_for
 from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
-from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Restore, Transaction
+from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Recut, Restore, Transaction
 from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 
@@ -36,10 +36,12 @@ class Merge:
         self._base = transaction.base
         self._changes = changes
         self._before = before
-        self._entries = EntryWriter(transaction.base.id, ticket)
+        self._entries = EntryWriter(
+            self._base.store, self._base.id, ticket, transaction.metadata or self._base.metadata
+        )
 
     def take_chunk_rows(self) -> list[tuple[bytes, bytes]]:
-        """Return the rows of chunks that the rows made since the last call refer to."""
+        """Return the rows of chunks, and of their sums, that the rows made since the last call refer to."""
         rows, self._entries.chunk_rows = self._entries.chunk_rows, []
         return rows
 
@@ -60,6 +62,9 @@ class Merge:
                 new = entry
             case Move(source):
                 new = self._moved(key, source)
+            case Recut():
+                assert old is not None  # else it is a conflict
+                new = self._entries.recut(old)
             case Given():
                 new = self._merged(key, change, old)
         return encode_entry(new), totals.plus(new)
@@ -72,17 +77,17 @@ class Merge:
         return msgspec.structs.replace(entry, location=location)
 
     def _merged(self, key: bytes, change: Given, old: PartitionEntry | None) -> PartitionEntry:
-        default = self._default_location(key)
         at_base = entry_of(self._before.get(key))
         written = (change.location or "").rstrip("/") or (at_base.location if at_base else None)
-        if written == default:
+        if written is not None and written == self._default_location(key):
             written = None
         if not isinstance(change, Append) or old is None:
             arrangement = arrangement_for(self._transaction, change, at_base)
             return self._entries.entry(written, change.files, arrangement)
         files: Sequence[DataFile] = change.files
         if written != old.location:  # the partition lies elsewhere than where these files were written
-            files = [_absolute(file, written or default) for file in files]
+            folder = written or self._default_location(key)
+            files = [_absolute(file, folder) for file in files]
         return self._entries.entry(old.location, files, decode_arrangement(old.arrangement), old)
 
     def _default_location(self, key: bytes) -> str:

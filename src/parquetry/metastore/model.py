@@ -122,21 +122,23 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
                 )
 
 
-class FileChunk(msgspec.Struct, frozen=True, array_like=True):
+class FileChunk(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A reference to a row that holds part of a long list of files.
 
     Attributes:
         ticket: of the commit that wrote the row.
         number: of the row among those of this ticket.
         files: how many files it lists.
+        bytes: of the row's value; 0: not recorded, and not written, for a row of format 1.
     """
 
     ticket: int
     number: int
     files: int
+    bytes: int = 0
 
 
-class PartitionEntry(msgspec.Struct, frozen=True, array_like=True):
+class PartitionEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One version of a partition, as stored.
 
     Attributes:
@@ -159,7 +161,7 @@ class PartitionEntry(msgspec.Struct, frozen=True, array_like=True):
     inline: msgspec.Raw
 
 
-class ListedFile(msgspec.Struct, frozen=True, array_like=True):
+class ListedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A `DataFile` without its statistics, which take longest to decode."""
 
     path: str
@@ -226,12 +228,14 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
         return self.arrangements == self.partitions * one % _FINGERPRINTS
 
     def __add__(self, other: Totals) -> Totals:
-        sums = Totals(*(mine + its for mine, its in zip(self._fields(), other._fields(), strict=True)))
-        return msgspec.structs.replace(sums, arrangements=sums.arrangements % _FINGERPRINTS)
-
-    def _fields(self) -> tuple[int, ...]:
-        fields: tuple[int, ...] = msgspec.structs.astuple(self)
-        return fields
+        return Totals(
+            self.partitions + other.partitions,
+            self.files + other.files,
+            self.bytes + other.bytes,
+            self.known_rows + other.known_rows,
+            self.uncounted + other.uncounted,
+            (self.arrangements + other.arrangements) % _FINGERPRINTS,
+        )
 
 
 class Commit(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -31,6 +31,7 @@ from parquetry.metastore.keyspace import (
     NAMES,
     PARTITIONS,
     RESTORING,
+    SUMMARIES,
     TABLE_ID_BYTES,
     TAKEN_OUT,
     head_key,
@@ -45,7 +46,7 @@ MAKING_MS = 7 * 24 * 60 * 60 * 1000
 """How long a table may be in the making before it is given up, if its author cannot be asked."""
 RENAMING_S = 1.0
 """How long an announced renaming has to stand before it is taken back."""
-_ROWS = (COMMITS, METADATA, JOURNAL, PARTITIONS, CHUNKS, INDEXES, TAKEN_OUT)
+_ROWS = (COMMITS, METADATA, JOURNAL, PARTITIONS, CHUNKS, SUMMARIES, INDEXES, TAKEN_OUT)
 _BATCH = 1000
 
 

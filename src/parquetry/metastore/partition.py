@@ -5,12 +5,21 @@ Neither values nor files of a million partitions are touched by listing them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from parquetry.layout.arrangement import Arrangement
-from parquetry.metastore.entries import decode_entry, read_files
+from parquetry.metastore.entries import (
+    decode_entries,
+    decode_entry,
+    decode_with_files,
+    read_files,
+    read_listed,
+)
+from parquetry.metastore.file_parts import in_parts
 from parquetry.metastore.keyspace import ticket_of
-from parquetry.metastore.model import DataFile, PartitionEntry
+from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry
 from parquetry.metastore.wire import decode_arrangement
 from parquetry.types import Value
 
@@ -68,6 +77,25 @@ class Partition:
         """
         return read_files(self._table.store, self._table.id, self.entry)
 
+    def each_file(self) -> Iterator[DataFile]:
+        """Yield the same files, of which some thousand at a time are in memory.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        return in_parts(self.entry, partial(read_files, self._table.store, self._table.id))
+
+    def each_listed(self, start: int = 0) -> Iterator[ListedFile]:
+        """Yield the same files likewise, without their statistics.
+
+        Args:
+            start: how many of the first to pass over.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        return in_parts(self.entry, partial(read_listed, self._table.store, self._table.id), start)
+
     @property
     def file_count(self) -> int:
         """Return the number of data files."""
@@ -84,9 +112,29 @@ class Partition:
         return self.entry.bytes
 
     @property
+    def record_bytes(self) -> int:
+        """Return the size of the record, with the files that it lists itself."""
+        return len(self._value)
+
+    @property
     def arrangement(self) -> Arrangement:
         """Return how the partition's rows are arranged: its own, whatever the table's is by now."""
         return decode_arrangement(self.entry.arrangement)
+
+    @classmethod
+    def entries(cls, partitions: Sequence[Partition]) -> list[PartitionEntry]:
+        """Return the records of many partitions, decoded in one call: that takes less time than to look at each."""
+        undecoded = [partition for partition in partitions if partition._entry is None]
+        if len(undecoded) > 1:
+            entries = decode_entries([partition._value for partition in undecoded])
+            for partition, entry in zip(undecoded, entries, strict=True):
+                partition._entry = entry
+        return [partition.entry for partition in partitions]
+
+    @classmethod
+    def with_files(cls, partitions: Sequence[Partition], names: tuple[str, ...]) -> list[Any] | None:
+        """Return the records with their inline files in them, decoded in one call; see `entries.decode_with_files`."""
+        return decode_with_files([partition._value for partition in partitions], names)
 
     def __repr__(self) -> str:
         return f"Partition({self._table.describe(self.key)}, files={self.file_count}, bytes={self.bytes})"

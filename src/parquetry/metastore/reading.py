@@ -27,7 +27,7 @@ def by_keys(
         examined: counts the rows read.
     """
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
-    single = all(scan.kind == "get" for scan in plan.scans)
+    single = not schema.fields or all(scan.kind == "get" for scan in plan.scans)
     residuals = [scan.residual for scan in plan.scans]
     # a store that leaves rows out cannot count them
     where = scans_condition(plan.scans, schema) if examined is None else None

@@ -13,6 +13,7 @@ from parquetry.metastore.keyspace import (
     INDEXES,
     JOURNAL,
     METADATA,
+    SUMMARIES,
     TAKEN_OUT_PARTS,
     complement,
     delete_in_batches,
@@ -80,6 +81,7 @@ def delete_rows(
     delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
     delete_in_batches(store, (taken_out_prefix(table) + key + age for key in files))
     delete_prefix(store, CHUNKS + table + number(ticket))
+    delete_prefix(store, SUMMARIES + table + number(ticket))
     store.delete_many([metadata_key(table, ticket)])
     delete_prefix(store, JOURNAL + table + number(ticket))
 
@@ -89,6 +91,7 @@ def delete_table(store: Store, table: bytes) -> None:
     for prefix in (
         partition_prefix(table),
         CHUNKS + table,
+        SUMMARIES + table,
         JOURNAL + table,
         COMMITS + table,
         METADATA + table,

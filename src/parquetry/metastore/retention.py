@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import TableNotFoundError
+from parquetry.metastore.chunks import chunk_place
 from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.head import Head, edit_head, merge
 from parquetry.metastore.keyspace import (
@@ -23,6 +24,7 @@ from parquetry.metastore.keyspace import (
     COMMITS,
     DELETE_BATCH,
     METADATA,
+    SUMMARIES,
     TICKET_BYTES,
     batches,
     commit_key,
@@ -209,7 +211,7 @@ def unneeded_metadata(store: Store, table: bytes, head: Head, oldest: Commit) ->
 def unneeded_chunks(
     store: Store, table: bytes, head: Head, referenced: set[tuple[int, int]]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rows with parts of long lists of files to which no row refers.
+    """Yield the rows with parts of long lists of files, and those that sum them up, to which no row refers.
 
     Args:
         store: of the metastore.
@@ -217,7 +219,8 @@ def unneeded_chunks(
         head: as it was before the references were collected.
         referenced: ticket and number of each chunk that is still referred to.
     """
-    for key, value in store.scan(CHUNKS + table, CHUNKS + table + number(head.next_ticket)):
-        place = int.from_bytes(key[-16:-8], "big"), int.from_bytes(key[-8:], "big")
-        if place not in referenced and place[0] not in head.pending:
-            yield key, value
+    for tag in (CHUNKS, SUMMARIES):
+        for key, value in store.scan(tag + table, tag + table + number(head.next_ticket)):
+            place = chunk_place(key)
+            if place not in referenced and place[0] not in head.pending:
+                yield key, value

@@ -135,7 +135,7 @@ class TableSnapshot:
                 reached. (Then rows may have been missing.)
         """
         rows = (
-            self.visible.scan([(b"", None)], examined=examined)
+            self.visible.scan([(b"", None)], single=not self.partition_types, examined=examined)
             if plan is None
             else self._planned(plan, examined)
         )

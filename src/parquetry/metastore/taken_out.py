@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout.file_names import is_own
 from parquetry.layout.places import join_location, path_below
-from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_listed
+from parquetry.metastore.entries import TOMBSTONE, read_listed
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut
-from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Transaction
-from parquetry.metastore.visible_rows import Found
+from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Recut, Transaction
+from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decoder, encode
 
 if TYPE_CHECKING:
@@ -81,24 +81,33 @@ def records_of(
     """
     base = transaction.base
     rows: dict[str, TakenOut | None] = {}
-    incoming: set[str] = set()
-    for key, change in changes.items():
-        found = before.get(key)
-        there = None if found is None or found.is_tombstone else decode_entry(found.value)
-        # an append takes nothing out, and a rename leaves the files in the table
-        stays = isinstance(change, Append | Move) or change == Drop(moves=True)
-        if transaction.records and there and not stays:
-            for path, file in _foreign(base, key, there.location, _readable(base, there)):
-                rows[path] = TakenOut(file.bytes, file.modified)
-        # what is restored comes with the records of its version
-        if isinstance(change, Given):
-            location = change.location or (None if there is None else there.location)
-            incoming.update(path for path, _ in _foreign(base, key, location, change.files))
-    for path in incoming:
-        rows.pop(path, None)
-    rows.update(dict.fromkeys(_known(base, incoming)))
+    for key, change in changes.items() if transaction.records else ():
+        there = entry_of(before.get(key))
+        # an append or another form of the list takes nothing out, and a rename leaves the files in the table
+        if there is None or isinstance(change, Append | Move | Recut) or change == Drop(moves=True):
+            continue
+        for path, file in _foreign(base, key, there.location, _readable(base, there)):
+            rows[path] = TakenOut(file.bytes, file.modified)
+    if rows or base.visible.of_taken_out().count([(b"", None)], 1)[0]:
+        incoming = _incoming(base, changes, before)
+        for path in incoming:
+            rows.pop(path, None)
+        rows.update(dict.fromkeys(_known(base, incoming)))
     rows.update(transaction.taken_out)
     return {p.encode(): TOMBSTONE if r is None else encode_taken_out(r) for p, r in rows.items()}
+
+
+def _incoming(
+    base: TableSnapshot, changes: Mapping[bytes, Change], before: Mapping[bytes, Found]
+) -> set[str]:
+    """Return the files of others that a commit takes in; what it restores comes with the records of its version."""
+    incoming: set[str] = set()
+    for key, change in changes.items():
+        if isinstance(change, Given):
+            there = entry_of(before.get(key))
+            location = change.location or (None if there is None else there.location)
+            incoming.update(path for path, _ in _foreign(base, key, location, change.files))
+    return incoming
 
 
 def _readable(base: TableSnapshot, entry: PartitionEntry) -> Sequence[ListedFile]:
@@ -128,9 +137,6 @@ def _foreign(
 
 
 def _known(base: TableSnapshot, paths: set[str]) -> list[str]:
-    """Return those paths that are recorded; where nothing is, one look tells."""
-    visible = base.visible.of_taken_out()
-    if not paths or not visible.count([(b"", None)], 1)[0]:
-        return []
-    found = visible.newest(path.encode() for path in paths)
+    """Return those paths that are recorded."""
+    found = base.visible.of_taken_out().newest(path.encode() for path in paths)
     return [key.decode() for key, row in found.items() if not row.is_tombstone]

@@ -84,7 +84,15 @@ class Restore:
     entry: PartitionEntry
 
 
-Change = Append | Replace | Add | Drop | Move | Restore
+@dataclass(frozen=True, slots=True)
+class Recut:
+    """A partition's list of files is written anew, in its newest form; which files those are is whatever others say meanwhile.
+
+    It conflicts only with those who take the partition out.
+    """
+
+
+Change = Append | Replace | Add | Drop | Move | Restore | Recut
 """What happens to one partition."""
 
 
@@ -245,6 +253,18 @@ class Transaction:
         self.restored_from = min(oldest, version.version)
         self.changes[partition.key] = Restore(partition.entry)
 
+    def recut(self, values: Sequence[Value]) -> None:
+        """Write a partition's list of files anew, in its newest form, full chunks in the table's order.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+            UnsupportedError: this transaction changes the partition otherwise.
+        """
+        key = self._key(values)
+        if key in self.changes:
+            raise self._changed_twice()
+        self.changes[key] = Recut()
+
     def replace_where(self, plan: ScanPlan | None) -> None:
         """Drop all partitions of `base` that a plan selects, save those that this transaction gives files.
 
@@ -348,6 +368,6 @@ class Transaction:
 
     def _changed_twice(self) -> UnsupportedError:
         return UnsupportedError(
-            f"A partition of table {self.base.label} is renamed, restored or given two locations or "
+            f"A partition of table {self.base.label} is renamed, restored, compacted or given two locations or "
             "arrangements, and changed otherwise, in one commit; make two of it."
         )

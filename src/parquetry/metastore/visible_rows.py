@@ -9,6 +9,7 @@ partitions' own.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from parquetry.metastore.keyspace import (
 from parquetry.metastore.model import Commit, PartitionEntry
 from parquetry.store.base import Range, Store
 from parquetry.store.condition import Condition
+from parquetry.store.groups import Groups
 
 Row = tuple[bytes, bytes, bytes]
 """Key of a partition, age (the complement of a ticket: the younger a row, the less its age), value."""
@@ -64,7 +66,11 @@ class Examined:
 
 def entry_of(found: Found | None) -> PartitionEntry | None:
     """Return the entry in a partition's row; None if there is none, or it says that the partition is gone."""
-    return None if found is None or found.is_tombstone else decode_entry(found.value)
+    return None if found is None or found.is_tombstone else _entry(found.value)
+
+
+# A commit asks several times for the entry that it builds on, which may refer to hundreds of chunks.
+_entry = functools.lru_cache(maxsize=32)(decode_entry)
 
 
 class VisibleRows:
@@ -80,9 +86,14 @@ class VisibleRows:
         self._store = store
         self._table = table
         self._prefix = partition_prefix(table)
-        self._newest = complement(commit.next_ticket - 1)
-        self._hidden = frozenset(
-            complement(ticket) for first, last in commit.invisible for ticket in range(first, last + 1)
+        self._groups = Groups(
+            width=TICKET_BYTES,
+            first=complement(commit.next_ticket - 1),
+            without=frozenset(
+                complement(ticket) for first, last in commit.invisible for ticket in range(first, last + 1)
+            ),
+            # Nearly every commit wrote a partition's row; a vacuum may have removed some.
+            rows=commit.next_ticket // max(1, commit.totals.partitions),
         )
 
     def of_index(self, index: str) -> VisibleRows:
@@ -128,17 +139,18 @@ class VisibleRows:
 
         Args:
             ranges: disjoint and in order, without the table's prefix.
-            single: whether each range is that of one partition.
+            single: whether each range is that of one partition, whose key it begins with.
             examined: counts the rows read.
             where: what the store may test on the fields of the keys, for rows that it need not bring.
             passes: tests the keys of rows as they are stored, between `ROW_PREFIX` and `ROW_SUFFIX` bytes:
                 where few rows pass, nothing else is done about the others.
         """
-        rows = self._rows(self._absolute(ranges), single, examined, where, passes)
+        absolute = self._of_keys(start for start, _ in ranges) if single else self._absolute(ranges)
+        rows = self._rows(absolute, single, examined, where, passes)
         return (row for row in rows if row[2] != TOMBSTONE)
 
     def count(self, ranges: Sequence[Range], limit: int) -> tuple[int, list[Range]]:
-        """Count rows of ranges of keys, of this version or not.
+        """Count the rows that a scan of ranges of keys would read, of this version or not.
 
         Args:
             ranges: disjoint and in order, without the table's prefix.
@@ -149,17 +161,22 @@ class VisibleRows:
         """
         last: bytes | None = None
         number = 0
-        for row_key, _ in self._store.scan_ranges(self._absolute(ranges), limit=limit):
+        for row_key, _ in self._store.scan_ranges(self._absolute(ranges), limit=limit, groups=self._groups):
             number, last = number + 1, row_key
         if number < limit or last is None:
             return number, []
-        after = last[len(self._prefix) :] + b"\0"
+        after = self._groups.end(last)[len(self._prefix) :]
         return number, [(max(start, after), stop) for start, stop in ranges if stop is None or stop > after]
 
     def _absolute(self, ranges: Sequence[Range]) -> list[Range]:
         prefix = self._prefix
         end = successor(prefix)
         return [(prefix + start, end if stop is None else prefix + stop) for start, stop in ranges]
+
+    def _of_keys(self, keys: Iterable[bytes]) -> list[Range]:
+        """Return the ranges of those rows of partitions that were written by the time of this version."""
+        starts = (self._prefix + key for key in keys)
+        return [(start + self._groups.first, start + _AFTER_TICKETS) for start in starts]
 
     def newest(self, keys: Iterable[bytes], examined: Examined | None = None) -> dict[bytes, Found]:
         """Return the newest rows of partitions, in order, tombstones included; none for those never written.
@@ -168,8 +185,7 @@ class VisibleRows:
             keys: of the partitions.
             examined: counts the rows read.
         """
-        starts = [self._prefix + key for key in sorted(keys)]
-        ranges = [(start + self._newest, start + _AFTER_TICKETS) for start in starts]
+        ranges = self._of_keys(sorted(keys))
         return {key: Found(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)}
 
     def _rows(
@@ -180,12 +196,13 @@ class VisibleRows:
         where: Condition | None = None,
         passes: Callable[[bytes], bool] | None = None,
     ) -> Iterator[Row]:
-        newest, hidden = self._newest, self._hidden
+        newest, hidden = self._groups.first, self._groups.without
         skip = len(self._prefix)
         last: bytes | None = None
-        # Rows that do not belong to the version may come first; then one that does.
-        each = 1 + len(hidden) if single else None
-        rows: Iterable[tuple[bytes, bytes]] = self._store.scan_ranges(ranges, each=each, where=where)
+        each = 1 if single else None
+        rows: Iterable[tuple[bytes, bytes]] = self._store.scan_ranges(
+            ranges, each=each, where=where, groups=self._groups
+        )
         if examined is not None:
             rows = examined.counting(rows)
         unsure: set[bytes] = set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -47,15 +48,20 @@ class RecordDecoder:
             ) from None
 
 
-_look_at_types = threading.Lock()
+look_at_types = threading.Lock()
+"""Held where decoders are made: msgspec looks at a struct then, and a second thread that does meanwhile ends the process."""
 
 
 @functools.cache
 def decoder(type: Any) -> RecordDecoder:
     """Return the one decoder of a record type."""
-    # msgspec looks at a struct when it is first decoded; a second thread that does so meanwhile ends the process.
-    with _look_at_types:
+    with look_at_types:
         return RecordDecoder(type)
+
+
+def joined(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
+    """Return msgpack values as one array of them, to be decoded in one call."""
+    return b"".join((b"\xdd", len(values).to_bytes(4, "big"), *values))
 
 
 def encode_file(file: DataFile) -> msgspec.Raw:

@@ -5,11 +5,12 @@ Values travel as text, as Catalyst holds them (see `values`), NULL as null; sche
 
 from __future__ import annotations
 
+import builtins
 from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.planner.questions import TableRef
+from parquetry.planner.questions import Cursor, TableRef
 from parquetry.prune.row_groups import Usable
 
 Values: TypeAlias = list[str | None]
@@ -57,6 +58,18 @@ class Rows(Answer, frozen=True):
     """Rows of values, of columns that the bridge knows."""
 
     rows: list[Values]
+
+
+class Page(Answer, frozen=True):
+    """Some of many rows.
+
+    Attributes:
+        rows: as of `Rows`.
+        next: what the question about the rows behind these names; None: there are no more.
+    """
+
+    rows: list[Values]
+    next: Cursor | None
 
 
 class Table(Answer, frozen=True, kw_only=True):
@@ -111,20 +124,28 @@ class PartitionValues(Answer, frozen=True):
     values: list[list[Values]]
 
 
-class File(msgspec.Struct, frozen=True, array_like=True):
-    """A file to read.
+class Files(msgspec.Struct, frozen=True):
+    """Files to read, in columns: a place in each for each file.
+
+    Two files of one partition, `/t/p=1/a.parquet` of 100 bytes and `/t/p=1/b.parquet` of 200, are one folder, the names
+    `a.parquet/b.parquet`, and the numbers 0 0 (`folder`), 0 0 (`partition`), 100 200 (`bytes`) and so on. Numbers are
+    little-endian, in base64.
 
     Attributes:
-        path: whole.
-        bytes: its size.
-        modified: when it changed, in milliseconds since the epoch; 0: not known.
-        partition: number of its partition in the answer.
+        folders: whole, without a slash at the end.
+        names: joined by slashes, which no name holds.
+        folder: numbers of the folders, in 32 bits.
+        partition: numbers of the partitions in the answer, in 32 bits.
+        bytes: sizes, in 64 bits.
+        modified: when they changed, in milliseconds since the epoch, in 64 bits; 0: not known.
     """
 
-    path: str
-    bytes: int
-    modified: int
-    partition: int
+    folders: list[str]
+    names: str
+    folder: builtins.bytes
+    partition: builtins.bytes
+    bytes: builtins.bytes
+    modified: builtins.bytes
 
 
 class Statistics(msgspec.Struct, frozen=True):
@@ -154,7 +175,7 @@ class Scan(Answer, frozen=True):
         report: one scan of `Report.to_dict()`.
     """
 
-    files: list[File]
+    files: Files
     partitions: list[Values]
     statistics: Statistics
     metrics: list[Metric]

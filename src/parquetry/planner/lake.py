@@ -21,6 +21,7 @@ from parquetry.metastore.staging import StagedTable
 from parquetry.planner.answers import Table
 from parquetry.planner.engine import Engine
 from parquetry.planner.questions import TableRef
+from parquetry.prune.recent import RecentPartitions
 from parquetry.store.opening import open_store
 from parquetry.store.sqlite import SQLiteStore
 
@@ -42,6 +43,7 @@ class Lake:
         name: of the catalog in the session.
         metastore: what it keeps.
         engine: runs the queries.
+        recent: partitions that questions were answered by.
         staged: tables that Spark is filling before they get their names, by id.
     """
 
@@ -51,6 +53,7 @@ class Lake:
         self.engine = engine
         self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
         self._lock = threading.Lock()
+        self.recent = RecentPartitions()
         self.staged: dict[str, Staged] = {}
         self._file = _file_of(metastore)
 

@@ -1,13 +1,15 @@
 """`lake.db.t.partitions`, `.files` and `.history`: what the metastore knows of a table, as a table to read.
 
 Columns are those of the partition first, by name and type, then what is known; a name that is a partition
-column's already gets an underscore before it. `VERSION AS OF` holds here, too.
+column's already gets an underscore before it. `VERSION AS OF` holds here, too. A million rows are read page by page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator
+from contextlib import closing
+from itertools import islice
+from typing import Any, TypeAlias
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.layout.places import join_location
@@ -19,10 +21,17 @@ from parquetry.planner.procedures.history import HISTORY, history_rows
 from parquetry.planner.procedures.procedure import Row, wire_rows
 from parquetry.planner.tables import load as load_table
 from parquetry.planner.values import to_wire
+from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.types import Value
 
 _PARTITIONS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
 _FILES = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
+
+PAGE = 5_000
+"""Rows of an answer, which are about a megabyte of JSON; fewer say that there are no more."""
+_FIRST = questions.Cursor("", 0)
+_Placed: TypeAlias = tuple[bytes, int, Row]
+"""A row, and the cursor behind it: the key of its partition, and how many rows have been given of that."""
 
 
 def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
@@ -68,23 +77,49 @@ def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
     return list(columns)
 
 
-def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.Rows:
-    """Return the rows of a metadata table."""
-    return answers.Rows(wire_rows(_ROWS[q.kind](lake.snapshot(q.table))))
+def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.Page:
+    """Return some rows of a metadata table, and where the next ones begin.
+
+    Raises:
+        TableNotFoundError: the table was dropped, or its version vacuumed away; rows may have been missing.
+    """
+    snapshot = lake.snapshot(q.table)
+    with closing(_ROWS[q.kind](snapshot, q.after or _FIRST)) as found:
+        placed = list(islice(found, PAGE))
+    snapshot.check_kept()
+    rows = wire_rows(row for _, _, row in placed)
+    if len(rows) < PAGE:
+        return answers.Page(rows, None)
+    key, passed, _ = placed[-1]
+    return answers.Page(rows, questions.Cursor(key.hex(), passed))
 
 
-def _partitions(snapshot: TableSnapshot) -> Iterator[Row]:
-    for found in snapshot.partitions():
+def _partitions(snapshot: TableSnapshot, after: questions.Cursor) -> Generator[_Placed]:
+    for found in islice(snapshot.partitions(_since(after)), after.passed, None):
         values = _values(snapshot, found.values)
-        yield *values, found.location, found.file_count, found.rows, found.bytes
+        yield found.key, 1, (*values, found.location, found.file_count, found.rows, found.bytes)
 
 
-def _files(snapshot: TableSnapshot) -> Iterator[Row]:
-    for found in snapshot.partitions():
-        values = _values(snapshot, found.values)
-        for file in found.files:
+def _files(snapshot: TableSnapshot, after: questions.Cursor) -> Generator[_Placed]:
+    passed = after.passed
+    for found in snapshot.partitions(_since(after)):
+        values, location = _values(snapshot, found.values), found.location
+        for number, file in enumerate(found.each_listed(passed), passed + 1):
             modified = None if file.modified is None else file.modified * 1000
-            yield *values, join_location(found.location, file.path), file.rows, file.bytes, modified
+            path = join_location(location, file.path)
+            yield found.key, number, (*values, path, file.rows, file.bytes, modified)
+        passed = 0
+
+
+def _history(snapshot: TableSnapshot, after: questions.Cursor) -> Generator[_Placed]:
+    rows = islice(history_rows(snapshot), after.passed, None)
+    for number, row in enumerate(rows, after.passed + 1):
+        yield b"", number, row
+
+
+def _since(after: questions.Cursor) -> ScanPlan:
+    """Return the plan that reads a partition and all behind it."""
+    return ScanPlan((KeyScan("range", bytes.fromhex(after.partition), None, None),))
 
 
 def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | None]:
@@ -92,10 +127,10 @@ def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | No
     return [to_wire(type_, value) for type_, value in zip(types, values, strict=True)]
 
 
-_ROWS: dict[str, Callable[[TableSnapshot], Iterator[Row]]] = {
+_ROWS: dict[str, Callable[[TableSnapshot, questions.Cursor], Generator[_Placed]]] = {
     "partitions": _partitions,
     "files": _files,
-    "history": history_rows,
+    "history": _history,
 }
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

@@ -10,13 +10,12 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner.values import from_wire
 from parquetry.predicate.filter import EVERY_ROW, Filter
-from parquetry.predicate.knowledge import KnownValues
-from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.spark_json import filter_from_json
 from parquetry.prune.condition import Condition, Origin
 from parquetry.prune.partitions import on_partitions, partition_plan
+from parquetry.prune.recent import rejects_null
 from parquetry.prune.whole import whole_partitions
 from parquetry.types import ColumnType
 
@@ -90,9 +89,8 @@ def without_implied(predicates: Sequence[Predicate]) -> list[int]:
     for position, predicate in enumerate(predicates):
         match predicate:
             case Not(IsNull(column)):
-                null = KnownValues((column,), [(None,)])
                 others = (other for i, other in enumerate(predicates) if i != position and other != predicate)
-                if any(match(Filter(other), null)[0] == Match.CANNOT for other in others):
+                if rejects_null(others, column):
                     continue
         kept.append(position)
     return kept

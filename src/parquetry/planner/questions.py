@@ -97,11 +97,27 @@ class LoadMetadataTable(LoadTable, tag="load_metadata_table", frozen=True):
     """Answer: `MetadataTable`, what `catalog.db.t.<name>` stands for."""
 
 
-class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True):
-    """Answer: `Rows`."""
+class Cursor(msgspec.Struct, frozen=True):
+    """How far a metadata table has been read: all rows before those of a partition, and some of these.
+
+    Attributes:
+        partition: key of the partition, hexadecimal; empty where rows are not of partitions.
+        passed: how many of the rows that begin there have been read.
+    """
+
+    partition: str
+    passed: int
+
+
+class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True, kw_only=True):
+    """Answer: `Page`, the rows behind a place that an answer before has named; None: the first.
+
+    All pages are of one version: if its rows are deleted meanwhile, an error says so.
+    """
 
     table: TableRef
     kind: Literal["partitions", "files", "history"]
+    after: Cursor | None = None
 
 
 class Transform(msgspec.Struct, frozen=True):

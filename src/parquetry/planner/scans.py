@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
+import numpy as np
+
+from parquetry.layout.file_columns import UNKNOWN
 from parquetry.layout.schema_json import logical_schema
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
+from parquetry.planner.file_list import file_list
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, implied_by, without_implied
 from parquetry.planner.values import to_wire
@@ -58,7 +62,7 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
     known += [implied_by(condition, types) for condition in q.conditions]
     places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
     found: list[dict[tuple[str | None, ...], None]] = [{} for _ in q.conditions]
-    for partition in candidates(snapshot, known):
+    for partition in candidates(snapshot, known, lake.recent):
         values = partition.values
         wire = [to_wire(type_, value) for type_, value in zip(metadata.partition_types, values, strict=True)]
         for rows, at in zip(found, places, strict=True):
@@ -71,7 +75,9 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     snapshot = lake.snapshot(q.table)
     asked = conditions(snapshot, q.predicates) + conditions(snapshot, q.runtime, "join")
     telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
-    selection = select_files(snapshot, telling, q.columns, table=lake.full_name(snapshot))
+    selection = select_files(
+        snapshot, telling, q.columns, table=lake.full_name(snapshot), about=(), recent=lake.recent
+    )
     # the order in which Spark wants the values: that of the columns it reads
     places = [
         snapshot.metadata.partition_by.index(column.name)
@@ -79,15 +85,14 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         if (column := snapshot.metadata.column(name)).name in snapshot.metadata.partition_by
     ]
     types = snapshot.metadata.partition_types
-    partitions: list[answers.Values] = []
-    numbers: dict[int, int] = {}
-    files = []
-    for chosen in selection.files:
-        number = numbers.get(id(chosen.values))
-        if number is None:
-            number = numbers[id(chosen.values)] = len(partitions)
-            partitions.append([to_wire(types[i], chosen.values[i]) for i in places])
-        files.append(answers.File(chosen.path, chosen.file.bytes, chosen.file.modified or 0, number))
+    block = selection.block
+    new = np.ones(block.count, np.bool_)  # whether a file is the first of its partition
+    np.not_equal(block.parts[1:], block.parts[:-1], out=new[1:])
+    used, numbers = block.parts[new], np.cumsum(new) - 1
+    chosen = [selection.partitions[part] for part in used.tolist()]
+    Partition.entries(chosen)
+    partitions = [[to_wire(types[i], partition.values[i]) for i in places] for partition in chosen]
+    files = file_list(block.files, numbers, [partition.location for partition in chosen])
     return answers.Scan(
         files=files,
         partitions=partitions,
@@ -113,10 +118,10 @@ def _without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport
 
 def _statistics(selection: Selection) -> answers.Statistics:
     size = selection.bytes
-    rows = [chosen.file.rows for chosen in selection.files]
-    if None in rows:
+    rows = selection.block.files.rows
+    if (rows == UNKNOWN).any():
         return answers.Statistics(size, None)
-    known = sum(cast(list[int], rows))
+    known = int(rows.sum())
     # a column of one value takes next to nothing in files, yet billions of its rows are not to be broadcast
     return answers.Statistics(max(size, known * _LEAST_ROW_BYTES), known)
 
@@ -153,8 +158,15 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     """Answer COUNT, MIN and MAX from the metastore alone; null where it cannot be exact."""
     snapshot = lake.snapshot(q.table)
     metadata = snapshot.metadata
-    selection = select_files(snapshot, conditions(snapshot, q.predicates), [], table=lake.full_name(snapshot))
     wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
+    selection = select_files(
+        snapshot,
+        conditions(snapshot, q.predicates),
+        [],
+        table=lake.full_name(snapshot),
+        about=[name for _, name in wanted if name is not None],
+        recent=lake.recent,
+    )
     rows = answer_aggregate(metadata, selection, wanted, q.group_by)
     if rows is None:
         return answers.MaybeAggregated(None)

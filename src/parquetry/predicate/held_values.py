@@ -92,6 +92,16 @@ def hold(values: Sequence[Value], kind: type, *, lowest: bool) -> Values:
         return np.clip(np.array(held, np.object_), low, high).astype(dtype)
 
 
+def hold_known(values: NDArray[Any], known: NDArray[np.bool_], kind: type, *, lowest: bool) -> Values:
+    """Hold numbers that are in an array, where they are known; see `hold`.
+
+    >>> hold_known(np.array([5, 0]), np.array([True, False]), int, lowest=True)
+    array([                   5, -9223372036854775808])
+    """
+    low, high, dtype = _ENDS[kind]
+    return np.where(known, values, dtype(low if lowest else high))
+
+
 def compare_with(values: Values, literal: Any) -> Codes:
     """Say of each value whether it is LESS than a literal, EQUAL or GREATER. NaN is greater than all but NaN.
 

@@ -19,7 +19,7 @@ value lies beyond it.
 filter know nothing of least and greatest. They name the columns that they know together (`tuple_columns`), are asked
 about the tuples that a condition allows for these (`guarantees.allowed_values`), and say where none of them can be.
 
-Where knowledge comes from is for the rooms above to say: what files' statistics tell is in `layout.bounds`.
+Where knowledge comes from is for the rooms above to say: what files' statistics tell is in `layout.bounds_in_files`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.predicate.guarantees import Row
-from parquetry.predicate.held_values import Values, hold, python_type
+from parquetry.predicate.held_values import Values, hold, hold_known, python_type
 from parquetry.predicate.truth_sets import Codes, codes
 from parquetry.types import ColumnType, Value
 
@@ -91,6 +91,28 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             greatest = [high if _trusted(low, high) else None for low, high in pairs]
         kind = python_type(type)
         return cls(hold(least, kind, lowest=True), hold(greatest, kind, lowest=False), codes(nulls))
+
+    @classmethod
+    def of_arrays(
+        cls,
+        type: ColumnType,
+        least: NDArray[Any],
+        greatest: NDArray[Any],
+        known: NDArray[np.bool_],
+        nulls: Codes,
+    ) -> Bounds:
+        """Return the same of more than `FEW` containers' numbers in arrays.
+
+        Args:
+            type: the column's, of which the values are held in arrays of numbers.
+            least: of each container.
+            greatest: likewise.
+            known: where both are known.
+            nulls: of each, one of the four above.
+        """
+        kind, trusted = python_type(type), known & (least <= greatest)
+        low = hold_known(least, trusted, kind, lowest=True)
+        return cls(low, hold_known(greatest, trusted, kind, lowest=False), nulls)
 
 
 class Knowledge(Protocol):

@@ -6,14 +6,21 @@ floating point, whose bounds tell nothing of NaN and of the sign of zero, nor fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Literal
 
-from parquetry.layout.bounds import FileBounds, bounds_reader
+import numpy as np
+
+from parquetry.layout.bounds import FileBounds
+from parquetry.layout.bounds_in_files import each_in_files
 from parquetry.layout.discover import identity
+from parquetry.layout.file_columns import UNKNOWN
+from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.model import Column, TableMetadata
-from parquetry.prune.select import SelectedFile, Selection
+from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value
 
 AggregateCall = tuple[Literal["count", "min", "max"], str | None]
@@ -22,7 +29,7 @@ AggregateCall = tuple[Literal["count", "min", "max"], str | None]
 _EXACT = Context(prec=76, traps=[InvalidOperation, Inexact])
 _UNANSWERED = frozenset(("float", "double", "char"))
 
-_Answer = Callable[[Sequence[SelectedFile]], Value]
+_Answer = Callable[["_Files"], Sequence[Value]]
 
 
 class _NotExactError(Exception):
@@ -39,7 +46,7 @@ def answer_aggregate(
 
     Args:
         metadata: the table's.
-        selection: what was selected of the table.
+        selection: what was selected of the table, with the statistics of the columns in question.
         aggregates: what to compute.
         group_by: partition columns.
 
@@ -54,55 +61,93 @@ def answer_aggregate(
     keys = [metadata.column(name) for name in group_by]
     if any(key.name.lower() not in places or key.column_type.floating for key in keys):
         return None
-    if not selection.certain or any(file.file.rows is None for file in selection.files):
+    block = selection.block
+    if not selection.certain or (block.files.rows == UNKNOWN).any():
         return None
-    groups: dict[tuple[Value, ...], list[SelectedFile]] = {} if keys else {(): []}
-    for file in selection.files:
-        if file.file.rows:
-            values = tuple(file.values[places[key.name.lower()]] for key in keys)
-            groups.setdefault(identity(values), []).append(file)
+    filled = block.take(np.flatnonzero(block.files.rows))
+    values = {part: selection.partitions[part].values for part in dict.fromkeys(filled.parts.tolist())}
+    groups: dict[tuple[Value, ...], int] = {} if keys else {(): 0}
+    of_part = {
+        part: groups.setdefault(identity(tuple(each[places[key.name.lower()]] for key in keys)), len(groups))
+        for part, each in values.items()
+    }
+    files = _Files(filled, [of_part[part] for part in filled.parts.tolist()], len(groups), values)
     try:
-        answers = [_answer(metadata, places, function, name) for function, name in aggregates]
-        return [(*values, *(answer(files) for answer in answers)) for values, files in groups.items()]
+        answers = [_answer(metadata, places, function, name)(files) for function, name in aggregates]
     except _NotExactError:
         return None
+    return [(*key, *answer) for key, *answer in zip(groups, *answers, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files that have rows: of each the number of its group, of how many, and its partition's values."""
+
+    block: FileBlock
+    groups: Sequence[int]
+    count: int
+    values: Mapping[int, tuple[Value, ...]]
+
+    def shared(self, place: int) -> list[Value]:
+        """Return for each file the value that all its rows have of a partition column."""
+        return [self.values[part][place] for part in self.block.parts.tolist()]
+
+    def sums(self, numbers: Iterable[int]) -> list[int]:
+        """Return the sum of each group."""
+        sums = [0] * self.count
+        for group, number in zip(self.groups, numbers, strict=True):
+            sums[group] += number
+        return sums
+
+    def best(self, values: Iterable[Value], choose: Callable[..., Value]) -> list[Value]:
+        """Return the least or the greatest value of each group; None where there is none but NULL."""
+        found: list[Value] = [None] * self.count
+        for group, value in zip(self.groups, values, strict=True):
+            if value is not None:
+                found[group] = value if found[group] is None else choose(found[group], value)
+        return found
 
 
 def _answer(metadata: TableMetadata, places: dict[str, int], function: str, name: str | None) -> _Answer:
     if name is None:
         if function != "count":
             raise _NotExactError
-        return lambda files: sum(file.file.rows or 0 for file in files)
+        return lambda files: files.sums(files.block.files.rows.tolist())
     column = metadata.column(name)
     place = places.get(column.name.lower())
     if function == "count":
-        if place is not None:
-            return lambda files: sum(file.file.rows or 0 for file in files if file.values[place] is not None)
-        return _count(column)
+        return functools.partial(_count, column, place)
     kind = column.column_type
     if function not in ("min", "max") or not kind.primitive or kind.name in _UNANSWERED:
         raise _NotExactError
-    best: Callable[[Iterable[Value]], Value] = _least if function == "min" else _greatest
+    choose: Callable[..., Value] = min if function == "min" else max
     if place is not None:
-        return lambda files: best(file.values[place] for file in files)
-    read = bounds_reader(column)
-    return lambda files: best(_extreme(kind, read(file.file), function) for file in files)
+        return lambda files: files.best(files.shared(place), choose)
+
+    def extremes(files: _Files) -> list[Value]:
+        found = each_in_files(column, files.block.files)
+        return files.best([_extreme(kind, each, function) for each in found], choose)
+
+    return extremes
 
 
-def _count(column: Column) -> _Answer:
-    read = bounds_reader(column)
+def _count(column: Column, place: int | None, files: _Files) -> list[int]:
+    rows = files.block.files.rows.tolist()
+    if place is not None:
+        pairs = zip(rows, files.shared(place), strict=True)
+        return files.sums([0 if value is None else number for number, value in pairs])
+    known = zip(rows, each_in_files(column, files.block.files), strict=True)
+    return files.sums([_not_null(number, found) for number, found in known])
 
-    def count(file: SelectedFile) -> int:
-        found = read(file.file)
-        if found is None or file.file.rows is None:
-            raise _NotExactError
-        if found.all_null:
-            return 0
-        if found.nulls is None:
-            raise _NotExactError
-        return file.file.rows - found.nulls
 
-    return lambda files: sum(map(count, files))
+def _not_null(rows: int, found: FileBounds | None) -> int:
+    if found is None:
+        raise _NotExactError
+    if found.all_null:
+        return 0
+    if found.nulls is None:
+        raise _NotExactError
+    return rows - found.nulls
 
 
 def _extreme(kind: ColumnType, found: FileBounds | None, function: str) -> Value:
@@ -119,11 +164,3 @@ def _extreme(kind: ColumnType, found: FileBounds | None, function: str) -> Value
         if isinstance(value, Decimal)
         else value
     )
-
-
-def _least(values: Iterable[Value]) -> Value:
-    return min((value for value in values if value is not None), default=None)
-
-
-def _greatest(values: Iterable[Value]) -> Value:
-    return max((value for value in values if value is not None), default=None)

@@ -5,11 +5,13 @@ Sizes come from the files' statistics; the readers' own pruning within a file is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import cast
 
-from parquetry.metastore.model import DataFile, TableMetadata
+import numpy as np
+
+from parquetry.layout.file_columns import UNKNOWN, FileColumns
+from parquetry.metastore.model import Column
 from parquetry.prune.rule import Left, Rule, Scan
 from parquetry.prune.scan_report import BYTES, Step
 
@@ -22,40 +24,47 @@ class BytesRule(Rule):
     kept_text = "bytes of the columns read"
     of_text = "bytes of the files read"
 
+    def statistics(self, scan: Scan) -> Iterable[str]:
+        """Return the columns that are read, unless all are."""
+        kept = _read(scan)
+        return () if kept is None else [column.name for column in kept]
+
     def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
         """Count the bytes; what they are of stays as it is."""
-        step = self._step(
-            scan.snapshot.metadata, [file for part in left.parts for file in part.files], scan.read
-        )
-        return replace(left, bytes=step.kept), step
+        kept = _read(scan)
+        if left.blocks is None and kept is None:
+            of = sum(partition.bytes for partition in left.partitions)
+            return replace(left, bytes=of), Step(self.name, of, of, unit=self.unit)
+        blocks = left.held(scan, [column.physical for column in kept or ()])
+        of = sum(int(block.files.bytes.sum()) for block in blocks)
+        if kept is None:
+            return replace(left, blocks=blocks, bytes=of), Step(self.name, of, of, unit=self.unit)
+        physical = {column.physical.lower() for column in kept}
+        size = sum(_size(block.files, physical) for block in blocks)
+        by = tuple(column.name for column in kept) if size < of else ()
+        return replace(left, blocks=blocks, bytes=size), Step(self.name, size, of, by, unit=self.unit)
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan whose files all stayed closed."""
         return replace(step, kept=0, of=0, by=())
 
-    def _step(self, metadata: TableMetadata, files: Sequence[DataFile], read: Sequence[str] | None) -> Step:
-        of = sum(file.bytes for file in files)
-        wanted = None if read is None else {name.lower() for name in read}
-        kept = [column for column in metadata.data_columns if wanted is None or column.name.lower() in wanted]
-        if len(kept) == len(metadata.data_columns):
-            return Step(self.name, of, of, unit=self.unit)
-        physical = {column.physical.lower() for column in kept}
-        spelled: dict[tuple[str, ...], list[str]] = {}  # most files have the same columns
-        size = 0
-        for file in files:
-            present = tuple(file.columns or ())
-            names = spelled.get(present)
-            if names is None:
-                names = spelled[present] = [name for name in present if name.lower() in physical]
-            size += _size(file, names)
-        by = tuple(column.name for column in kept) if size < of else ()
-        return Step(self.name, size, of, by, unit=self.unit)
+
+def _read(scan: Scan) -> list[Column] | None:
+    """Return the data columns that are read; None: all."""
+    if scan.read is None:
+        return None
+    wanted = {name.lower() for name in scan.read}
+    columns = scan.snapshot.metadata.data_columns
+    kept = [column for column in columns if column.name.lower() in wanted]
+    return None if len(kept) == len(columns) else kept
 
 
-def _size(file: DataFile, names: Sequence[str]) -> int:
-    if not file.columns:
-        return file.bytes
-    sizes = [file.columns[name].size for name in names]
-    if None in sizes:
-        return file.bytes
-    return min(sum(cast(list[int], sizes)), file.bytes)
+def _size(files: FileColumns, physical: Collection[str]) -> int:
+    """Return how many bytes of files are those of some columns; all of a file that does not say."""
+    size = np.zeros(files.count, np.int64)
+    unknown = ~files.with_entries()
+    for name in files.names if physical else ():
+        if name.lower() in physical and (found := files.statistics(name)) is not None:
+            unknown |= found.there & (found.size == UNKNOWN)
+            size += np.where(found.there & (found.size != UNKNOWN), found.size, 0)
+    return int(np.where(unknown, files.bytes, np.minimum(size, files.bytes)).sum())

@@ -8,50 +8,65 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from parquetry.layout.bounds import bounds_in_files, bounds_reader
+from parquetry.layout.bounds_in_files import KnownInFiles, bounds_in_files
+from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.partition import Partition
 from parquetry.predicate.knowledge import Bounds, Knowledge
-from parquetry.prune.rule import PartitionFiles
 
 
 class FileKnowledge(Knowledge):
-    """What is known of the files of some partitions, in their order.
+    """What is known of files.
 
     A partition column has one known value in all rows of a file; a data column has the bounds that the file's
     statistics give; any other column may hold anything.
+
+    Args:
+        metadata: of the table.
+        partitions: that the files are of.
+        block: the files, or records that each speak for all files of a chunk.
     """
 
-    def __init__(self, metadata: TableMetadata, parts: Sequence[PartitionFiles]) -> None:
+    def __init__(
+        self,
+        metadata: TableMetadata,
+        partitions: Sequence[Partition],
+        block: FileBlock,
+    ) -> None:
         self._partition_by = metadata.partition_by
         self._columns = {column.name: column for column in metadata.data_columns}
-        self._parts = parts
-        self._files = [file for part in parts for file in part.files]
-        self._found: dict[str, Bounds | None] = {}
-        self.count = len(self._files)
+        self._partitions = partitions
+        self._block = block
+        self._found: dict[str, KnownInFiles | None] = {}
+        self.count = block.count
 
     def bounds(self, column: str) -> Bounds | None:
         """Return what is known of a column in each of the files."""
-        if column not in self._found:
-            self._found[column] = self._bounds(column)
-        return self._found[column]
+        if column in self._partition_by:
+            return self._values(self._partition_by.index(column))
+        found = self._known(column)
+        return None if found is None else found.bounds
 
-    def _bounds(self, name: str) -> Bounds | None:
-        if name in self._partition_by:
-            place = self._partition_by.index(name)
-            return Bounds.of_values(
-                [part.partition.values[place] for part in self._parts for _ in part.files]
-            )
-        return bounds_in_files(self._columns[name], self._files) if name in self._columns else None
+    def _values(self, place: int) -> Bounds:
+        parts = self._block.parts.tolist()
+        values = {part: self._partitions[part].values[place] for part in set(parts)}
+        return Bounds.of_values([values[part] for part in parts])
 
-    def without_statistics(self, names: Iterable[str]) -> list[str]:
-        """Return the data columns among some of which no file has a bound, in alphabetical order."""
-        readers = {
-            name: bounds_reader(self._columns[name]) for name in sorted(names) if name in self._columns
-        }
-        return [
-            name
-            for name, read in readers.items()
-            if not any(
-                (found := read(file)) and (found.all_null or found.min is not None) for file in self._files
-            )
-        ]
+    def _known(self, name: str) -> KnownInFiles | None:
+        if name not in self._columns:
+            return None
+        if name not in self._found:
+            self._found[name] = bounds_in_files(self._columns[name], self._block.files)
+        return self._found[name]
+
+    def with_statistics(self, names: Iterable[str]) -> set[str]:
+        """Return the data columns among some of which a file has a bound, or nothing but NULL."""
+        return {name for name in names if (found := self._known(name)) is not None and found.some}
+
+
+def spelled(metadata: TableMetadata, names: Iterable[str]) -> frozenset[str]:
+    """Return the data columns among some as the table spells them for its files."""
+    wanted = {name.lower() for name in names}
+    if not wanted:
+        return frozenset()
+    return frozenset(column.physical for column in metadata.data_columns if column.name.lower() in wanted)

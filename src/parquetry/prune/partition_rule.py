@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
 
@@ -9,8 +10,8 @@ from parquetry.metastore.snapshot import Partition
 from parquetry.predicate.filter import EVERY_ROW
 from parquetry.predicate.match import match
 from parquetry.prune.condition import Condition
-from parquetry.prune.partitions import on_partitions, partition_knowledge, partition_plan
-from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
+from parquetry.prune.partitions import find_partitions, on_partitions, partition_knowledge
+from parquetry.prune.rule import Left, Rule, Scan
 from parquetry.prune.scan_report import Step
 from parquetry.prune.tally import Tally
 
@@ -26,10 +27,10 @@ class PartitionRule(Rule):
     of_text = "partitions of the table"
 
     def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
-        """Read the partitions that can hold an answer, with their files."""
+        """Read the partitions that can hold an answer; their files are not looked at."""
         tally = Tally()
         partitions = _partitions(scan, tally)
-        left = replace(left, parts=[PartitionFiles(partition, partition.files) for partition in partitions])
+        left = replace(left, partitions=partitions)
         if not scan.partition_by:
             return left, None
 
@@ -47,21 +48,23 @@ class PartitionRule(Rule):
         return left, tally.step(self, len(partitions), of, scan.conditions, reason)
 
 
-def _partitions(scan: Scan, tally: Tally) -> list[Partition]:
+def _partitions(scan: Scan, tally: Tally) -> Sequence[Partition]:
     snapshot, names = scan.snapshot, scan.partition_by
-    plan = partition_plan(snapshot, [condition.filter for condition in scan.conditions])
-    if plan is None:
-        return list(snapshot.partitions())
-    for condition in scan.conditions:
-        if on_partitions(condition.filter, names) not in (None, EVERY_ROW):
+    partitions, exact = find_partitions(
+        snapshot, [condition.filter for condition in scan.conditions], scan.recent
+    )
+    parts = [on_partitions(condition.filter, names) for condition in scan.conditions]
+    if not names or all(part is None for part in parts):
+        return partitions
+    for condition, part in zip(scan.conditions, parts, strict=True):
+        if part not in (None, EVERY_ROW):
             tally.serve(condition)
     # What the plan decides needs no second look; a condition on data columns too may say more of the values.
     again = [
         condition
         for condition in scan.conditions
-        if condition.about & names and not (plan.exact and condition.decided_by(names))
+        if condition.about & names and not (exact and condition.decided_by(names))
     ]
-    partitions = list(snapshot.partitions(plan))
     if not again:
         return partitions
     known = partition_knowledge(snapshot.metadata, partitions)

@@ -17,6 +17,7 @@ from parquetry.predicate.knowledge import Knowledge, KnownValues
 from parquetry.predicate.match import match
 from parquetry.predicate.nodes import And, Not, Opaque, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import conjoin, disjoin, tuple_membership
+from parquetry.prune.recent import RecentPartitions
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
@@ -85,14 +86,47 @@ def partition_knowledge(metadata: TableMetadata, partitions: Sequence[Partition]
     return KnownValues(metadata.partition_by, [partition.values for partition in partitions])
 
 
-def candidates(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[Partition]:
+def find_partitions(
+    snapshot: TableSnapshot, filters: Sequence[Filter], recent: RecentPartitions | None = None
+) -> tuple[Sequence[Partition], bool]:
+    """Return the partitions that can satisfy conditions by what these say of partition columns alone, in key order.
+
+    Args:
+        snapshot: the version of the table.
+        filters: joined by AND.
+        recent: what was found for questions before this one, which may spare to read the metastore.
+
+    Returns:
+        The partitions; and whether conditions that partition columns decide hold for all of these, so that the values
+        need no second look.
+    """
+    names = frozenset(snapshot.metadata.partition_by)
+    parts = [part for each in filters if (part := on_partitions(each, names)) is not None]
+    found = None if recent is None else recent.find(snapshot, parts)
+    if found is not None:
+        if found.same:
+            return found.partitions, True
+        known = partition_knowledge(snapshot.metadata, found.partitions)
+        return list(compress(found.partitions, match(Filter.all_of(parts), known).tolist())), True
+    plan = partition_plan(snapshot, filters)
+    partitions = list(snapshot.partitions(plan))
+    exact = plan is None or plan.exact
+    if recent is not None and exact:
+        recent.keep(snapshot, parts, partitions)
+    return partitions, exact
+
+
+def candidates(
+    snapshot: TableSnapshot, predicates: Sequence[Filter], recent: RecentPartitions | None = None
+) -> list[Partition]:
     """Return the partitions of which the values may satisfy all conditions, in key order.
 
     Args:
         snapshot: the version of the table.
         predicates: joined by AND.
+        recent: what was found for questions before this one.
     """
-    partitions = list(snapshot.partitions(partition_plan(snapshot, predicates)))
+    partitions, _ = find_partitions(snapshot, predicates, recent)
     answers = match(Filter.all_of(predicates), partition_knowledge(snapshot.metadata, partitions))
     return list(compress(partitions, answers.tolist()))
 

@@ -7,14 +7,17 @@ its drawings, EXPLAIN and the metrics in Spark's UI go by that tuple. A rule may
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from parquetry.metastore.model import DataFile
+import numpy as np
+
+from parquetry.metastore.file_blocks import Chooses, FileBlock, file_blocks
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.prune.condition import Condition
+from parquetry.prune.recent import RecentPartitions
 from parquetry.prune.scan_report import Step
 
 
@@ -27,19 +30,17 @@ class Scan:
         conditions: joined by AND.
         read: the columns to be read, partition columns too; None for all.
         partition_by: the partition columns.
+        held: the data columns, as the files spell them, of which statistics are held of files that are left: those that
+            the rules to come ask for, and the caller; None: all.
+        recent: partitions that were found for questions before this one; None: all are read.
     """
 
     snapshot: TableSnapshot
     conditions: tuple[Condition, ...]
     read: Sequence[str] | None
     partition_by: frozenset[str]
-
-
-class PartitionFiles(NamedTuple):
-    """A partition that is left, and those of its files that are."""
-
-    partition: Partition
-    files: Sequence[DataFile]
+    held: frozenset[str] | None
+    recent: RecentPartitions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,64 @@ class Left:
     """What the rules so far have left of a table.
 
     Attributes:
-        parts: the partitions in key order; one stays among them when none of its files is left.
+        partitions: in key order; one stays among them when none of its files is left.
+        blocks: of their files, those that are left; None: all of them are, and no rule has looked at them yet.
         certain: whether every row of these files satisfies all conditions.
         bytes: how many are to be read of these files.
     """
 
-    parts: Sequence[PartitionFiles] = ()
+    partitions: Sequence[Partition] = ()
+    blocks: Sequence[FileBlock] | None = None
     certain: bool = True
     bytes: int = 0
+
+    @property
+    def count(self) -> int:
+        """Return the number of files."""
+        if self.blocks is None:
+            return sum([entry.file_count for entry in Partition.entries(self.partitions)])
+        return sum(block.count for block in self.blocks)
+
+    def files(
+        self, scan: Scan, names: Collection[str] | None = (), chooses: Chooses | None = None
+    ) -> Iterable[FileBlock]:
+        """Return the files, block by block; where no rule has looked at them yet, they are read.
+
+        A rule keeps of each block what it leaves, by `FileBlock.hold`, and lets go of the rest.
+
+        Args:
+            scan: what is asked.
+            names: as the files spell them, of the columns of which statistics are wanted at first; None: all.
+            chooses: which chunks of long lists need to be read, by what a record of each says; None: all.
+        """
+        if self.blocks is not None:
+            return self.blocks
+        snapshot = scan.snapshot
+        return file_blocks(snapshot.store, snapshot.id, self.partitions, names, chooses)
+
+    def held(self, scan: Scan, names: Collection[str] = ()) -> Sequence[FileBlock]:
+        """Return the files with what is held of them, read if no rule has looked at them yet.
+
+        Args:
+            scan: what is asked.
+            names: as the files spell them, of columns of which statistics are wanted besides.
+        """
+        if self.blocks is not None:
+            return self.blocks
+        wanted = None if scan.held is None else scan.held | set(names)
+        return [block.hold(None, wanted) for block in self.files(scan, wanted)]
+
+    def only(self, places: Sequence[int]) -> Left:
+        """Return what is left when some partitions are, by their places, in order."""
+        partitions = [self.partitions[place] for place in places]
+        if self.blocks is None:
+            return replace(self, partitions=partitions)
+        now = np.full(len(self.partitions), -1, np.int32)
+        now[list(places)] = np.arange(len(places))
+        kept = [block.take(np.flatnonzero(now[block.parts] >= 0)) for block in self.blocks]
+        return replace(
+            self, partitions=partitions, blocks=[FileBlock(now[block.parts], block.files) for block in kept]
+        )
 
 
 class Rule(ABC):
@@ -71,6 +122,10 @@ class Rule(ABC):
     unit: ClassVar[str] = ""
     kept_text: ClassVar[str]
     of_text: ClassVar[str]
+
+    def statistics(self, scan: Scan) -> Iterable[str]:  # noqa: ARG002 - for those that need some
+        """Return the data columns of which it asks files that rules before it left for statistics."""
+        return ()
 
     @abstractmethod
     def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:

@@ -6,16 +6,20 @@ Spark's to evaluate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 from parquetry.layout.places import join_location
+from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.model import DataFile, TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
+from parquetry.prune.files import spelled
+from parquetry.prune.recent import RecentPartitions
 from parquetry.prune.rule import Left, Scan
 from parquetry.prune.scan_report import ScanReport, Step
 from parquetry.types import Value
@@ -35,7 +39,8 @@ class Selection:
 
     Attributes:
         partitions: those that can hold an answer, in key order, with or without files to read.
-        files: those that can hold an answer, partition by partition.
+        block: the files that can hold an answer, partition by partition, in columns: with the statistics that were asked
+            for.
         bytes: how many are to be read of these files.
         exact: positions of the conditions that every row of these files satisfies because its partition does;
             they need no evaluation, now or after further pruning.
@@ -44,11 +49,23 @@ class Selection:
     """
 
     partitions: tuple[Partition, ...]
-    files: tuple[SelectedFile, ...]
+    block: FileBlock
     bytes: int
     exact: tuple[int, ...]
     certain: bool
     report: ScanReport
+
+    @property
+    def files(self) -> tuple[SelectedFile, ...]:
+        """Return an object for each of the files; their statistics are those that were asked for."""
+        parts = self.block.parts.tolist()
+        chosen = {part: self.partitions[part] for part in dict.fromkeys(parts)}
+        places = {part: (partition.values, partition.location) for part, partition in chosen.items()}
+        files = zip((places[part] for part in parts), self.block.files.records(), strict=True)
+        return tuple(
+            SelectedFile(values, file, join_location(location, file.path))
+            for (values, location), file in files
+        )
 
 
 def select_files(
@@ -57,6 +74,8 @@ def select_files(
     read: Sequence[str] | None = None,
     *,
     table: str | None = None,
+    about: Collection[str] | None = None,
+    recent: RecentPartitions | None = None,
 ) -> Selection:
     """Select what must be read to find the rows that satisfy all conditions.
 
@@ -65,6 +84,9 @@ def select_files(
         predicates: conditions joined by AND.
         read: the columns to be read; None for all.
         table: the table's name in the report; its database and name when not given.
+        about: the data columns of which statistics are wanted of the selected files; None: all. The fewer, the less time
+            and memory it takes.
+        recent: partitions found for questions before this one, which are narrowed if they can be; None: all are read.
 
     Raises:
         StoreError: the metastore cannot be read.
@@ -72,16 +94,20 @@ def select_files(
     """
     names = frozenset(snapshot.metadata.partition_by)
     conditions = _conditions(predicates)
-    scan = Scan(snapshot, conditions, read, names)
+    scan = Scan(snapshot, conditions, read, names, None, recent)
     left = Left()
     told: list[Step] = []
-    for rule in steps.STEPS:
+    wanted = None if about is None else [list(rule.statistics(scan)) for rule in steps.STEPS]
+    for place, rule in enumerate(steps.STEPS, 1):
+        if wanted is not None:
+            held = spelled(snapshot.metadata, chain(*wanted[place:], about or ()))
+            scan = scan if held == scan.held else replace(scan, held=held)
         left, step = rule.narrow(scan, left)
         if step is not None:
             told.append(step)
     return Selection(
-        partitions=tuple(partition for partition, _ in left.parts),
-        files=tuple(_files(left)),
+        partitions=tuple(left.partitions),
+        block=FileBlock.joined(left.held(scan), scan.held),
         bytes=left.bytes,
         exact=_exact(names, conditions),
         certain=left.certain,
@@ -103,12 +129,3 @@ def _conditions(given: Sequence[Filter | Condition]) -> tuple[Condition, ...]:
 
 def _exact(names: frozenset[str], conditions: Sequence[Condition]) -> tuple[int, ...]:
     return tuple(place for place, condition in enumerate(conditions) if condition.decided_by(names))
-
-
-def _files(left: Left) -> list[SelectedFile]:
-    selected: list[SelectedFile] = []
-    for partition, files in left.parts:
-        if files:
-            values, location = partition.values, partition.location
-            selected += [SelectedFile(values, file, join_location(location, file.path)) for file in files]
-    return selected

@@ -12,15 +12,14 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from parquetry.metastore.file_blocks import file_blocks
 from parquetry.metastore.keyspace import batches
-from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.match import Match, match
-from parquetry.predicate.nodes import And, opaque_parts
-from parquetry.prune.files import FileKnowledge
+from parquetry.predicate.nodes import And, columns_of, opaque_parts
+from parquetry.prune.files import FileKnowledge, spelled
 from parquetry.prune.partitions import partition_knowledge, partition_plan
-from parquetry.prune.rule import PartitionFiles
 
 _BATCH = 100
 """Partitions that are judged in one go: the first that is undecided ends the search."""
@@ -43,7 +42,7 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> l
     plan = partition_plan(snapshot, predicates)
     whole: list[Partition] = []
     for batch in batches(snapshot.partitions(plan), _BATCH):
-        answers = _judged(snapshot.metadata, condition, batch)
+        answers = _judged(snapshot, condition, batch)
         undecided = next(compress(batch, answers == Match.MIGHT), None)
         if undecided is not None:
             written = And(tuple(predicate.node for predicate in predicates))
@@ -57,18 +56,23 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> l
     return whole
 
 
-def _judged(metadata: TableMetadata, condition: Filter, partitions: Sequence[Partition]) -> NDArray[np.uint8]:
+def _judged(snapshot: TableSnapshot, condition: Filter, partitions: Sequence[Partition]) -> NDArray[np.uint8]:
     """Judge partitions by their values, and those that these leave open by their files."""
+    metadata = snapshot.metadata
     answers = match(condition, partition_knowledge(metadata, partitions))
-    places = np.flatnonzero(answers == Match.MIGHT).tolist()
-    parts = [
-        PartitionFiles(partitions[place], [file for file in partitions[place].files if file.rows != 0])
-        for place in places
-    ]
-    by_files = match(condition, FileKnowledge(metadata, parts)).tolist() if parts else []
-    done = 0
-    for place, part in zip(places, parts, strict=True):
-        found = set(by_files[done : done + len(part.files)])
-        done += len(part.files)
-        answers[place] = Match.MIGHT if len(found) > 1 else next(iter(found), Match.CANNOT)
+    open_ones = np.flatnonzero(answers == Match.MIGHT)
+    if not len(open_ones):
+        return answers
+    parts = [partitions[place] for place in open_ones.tolist()]
+    seen = np.zeros((len(parts), len(Match)), np.bool_)
+    names = spelled(metadata, columns_of(condition.node))
+    for block in file_blocks(snapshot.store, snapshot.id, parts, names):
+        by_files = match(condition, FileKnowledge(metadata, parts, block))
+        with_rows = block.files.rows != 0
+        seen[block.parts[with_rows], by_files[with_rows]] = True
+    alike = seen.sum(axis=1)
+    # Of files that differ some rows may be meant and others not; without rows there is none that is.
+    answers[open_ones] = np.where(
+        alike > 1, Match.MIGHT, np.where(alike == 1, seen.argmax(axis=1), Match.CANNOT)
+    )
     return answers

@@ -141,4 +141,4 @@ def _in_path(snapshot: TableSnapshot, name: str, column: Column, type_: DataType
 
 def unnameable(snapshot: TableSnapshot) -> str:
     """Return how the error of a task begins that met a value which makes no name of a directory."""
-    return f"table {snapshot.label}: a directory's name cannot hold what partition column "
+    return f"Table {snapshot.label}: a directory's name cannot hold what partition column "

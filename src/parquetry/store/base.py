@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from parquetry.store.condition import Condition
+from parquetry.store.groups import Groups
 
 Range = tuple[bytes, bytes | None]
 """Start (inclusive) and stop (exclusive; None: to the end) of a range of keys."""
@@ -53,6 +54,7 @@ class Store(Protocol):
         limit: int | None = None,
         each: int | None = None,
         where: Condition | None = None,
+        groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows of disjoint ranges, which are given in key order.
 
@@ -62,6 +64,8 @@ class Store(Protocol):
             each: how many rows of each range are wanted; a store that cannot count them may yield more.
             where: rows whose fields do not satisfy this may be left out, any number of them, so who asks
                 tests again; they may or may not count for `limit` and `each`. Rows without fields stay.
+            groups: of which one row each is wanted: rows behind it in its group may be left out, any number of
+                them. If `each` is 1, then one group of each range is wanted; it can have no other value.
         """
         ...
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition, holds
+from parquetry.store.groups import Groups, Page, first_row, first_rows, one_by_one
 
 BATCH = 1000
 
@@ -65,8 +66,14 @@ class MemoryStore:
         limit: int | None = None,
         each: int | None = None,
         where: Condition | None = None,
+        groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows of disjoint ranges, which are given in key order, as far as they satisfy a condition."""
+        if groups is not None:
+            single = each is not None
+            scans = (self._first_rows(start, stop, where, groups, single) for start, stop in ranges)
+            yield from islice(chain.from_iterable(scans), limit)
+            return
         left = limit
         for start, stop in ranges:
             size = each if left is None or (each is not None and each < left) else left
@@ -84,6 +91,17 @@ class MemoryStore:
             return self.scan(start, stop, limit=size)
         rows = (row for row in self.scan(start, stop) if holds(where, self._fields.get(row[0], ())))
         return islice(rows, size)
+
+    def _first_rows(
+        self, start: bytes, stop: bytes | None, where: Condition | None, groups: Groups, single: bool
+    ) -> Iterator[tuple[bytes, bytes]]:
+        def plain(start: bytes, count: int) -> Page:
+            rows = list(self._matching(start, stop, count, where))
+            return Page(rows, rows[-1][0] if len(rows) == count else None)
+
+        if single:
+            return first_row(groups, start, plain)
+        return first_rows(groups, start, plain, one_by_one(groups, plain), lambda _: BATCH)
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
         """Write rows, at once."""

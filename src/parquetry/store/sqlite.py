@@ -15,11 +15,14 @@ import time
 import urllib.parse
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TypeVar
 
 from parquetry.errors import StoreError, WarehouseError
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
+from parquetry.store.groups import Groups, Page, first_row, first_rows
+from parquetry.store.sqlite_pages import BATCH_BYTES, LARGEST_BATCH, largest_page, plain_page, skipping_page
 
 T = TypeVar("T")
 
@@ -27,8 +30,6 @@ BUSY_SECONDS = 30
 CACHE_KIB = 16 << 10
 """Of pages that a connection keeps: enough for the inner ones of a million partitions, in SQLite it is 2 MiB."""
 FIRST_BATCH = 64
-LARGEST_BATCH = 8192
-BATCH_BYTES = 4 << 20
 
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
 _inherited: list[sqlite3.Connection] = []
@@ -250,8 +251,13 @@ class SQLiteStore:
         limit: int | None = None,
         each: int | None = None,
         where: Condition | None = None,  # noqa: ARG002 - no network to spare: the caller tests a row as fast as SQLite would
+        groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows of disjoint ranges, which are given in key order."""
+        if groups is not None:
+            wanted = self._first_row if each == 1 else self._first_rows
+            yield from islice(chain.from_iterable(wanted(range, groups, limit) for range in ranges), limit)
+            return
         if limit is None:
             for start, stop in ranges:
                 yield from self.scan(start, stop, limit=each)
@@ -264,6 +270,31 @@ class SQLiteStore:
                 left -= 1
             if left == 0:
                 return
+
+    def _first_rows(self, range: Range, groups: Groups, limit: int | None) -> Iterator[tuple[bytes, bytes]]:
+        start, stop = range
+
+        def plain(start: bytes, count: int) -> Page:
+            return self._read(lambda connection: plain_page(connection, start, stop, count, groups))
+
+        def skipping(start: bytes, count: int) -> Page:
+            return self._read(lambda connection: skipping_page(connection, start, stop, count, groups))
+
+        return first_rows(
+            groups, start, plain, skipping, largest_page, size=FIRST_BATCH, limit=limit, several=FIRST_BATCH
+        )
+
+    def _first_row(self, range: Range, groups: Groups, _limit: int | None) -> Iterator[tuple[bytes, bytes]]:
+        start, stop = range
+        for row in self.scan(start, stop, limit=1):
+            yield row
+            if not groups.wants(row[0]):
+                start = groups.after([row], row[0])
+                yield from first_row(groups, start, lambda start, count: self._page(start, stop, count))
+
+    def _page(self, start: bytes, stop: bytes | None, count: int) -> Page:
+        rows = list(self.scan(start, stop, limit=count))
+        return Page(rows, rows[-1][0] if len(rows) == count else None)
 
     def put_many(
         self,

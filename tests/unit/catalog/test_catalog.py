@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import parquetry
+from parquetry.catalog import Catalog
 from parquetry.errors import (
     ConfigurationError,
     FilterError,
@@ -18,6 +19,8 @@ from parquetry.errors import (
     WarehouseError,
 )
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.metastore.entries import read_files
+from parquetry.metastore.file_parts import FILES
 from parquetry.predicate.nodes import Compare
 from parquetry.types import STRING
 from parquetry.warehouse import STORE_VARIABLE, VARIABLE, find_warehouse
@@ -201,6 +204,35 @@ def test_files_are_told_with_path_partition_and_statistics(catalog, warehouse):
     assert (statistics["id"].min, statistics["id"].max, statistics["id"].bytes) == (0, 9, 80)
     assert (statistics["price"].min, statistics["price"].nulls) == (Decimal("1.50"), 1)
     assert (files[-1].path, files[-1].rows, files[-1].statistics) == ("/elsewhere/z.parquet", None, {})
+
+
+def test_files_are_read_as_they_are_given(tmp_path, monkeypatch):
+    """Those of one partition are some thousand at a time in memory; a table that is dropped meanwhile is told."""
+    read = []
+    monkeypatch.setattr(
+        "parquetry.metastore.partition.read_files",
+        lambda *args: read.append(len(found := read_files(*args))) or found,
+    )
+    files = [DataFile(f"{n}.orc", 7, 3) for n in range(3 * FILES)]
+    with open_metastore(str(tmp_path / "lake"), create=True) as metastore:
+        table = metastore.create_table(
+            "default", "t", TableMetadata((Column("x", "integer"),), (), "orc", f"{tmp_path}/t")
+        )
+        for start in range(0, len(files), FILES // 2):
+            transaction = table.begin("append")
+            transaction.append((), files[start : start + FILES // 2])
+            table = transaction.commit()
+        catalog = Catalog(metastore)
+        assert [file.path for file in catalog.files("t")] == [f"{tmp_path}/t/{file.path}" for file in files]
+        assert sum(read) == len(files)
+        assert max(read) <= FILES
+        read.clear()
+        found = catalog.files("t")
+        assert next(found).path == f"{tmp_path}/t/0.orc"
+        assert len(read) == 1
+        metastore.drop_table("default", "t")
+        with pytest.raises(TableNotFoundError, match="dropped"):
+            list(found)
 
 
 def test_files_are_pruned_by_partition_values_and_statistics(catalog):

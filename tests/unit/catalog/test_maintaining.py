@@ -183,6 +183,7 @@ def test_commands(run: Callable[..., tuple[int, str, str]], warehouse: Path) -> 
     ]
     assert "shop" in run("rebuild-partition-index", "orders", "--columns", "shop")[1]
     assert "has no indexes" in run("drop-partition-index", "orders", "shop")[1]
+    assert "nothing to do" in run("compact-metadata", "orders")[1]
     assert run("fsck", "orders")[:2] == (0, "All is as it should be.\n")
     (warehouse / "orders" / "day=2026-03-02" / "shop=eu" / "part-0.parquet").unlink()
     code, out, _ = run("fsck", "orders", "--json")

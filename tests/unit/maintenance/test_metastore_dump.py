@@ -13,6 +13,7 @@ from parquetry.maintenance.dump import dump
 from parquetry.maintenance.restore import restore
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import ColumnStatistics, DataFile, Metastore, entries
+from parquetry.metastore.keyspace import CHUNKS, SUMMARIES, prefix_range
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.lakes import busy
 from tests.support.metastores import Content, Crash, FaultyStore, content, metadata
@@ -53,6 +54,11 @@ def everything(metastore: Metastore) -> dict[str, object]:
     return found
 
 
+def lists(metastore: Metastore) -> list[tuple[bytes, bytes]]:
+    """Return the rows with parts of long lists of files, and those that sum them up."""
+    return [row for tag in (CHUNKS, SUMMARIES) for row in metastore.store.scan(*prefix_range(tag))]
+
+
 @pytest.mark.parametrize("inline", [10, 1 << 14])
 def test_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: int) -> None:
     """From memory to SQLite and back, nothing is lost, and the copies are alive."""
@@ -71,6 +77,8 @@ def test_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline:
     third = Metastore(MemoryStore(), str(tmp_path / "lake"))
     restore(third, tmp_path / "two")
     assert everything(third) == everything(first)
+    assert lists(third) == lists(first)
+    assert bool(lists(first)) == (inline == 10)
     expected: Content = content(third.table("default", "t"))
     transaction = third.table("default", "t").begin("append")
     transaction.append((9, "z"), [DataFile("z", 1, 1)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from parquetry.errors import MetastoreDamagedError, WarehouseError
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.fsck import Finding, fsck
-from parquetry.metastore import DataFile, Metastore, Totals, entries, snapshot
+from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Totals, entries, snapshot
+from parquetry.metastore.chunks import encode_summary, read_summaries
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import (
     CHUNKS,
@@ -20,6 +22,7 @@ from parquetry.metastore.keyspace import (
     metadata_key,
     partition_prefix,
     prefix_range,
+    summary_key,
 )
 from parquetry.metastore.wire import encode
 from tests.support.lakes import Lake, busy
@@ -106,6 +109,51 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("missing commit", None, False),
         ("missing metadata", None, False),
     ]
+
+
+def test_sums_of_file_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum that is gone, damaged or says more than its list is told of, and written anew on request; one that says less stays."""
+    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    lake = busy(tmp_path)
+    transaction = lake.table().begin("append")
+    listed = lake.file((5, "e"), "five")
+    columns = {"x": ColumnStatistics(4, 0, 10, 20), "gone": ColumnStatistics(4, 0, 1, 2)}
+    described = [msgspec.structs.replace(listed, columns=columns)]
+    transaction.append((5, "e"), described)
+    transaction.commit()
+    part = lake.table().partition((5, "e"))
+    assert part is not None
+    (chunk,) = part.entry.chunks
+    row = summary_key(lake.id, chunk.ticket, chunk.number)
+    (true,) = read_summaries(lake.store, lake.id, [chunk])
+    assert true is not None
+    assert true.columns == {"x": ColumnStatistics(4, 0, 10, 20), "gone": ColumnStatistics(4, 0)}
+    assert fsck(lake.table()) == []
+
+    def told(**column: Any) -> bytes:
+        changed = msgspec.structs.replace(columns["x"], **column)
+        return encode_summary(msgspec.structs.replace(true, columns={**(true.columns or {}), "x": changed}))
+
+    less = [told(min=None), told(min=None, max=None), told(nulls=None)]
+    for value in less:
+        lake.store.put_many([(row, value)])
+        assert fsck(lake.table()) == []
+    more = [
+        told(min=11),
+        told(max=19),
+        told(nulls=1),
+        told(min=10.0),
+        b"\xc1",
+        encode_summary(DataFile("", 1)),
+    ]
+    for wrong in [None, *more]:
+        lake.store.delete_many([row])
+        if wrong is not None:
+            lake.store.put_many([(row, wrong)])
+        assert kinds(fsck(lake.table())) == [("file list sums", "d=5/s=e", False)]
+        assert kinds(fsck(lake.table(), repair=True)) == [("file list sums", "d=5/s=e", True)]
+        assert fsck(lake.table()) == []
+        assert read_summaries(lake.store, lake.id, [chunk]) == [true]
 
 
 def test_dead_commits(tmp_path: Path) -> None:

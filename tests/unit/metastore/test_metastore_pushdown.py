@@ -19,6 +19,7 @@ from parquetry.predicate.parse import parse_filter
 from parquetry.store import MemoryStore
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
+from parquetry.store.groups import Groups
 from tests.support.metastores import file, metadata
 
 COLUMNS = (
@@ -67,8 +68,9 @@ class Watched(MemoryStore):
         limit: int | None = None,
         each: int | None = None,
         where: Condition | None = None,
+        groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
-        for row in super().scan_ranges(ranges, limit=limit, each=each, where=where):
+        for row in super().scan_ranges(ranges, limit=limit, each=each, where=where, groups=groups):
             self.given += 1
             yield row
 

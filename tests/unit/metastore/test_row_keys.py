@@ -27,6 +27,7 @@ KEYS = {
     "journal": keyspace.journal_key(TABLE, TICKET, 0),
     "partition": keyspace.partition_prefix(TABLE) + PARTITION + keyspace.complement(TICKET),
     "chunk": keyspace.chunk_key(TABLE, TICKET, 1),
+    "summary": keyspace.summary_key(TABLE, TICKET, 1),
     "index": keyspace.index_prefix(TABLE, "fedcba9876543210")
     + entry_key((1, 0), PARTITION)
     + keyspace.complement(TICKET),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import compress
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from parquetry.predicate.nodes import Compare, In
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
 from parquetry.prune.report import Report
-from parquetry.prune.rule import Left, PartitionFiles, Rule, Scan
+from parquetry.prune.rule import Left, Rule, Scan
 from parquetry.prune.scan_report import NotBy, ScanReport, Step
 from parquetry.prune.select import select_files
 from parquetry.prune.tally import Tally
@@ -37,15 +36,14 @@ class EvenNames(Rule):
         """Cut the odd ones."""
         tally = Tally()
         asked = [condition for condition in scan.conditions if "v" in condition.about]
-        parts = []
-        for partition, files in left.parts:
-            odd = np.array([int(file.path[-1]) % 2 for file in files], np.bool_)
+        blocks = []
+        for block in left.files(scan):
+            odd = np.array([int(path[-1]) % 2 for path in block.files.paths], np.bool_)
             answers = np.where(odd, Match.CANNOT, Match.MIGHT).astype(np.uint8)
-            kept_here = tally.judge(asked, [answers] * len(asked))
-            parts.append(PartitionFiles(partition, list(compress(files, kept_here))))
-        of, kept = (sum(len(part.files) for part in each) for each in (left.parts, parts))
-        return replace(left, parts=parts), tally.step(
-            self, kept, of, scan.conditions, lambda _: "not about v"
+            blocks.append(block.hold(np.flatnonzero(tally.judge(asked, [answers] * len(asked))), scan.held))
+        kept = sum(block.count for block in blocks)
+        return replace(left, blocks=blocks), tally.step(
+            self, kept, left.count, scan.conditions, lambda _: "not about v"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from parquetry.planner.procedures.compact_metadata import COMPACT_METADATA
 from parquetry.planner.procedures.create_partition_index import CREATE_PARTITION_INDEX
 from parquetry.planner.procedures.drop_partition_index import DROP_PARTITION_INDEX
 from parquetry.planner.procedures.fsck import FSCK
@@ -21,6 +22,7 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         HISTORY,
         ROLLBACK,
         VACUUM,
+        COMPACT_METADATA,
         CREATE_PARTITION_INDEX,
         DROP_PARTITION_INDEX,
         REBUILD_PARTITION_INDEX,

@@ -16,6 +16,16 @@ from itertools import islice
 
 from parquetry.store.base import Range
 from parquetry.store.condition import Condition
+from parquetry.store.groups import (
+    SMALL_PAGE,
+    Groups,
+    Page,
+    ReadPage,
+    crowded,
+    first_row,
+    first_rows,
+    one_by_one,
+)
 from parquetry.store.hbase.cells import Row, present
 from parquetry.store.hbase.client import Table
 from parquetry.store.hbase.filters import all_of, any_of, row_ranges, satisfying, some_rows, values_only
@@ -28,6 +38,10 @@ RANGES = 500
 """Ranges in one request."""
 ONE_BY_ONE = 32
 """Ranges of which only the first rows are wanted, and which get a request each."""
+SEEK_BYTES, ROW_BYTES = 60_000, 1500
+"""How many bytes of values come in the time that a request takes, and a row whatever is in it."""
+TRUSTED = 64
+"""Groups that are skipped because they are said to be large; after that, pages that are read have to show it."""
 LOOKED_AT = 250_000.0
 """About how many rows a request with a condition looks at, at most: HBase needs some seconds for them."""
 
@@ -113,10 +127,80 @@ def firsts(table: Table, ranges: Sequence[Range], each: int, where: Condition | 
         for range in ranges:
             yield from islice(forward(table, [range], each, where=where), each)
         return
-    yield from _leading(forward(table, ranges, None, len(ranges) * each, where), ranges, each)
+    yield from _first_each(forward(table, ranges, None, len(ranges) * each, where), ranges, each)
 
 
-def _leading(rows: Iterable[Row], ranges: Sequence[Range], each: int) -> Iterator[Row]:
+def leading(
+    table: Table,
+    ranges: Sequence[Range],
+    groups: Groups,
+    single: bool,
+    limit: int | None = None,
+    where: Condition | None = None,
+) -> Iterator[Row]:
+    """Yield the rows wanted of groups, and those before them; maybe others.
+
+    A seek is a request, in the time of which HBase returns some 40 rows, or fewer long ones. So many rows of a group
+    must have been read before it pays; unless groups are said to be large, as those of a few partitions after
+    20,000 commits are: then the first request is a small one, and the first groups of several rows are skipped.
+
+    Args:
+        table: to scan.
+        ranges: each with start < stop, in key order.
+        groups: that the rows form.
+        single: whether each range is of one group.
+        limit: how many rows will be looked at; more may be yielded.
+        where: most of the rows that do not satisfy this are left out.
+    """
+    if single and len(ranges) <= ONE_BY_ONE:
+        for start, stop in ranges:
+            yield from first_row(groups, start, _reader(table, [(start, stop)], where))
+    elif ranges:
+        expected = len(ranges) + 1
+        large = groups.rows >= SEEK_BYTES // ROW_BYTES
+        size = SMALL_PAGE if large else min(LARGEST_BATCH, max(FIRST_BATCH, expected))
+        read = _reader(table, ranges, where)
+        skipping = one_by_one(groups, read)
+
+        def pays(rows: Sequence[Row], skipped: int) -> bool:
+            if large and skipped < TRUSTED:
+                return crowded(groups, rows)
+            seeks, old = 0, 0
+            before = None
+            for key, value in rows:
+                if before is not None and groups.alike(key, before):
+                    old += ROW_BYTES + len(value)
+                else:
+                    seeks += SEEK_BYTES
+                before = key
+            return old > seeks
+
+        yield from first_rows(groups, ranges[0][0], read, skipping, _largest_page, pays, size, limit)
+
+
+def _reader(table: Table, ranges: Sequence[Range], where: Condition | None) -> ReadPage:
+    starts = [start for start, _ in ranges]
+
+    def read(start: bytes, count: int) -> Page:
+        rows: list[Row] = []
+        place = max(0, bisect_right(starts, start) - 1)
+        window = RANGES if count > 1 else ONE_BY_ONE  # for one row it need not be told of all ranges
+        while place < len(ranges) and len(rows) < count:
+            if left := _after(ranges[place : place + window], start):
+                missing = count - len(rows)
+                filter = _filter(left, where, missing / LOOKED_AT)
+                rows += table.scan(left[0][0], left[-1][1], missing, filter=filter)
+            place += window
+        return Page(list(present(rows)), rows[-1][0] if len(rows) == count else None)
+
+    return read
+
+
+def _largest_page(rows: Sequence[Row]) -> int:
+    return next_size(LARGEST_BATCH, [value for _, value in rows])
+
+
+def _first_each(rows: Iterable[Row], ranges: Sequence[Range], each: int) -> Iterator[Row]:
     starts = [start for start, _ in ranges]
     place = count = 0
     for row in rows:

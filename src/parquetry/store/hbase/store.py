@@ -11,10 +11,19 @@ from itertools import islice
 from parquetry.errors import ConfigurationError, StoreError, WarehouseError
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
+from parquetry.store.groups import Groups
 from parquetry.store.hbase.cells import Row, put_cell, swapped_cell, value_of
 from parquetry.store.hbase.client import Cell, Table
 from parquetry.store.hbase.connection import Connections, RequestError
-from parquetry.store.hbase.scans import BATCH_BYTES, FIRST_BATCH, backward, firsts, forward, next_size
+from parquetry.store.hbase.scans import (
+    BATCH_BYTES,
+    FIRST_BATCH,
+    backward,
+    firsts,
+    forward,
+    leading,
+    next_size,
+)
 
 DEFAULT_PORT = 9090
 TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 30.0
@@ -128,10 +137,13 @@ class HBaseStore:
         limit: int | None = None,
         each: int | None = None,
         where: Condition | None = None,
+        groups: Groups | None = None,
     ) -> Iterator[Row]:
         """Yield the rows of disjoint ranges, which are given in key order, most of those that do not count left out."""
         wanted = [(start, stop) for start, stop in ranges if stop is None or start < stop]
-        if each is None:
+        if groups is not None:
+            rows = leading(self._table, wanted, groups, each is not None, limit, where)
+        elif each is None:
             rows = forward(self._table, wanted, limit, len(wanted), where)
         else:
             rows = firsts(self._table, wanted, each, where)

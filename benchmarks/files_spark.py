@@ -1,0 +1,111 @@
+"""What a session of Spark waits for: the splits of a full scan of many files, and the plan of a query of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from rich.console import Console
+
+import parquetry
+from benchmarks.files_planning import Session
+from benchmarks.files_tables import FILE_BYTES, Shape, kept
+from benchmarks.lake import CATALOG, drain, files, start
+from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.metastore_table import DATABASE
+from parquetry.spark.session import settings
+
+_ENTRIES = "entries"
+_ONE = f"{CATALOG}.bench.one_file"
+_ROWS = 1_000
+_ROUNDS, _WARM_UP = 31, 15
+_SPLITS_TARGET = 0.5
+_PLAN_TARGET = 10.0
+
+
+def measure(folder: Path, shape: Shape, console: Console) -> Result:
+    """Measure in one session.
+
+    Args:
+        folder: of the tables.
+        shape: of the table that is scanned.
+        console: shows how far it is.
+    """
+    warehouse = kept(folder, shape, console)
+    result = Result("files")
+    with console.status("planning in Spark"):
+        spark = start(folder)
+        for name, value in settings(_ENTRIES, warehouse).items():
+            if name.startswith("spark.sql.catalog."):
+                spark.conf.set(name, value)
+        _full_scan(result, spark, warehouse, shape)
+        _one_file(result, spark, folder)
+        spark.stop()
+    return result
+
+
+def _full_scan(result: Result, spark: SparkSession, warehouse: Path, shape: Shape) -> None:
+    """Plan a scan of all files until Spark has its splits; none is opened, and none is there."""
+    session = Session(str(warehouse), shape.name)
+
+    def until_splits() -> None:
+        frame = spark.table(f"{_ENTRIES}.{DATABASE}.{shape.name}").select("scattered", "ordered", "c0", "c3")
+        # no more than four files of this size are put together
+        if frame._jdf.queryExecution().toRdd().getNumPartitions() * 4 < shape.total:
+            raise AssertionError(f"too few splits for {shape.total} files of {FILE_BYTES} bytes")
+
+    def in_python() -> None:
+        if session.plan_scan([]) != shape.total:
+            raise AssertionError("a full scan leaves files out")
+
+    variants = {"Python and Spark, until splits": until_splits, "of it Python": in_python}
+    timing = take_turns(f"full scan of {shape}", variants, warmups=3)
+    result.timings.append(timing)
+    result.findings += [
+        Finding(f"{timing.job}: {variant}", timing.median(variant), target, "s")
+        for variant, target in zip(variants, (_SPLITS_TARGET, None), strict=True)
+    ]
+
+
+def _one_file(result: Result, spark: SparkSession, folder: Path) -> None:
+    """Plan a query of a table of one file, and the same of that file; and run both."""
+    if not spark.catalog.tableExists(_ONE):
+        spark.sql(f"CREATE TABLE {_ONE} USING parquet AS SELECT id, id % 7 AS k FROM range(0, {_ROWS}, 1, 1)")
+    (path,) = files(folder, "one_file")
+    where = f"id >= {_ROWS // 2} AND k = 3"
+
+    def of_table() -> DataFrame:
+        return spark.table(_ONE).where(where)
+
+    def of_file() -> DataFrame:
+        return spark.read.parquet(path).where(where)
+
+    def of_file_and_schema() -> DataFrame:
+        return spark.read.schema("id BIGINT, k BIGINT").parquet(path).where(where)
+
+    def explain() -> None:
+        parquetry.explain(of_table())
+
+    def plan(frame: Callable[[], DataFrame]) -> None:
+        frame()._jdf.queryExecution().optimizedPlan()
+
+    planned: dict[str, Callable[[], None]] = {
+        "parquetry.explain": explain,
+        "spark.read.parquet": partial(plan, of_file),
+        # a job that reads the footer is most of the one above
+        "spark.read.parquet, given the schema": partial(plan, of_file_and_schema),
+    }
+    timing = take_turns("plan of a query of one file", planned, _ROUNDS, _WARM_UP)
+    result.timings.append(timing)
+    ours, *others = planned
+    for other, target in zip(others, (_PLAN_TARGET, None), strict=True):
+        above = 1000 * (timing.median(ours) - timing.median(other))
+        result.findings.append(Finding(f"{ours} of one file, above {other}", above, target, "ms"))
+    run = {"parquetry": lambda: drain(of_table()), "spark": lambda: drain(of_file())}
+    timing = take_turns("query of one file", run, _ROUNDS, _WARM_UP)
+    result.timings.append(timing)
+    result.findings.append(
+        Finding("query of one file: parquetry / spark", timing.ratio("parquetry", "spark"))
+    )

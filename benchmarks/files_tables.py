@@ -1,0 +1,196 @@
+"""The tables that planning is measured on: entries of files that are not there, with statistics of 23 columns.
+
+What a file says of a column follows from the file's number by arithmetic that `files_iceberg.scala` repeats, so that
+both libraries hold the same bounds and a filter selects the same files of either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from benchmarks.metastore_table import DATABASE, progress
+from parquetry import metastore as ms
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.types import Value
+
+SPAN = 1_000_000_000
+"""Values of the columns that filters are about: from 0 to this, exclusive."""
+WIDTH = 1_000
+"""Values between a file's least and greatest of a column that is not laid out."""
+FILE_BYTES, FILE_ROWS = 32 << 20, 100_000
+_MODIFIED = 1_700_000_000_000
+_COMMIT = 50_000
+"""Files in a commit that makes a table."""
+
+Numbers = NDArray[np.uint64]
+
+LAID_OUT = ("scattered", "ordered", "within")
+"""Longs that filters are about: spread at random, laid out over the whole table, laid out in each partition."""
+OTHERS = {
+    "integer": 4,
+    "long": 2,
+    "double": 4,
+    "string": 5,
+    "date": 2,
+    "decimal(12,2)": 2,
+    "timestamp": 1,
+}
+"""How many of the other columns are of a type."""
+TYPES = [type_ for type_, count in OTHERS.items() for _ in range(count)]
+COLUMNS = (
+    *(Column(name, "long") for name in LAID_OUT),
+    *(Column(f"c{number}", type_) for number, type_ in enumerate(TYPES)),
+    Column("p", "integer"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many files a table has, in how many partitions.
+
+    Attributes:
+        name: of the table.
+        partitions: their number; they are 0, 1, … in column `p`.
+        files: of each.
+    """
+
+    name: str
+    partitions: int
+    files: int
+
+    @property
+    def total(self) -> int:
+        """Return the number of files."""
+        return self.partitions * self.files
+
+    def __str__(self) -> str:
+        if self.files == 1:
+            return f"{self.partitions:,} partitions of one file"
+        return f"{self.total:,} files in {self.partitions:,} partition{'s' * (self.partitions > 1)}"
+
+    def lowest(self, column: str, numbers: Numbers) -> NDArray[np.int64]:
+        """Return the least values of one of `LAID_OUT` in files, given the files' numbers."""
+        if column == "ordered":
+            return (numbers * np.uint64(SPAN // self.total)).astype(np.int64)
+        if column == "within":
+            return (numbers % np.uint64(self.files) * np.uint64(SPAN // self.files)).astype(np.int64)
+        return mixed(numbers, 0) % SPAN
+
+    def width(self, column: str) -> int:
+        """Return how far the greatest value of one of `LAID_OUT` lies above the least, in every file."""
+        return {"ordered": SPAN // self.total, "within": SPAN // self.files}.get(column, WIDTH) - 1
+
+
+def mixed(numbers: Numbers, salt: int) -> NDArray[np.int64]:
+    """Return a number that looks random for each number: the upper 63 bits of SplitMix64."""
+    with np.errstate(over="ignore"):
+        z = numbers * np.uint64(32) + np.uint64(salt) + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
+
+
+def kept(folder: Path, shape: Shape, console: Console) -> Path:
+    """Return the warehouse of a table, made if it is not there, or was made by other code.
+
+    Args:
+        folder: that holds the warehouses.
+        shape: of the table.
+        console: shows how far it is.
+    """
+    warehouse = folder / f"files-{shape.partitions}-{shape.files}"
+    made_by = warehouse / "made-by"
+    if made_by.exists() and made_by.read_text(encoding="utf-8") == _digest():
+        return warehouse
+    shutil.rmtree(warehouse, ignore_errors=True)
+    with open_metastore(str(warehouse), create=True) as metastore, progress(console) as shown:
+        task = shown.add_task(f"files of {shape}", total=shape.total)
+        metastore.create_database(DATABASE)
+        location = metastore.table_location(DATABASE, shape.name)
+        metadata = TableMetadata(COLUMNS, ("p",), "parquet", location)
+        table = metastore.create_table(DATABASE, shape.name, metadata)
+        a_commit = max(1, _COMMIT // shape.files)
+        for start in range(0, shape.partitions, a_commit):
+            some = range(shape.partitions)[start : start + a_commit]
+            transaction = table.begin("append")
+            for partition in some:
+                transaction.append((partition,), entries(shape, partition * shape.files, shape.files))
+            table = transaction.commit()
+            shown.advance(task, len(some) * shape.files)
+    made_by.write_text(_digest(), encoding="utf-8")
+    return warehouse
+
+
+def entries(shape: Shape, first: int, count: int) -> list[DataFile]:
+    """Return the records of files by their numbers, from the first."""
+    numbers = np.arange(first, first + count, dtype=np.uint64)
+    columns: dict[str, list[ColumnStatistics]] = {}
+    for name in LAID_OUT:
+        low = shape.lowest(name, numbers)
+        columns[name] = _statistics(low.tolist(), (low + shape.width(name)).tolist())
+    for number, type_ in enumerate(TYPES):
+        low = mixed(numbers, len(LAID_OUT) + number)
+        columns[f"c{number}"] = _statistics(*_bounds(type_, low))
+    rows = zip(*columns.values(), strict=True)
+    return [
+        DataFile(file_name(number), FILE_BYTES, FILE_ROWS, _MODIFIED, dict(zip(columns, row, strict=True)))
+        for number, row in zip(numbers.tolist(), rows, strict=True)
+    ]
+
+
+def file_name(number: int) -> str:
+    """Return the name of a file, as long as Spark's are."""
+    return f"part-{number:07d}-7d2f6a0e-4f0b-4c8e-9b57-3f1f0c7a5d11-c000.snappy.parquet"
+
+
+def one_percent(shape: Shape, column: str) -> tuple[int, int, int]:
+    """Return a range of a column's values that a hundredth of the files overlaps: least, greatest, number of files."""
+    first, last = SPAN // 2, SPAN // 2 + SPAN // 100 - 1
+    low = shape.lowest(column, np.arange(shape.total, dtype=np.uint64))
+    return first, last, int(np.count_nonzero((low <= last) & (low + shape.width(column) >= first)))
+
+
+def _statistics(low: Sequence[Value], high: Sequence[Value]) -> list[ColumnStatistics]:
+    return [ColumnStatistics(400_000, 0, *bounds) for bounds in zip(low, high, strict=True)]
+
+
+def _bounds(type_: str, random: NDArray[np.int64]) -> tuple[list[Value], list[Value]]:
+    """Return the least and the greatest values of a column of a type, as records hold them."""
+    low, high = _values(type_, random, 0), _values(type_, random, WIDTH - 1)
+    return list(low), list(high)
+
+
+def _values(type_: str, random: NDArray[np.int64], above: int) -> Iterator[Value]:
+    within = {"integer": 1_000_000, "date": 20_000, "timestamp": 1_700_000_000_000_000}
+    numbers = (random % within.get(type_, 1_000_000_000_000) + above).tolist()
+    match type_:
+        case "double":
+            return (number / 100 for number in numbers)
+        case "string":
+            return (f"{number:016x}" for number in numbers)
+        case "decimal(12,2)":  # as text, see `ColumnStatistics`
+            return (f"{number // 10_000}.{number // 100 % 100:02d}" for number in numbers)
+        case _:
+            return iter(numbers)
+
+
+def _digest() -> str:
+    """Return what tells apart the code that writes entries: this module, records, the metastore."""
+    package = Path(ms.__file__).parent
+    sources = [
+        Path(__file__),
+        *sorted(package.glob("*.py")),
+        *sorted((package.parent / "layout").glob("*.py")),
+    ]
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()

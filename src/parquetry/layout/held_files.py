@@ -1,0 +1,170 @@
+"""Files of which only what is still needed is held: paths, sizes, and the statistics of some columns.
+
+Of a million files read, judged and kept block by block, nothing else stays in memory. `hold` makes them of any files;
+what the files are that it is given, and how far they were decoded, is those files' affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+
+from parquetry.layout.file_columns import (
+    Bound,
+    FileColumns,
+    Flags,
+    Numbers,
+    Places,
+    RecordedFiles,
+    StatisticsColumn,
+    numbers,
+)
+
+FEW_FILES = 256
+"""Files, up to which their records are as good as anything that could be made of them."""
+
+
+def hold(files: FileColumns, places: Places | None, names: Collection[str] | None) -> FileColumns:
+    """Return some of other files, and let go of the rest.
+
+    Args:
+        files: of which to hold some.
+        places: which; None: all.
+        names: of the columns whose statistics are still needed, as the table spells them for its files; None: all.
+    """
+    if files.count <= FEW_FILES and isinstance(files, RecordedFiles):
+        return files if places is None else files.take(places)
+    taken = files.narrowed(np.arange(files.count) if places is None else places, names)
+    return RecordedFiles(taken.records()) if names is None else HeldFiles.of(taken, names)
+
+
+def joined(parts: Sequence[FileColumns], names: Collection[str] | None) -> FileColumns:
+    """Return the files of several as one, with the columns that are still needed.
+
+    Args:
+        parts: whose files follow each other.
+        names: as `hold` takes them.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    if names is None or not parts:
+        return RecordedFiles([record for part in parts for record in part.records()])
+    return HeldFiles.joined([HeldFiles.of(part, names) for part in parts])
+
+
+class HeldFiles(FileColumns):
+    """Files in arrays and lists that are there, whatever they were made of.
+
+    `described` is True only of those that have statistics of some column, be it one that is not held.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        sizes: tuple[Numbers, Numbers, Numbers],
+        described: Flags,
+        columns: dict[str, StatisticsColumn],
+        arranged: tuple[Numbers, Numbers, Flags] | None,
+    ) -> None:
+        """Take what is to be held; `sizes` are bytes, rows and time of change."""
+        self.count = len(paths)
+        self._paths = paths
+        self.bytes, self.rows, self.modified = sizes
+        self.described = described
+        self.names = tuple(columns)
+        self._columns = columns
+        self._arranged = arranged
+
+    @classmethod
+    def of(cls, files: FileColumns, names: Collection[str]) -> HeldFiles:
+        """Hold what is needed of files; a column is held under each of its spellings."""
+        if isinstance(files, HeldFiles):
+            return files
+        found = {name: files.statistics(name) for name in names}
+        if any(each is None or not np.array_equal(each.there, files.described) for each in found.values()):
+            wanted = {name.lower() for name in names}
+            found = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
+        columns = {name: column for name, column in found.items() if column is not None}
+        described = files.with_entries() if names else files.described
+        return cls(
+            list(files.paths), (files.bytes, files.rows, files.modified), described, columns, files.arranged
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[HeldFiles]) -> HeldFiles:
+        """Return the files of several as one."""
+
+        def numbers_of(get: Callable[[HeldFiles], Numbers]) -> Numbers:
+            return np.concatenate([get(part) for part in parts]) if parts else numbers(())
+
+        def column(name: str) -> StatisticsColumn:
+            return _joined([part.statistics(name) or _nothing(part.count) for part in parts])
+
+        arranged = None
+        if any(part.arranged is not None for part in parts):
+            each = [part.arranged or _not_arranged(part.count) for part in parts]
+            cells, buckets, in_order = zip(*each, strict=True)
+            arranged = (np.concatenate(cells), np.concatenate(buckets), np.concatenate(in_order))
+        return cls(
+            [path for part in parts for path in part.paths],
+            (
+                numbers_of(lambda part: part.bytes),
+                numbers_of(lambda part: part.rows),
+                numbers_of(lambda part: part.modified),
+            ),
+            np.concatenate([part.described for part in parts]) if parts else np.zeros(0, np.bool_),
+            {name: column(name) for name in dict.fromkeys(name for part in parts for name in part.names)},
+            arranged,
+        )
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Return the paths."""
+        return self._paths
+
+    @property
+    def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
+        """Return cells, buckets, and which are sorted."""
+        return self._arranged
+
+    def statistics(self, name: str) -> StatisticsColumn | None:
+        """Return what the files say of a column that is held."""
+        return self._columns.get(name)
+
+    def with_entries(self) -> Flags:
+        """Return which files have statistics of any column."""
+        return self.described
+
+
+def _joined(columns: Sequence[StatisticsColumn]) -> StatisticsColumn:
+    return StatisticsColumn(
+        np.concatenate([column.there for column in columns]),
+        np.concatenate([column.size for column in columns]),
+        np.concatenate([column.nulls for column in columns]),
+        _bounds([column.min for column in columns], [column.there.size for column in columns]),
+        _bounds([column.max for column in columns], [column.there.size for column in columns]),
+        np.concatenate([column.min_exact for column in columns]),
+        np.concatenate([column.max_exact for column in columns]),
+    )
+
+
+def _bounds(bounds: Sequence[Bound], counts: Sequence[int]) -> Bound:
+    kinds = {None if isinstance(bound.values, list) else bound.values.dtype for bound in bounds}
+    if len(kinds) > 1 or None in kinds:
+        return Bound.of([value for bound in bounds for value in bound.listed()])
+    known = None
+    if any(bound.known is not None for bound in bounds):
+        flags = zip(bounds, counts, strict=True)
+        known = np.concatenate(
+            [np.ones(n, np.bool_) if bound.known is None else bound.known for bound, n in flags]
+        )
+    return Bound(np.concatenate([bound.values for bound in bounds]), known)
+
+
+def _nothing(count: int) -> StatisticsColumn:
+    return StatisticsColumn.of([None] * count)
+
+
+def _not_arranged(count: int) -> tuple[Numbers, Numbers, Flags]:
+    return numbers([None] * count), numbers([None] * count), np.zeros(count, np.bool_)

@@ -1,0 +1,148 @@
+"""What many files say of one of their columns: arrays of the fields of `ColumnStatistics`.
+
+Which files these are, and which columns they have, is `file_columns`'s to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.layout.records import ColumnStatistics
+
+UNKNOWN = -(1 << 63)
+"""In an array of whole numbers, in place of None."""
+
+Numbers: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+Places: TypeAlias = NDArray[np.intp]
+
+_OF_NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+
+
+class Bound(msgspec.Struct, frozen=True, eq=False):
+    """The least or the greatest values that N files state of a column.
+
+    Attributes:
+        values: an array where all that are known are numbers of one type (int64, float64, bool), which holds anything
+            where they are not known; else a list, with None there.
+        known: where they are known; None: everywhere.
+    """
+
+    values: NDArray[Any] | list[Any]
+    known: Flags | None = None
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Bound:
+        """Hold values; None is not known.
+
+        >>> Bound.of([3, None]).known
+        array([ True, False])
+        >>> Bound.of(["a", None])
+        Bound(values=['a', None], known=array([ True, False]))
+        """
+        known = np.array([value is not None for value in values], np.bool_) if None in values else None
+        kinds = {value.__class__ for value in values if value is not None}
+        dtype = _OF_NUMBERS.get(kinds.pop()) if len(kinds) == 1 else None
+        if dtype is None:
+            return cls(list(values), known)
+        held = values if known is None else [0 if value is None else value for value in values]
+        try:
+            return cls(np.array(held, dtype), known)
+        except OverflowError:  # integers of damaged statistics
+            return cls(list(values), known)
+
+    def take(self, places: Places) -> Bound:
+        """Return the values of some files."""
+        known = None if self.known is None else self.known[places]
+        if isinstance(self.values, list):
+            return Bound([self.values[place] for place in places], known)
+        return Bound(self.values[places], known)
+
+    def listed(self) -> list[Any]:
+        """Return the values as Python's own, None where they are not known."""
+        if isinstance(self.values, list):
+            return self.values
+        found: list[Any] = self.values.tolist()
+        if self.known is None:
+            return found
+        return [value if known else None for value, known in zip(found, self.known.tolist(), strict=True)]
+
+
+class StatisticsColumn(msgspec.Struct, frozen=True, eq=False):
+    """What N files say of one of their columns: the fields of `ColumnStatistics`, an array of each.
+
+    Attributes:
+        there: whether the file's record has an entry of this name at all.
+        size: compressed bytes.
+        nulls: numbers of NULLs.
+        min: lower bounds.
+        max: upper bounds.
+        min_exact: whether the bound occurs in the file.
+        max_exact: likewise.
+    """
+
+    there: Flags
+    size: Numbers
+    nulls: Numbers
+    min: Bound
+    max: Bound
+    min_exact: Flags
+    max_exact: Flags
+
+    @classmethod
+    def of(cls, records: Sequence[ColumnStatistics | None]) -> StatisticsColumn:
+        """Return the columns of records; None: the file has none."""
+        held = [_NOTHING if record is None else record for record in records]
+        return cls(
+            np.array([record is not None for record in records], np.bool_),
+            numbers([record.size for record in held]),
+            numbers([record.nulls for record in held]),
+            Bound.of([record.min for record in held]),
+            Bound.of([record.max for record in held]),
+            np.array([record.min_exact for record in held], np.bool_),
+            np.array([record.max_exact for record in held], np.bool_),
+        )
+
+    def take(self, places: Places) -> StatisticsColumn:
+        """Return what some of the files say."""
+        return StatisticsColumn(
+            self.there[places],
+            self.size[places],
+            self.nulls[places],
+            self.min.take(places),
+            self.max.take(places),
+            self.min_exact[places],
+            self.max_exact[places],
+        )
+
+    def records(self) -> list[ColumnStatistics | None]:
+        """Return a record of each file; None: it has none."""
+        fields = zip(
+            self.there.tolist(),
+            optional(self.size),
+            optional(self.nulls),
+            self.min.listed(),
+            self.max.listed(),
+            self.min_exact.tolist(),
+            self.max_exact.tolist(),
+            strict=True,
+        )
+        return [ColumnStatistics(*rest) if there else None for there, *rest in fields]
+
+
+_NOTHING = ColumnStatistics()
+
+
+def numbers(values: Iterable[int | None]) -> Numbers:
+    """Return whole numbers as an array, UNKNOWN for None."""
+    return np.array([UNKNOWN if value is None else value for value in values], np.int64)
+
+
+def optional(values: Numbers) -> list[int | None]:
+    """Return whole numbers as Python's own, None for UNKNOWN."""
+    return [None if value == UNKNOWN else value for value in values.tolist()]

@@ -1,0 +1,102 @@
+"""Compare the chunks of long lists of files with what refers to them and with the rows that sum them up; mend those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from parquetry.errors import MetastoreDamagedError
+from parquetry.layout.file_columns import FileColumns
+from parquetry.layout.records import ColumnStatistics, DataFile
+from parquetry.maintenance.finding import Finding
+from parquetry.metastore.chunk_summary import Types, summarise, types_of
+from parquetry.metastore.chunks import chunk_files, encode_summary, read_summaries
+from parquetry.metastore.keyspace import METADATA, batches, chunk_key, prefix_range, summary_key
+from parquetry.metastore.model import FileChunk, TableMetadata
+from parquetry.metastore.wire import decoder
+from parquetry.store.base import Store
+from parquetry.types import ColumnType
+
+_AT_ONCE = 32
+
+
+def check_chunks(
+    store: Store, table: bytes, wanted: Mapping[FileChunk, str], types: Types, repair: bool
+) -> Iterator[Finding]:
+    """Look for lists of files that are gone, and for sums that say something else than their lists.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        wanted: chunks that partitions refer to, and the name of a partition of each.
+        types: of the columns, see `known_types`.
+        repair: write sums that are missing or wrong anew.
+    """
+    for some in batches(wanted, _AT_ONCE):
+        values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in some])
+        for chunk, value in zip(some, values, strict=True):
+            files = None if value is None else _readable(value)
+            if (
+                files is None
+                or files.count != chunk.files
+                or (chunk.bytes and chunk.bytes != len(value or b""))
+            ):
+                yield Finding(
+                    "missing file list",
+                    wanted[chunk],
+                    None,
+                    f"a list of {chunk.files} files, written by ticket {chunk.ticket}, cannot be read; "
+                    "take the partition's files in again: drop it, then CALL system.sync",
+                )
+            elif (says := _wrong(store, table, chunk, summarise(files, types), types)) is not None:
+                if repair:
+                    row = summary_key(table, chunk.ticket, chunk.number)
+                    store.put_many([(row, encode_summary(summarise(files, types)))])
+                yield Finding("file list sums", wanted[chunk], None, says, repair)
+
+
+def known_types(store: Store, table: bytes) -> Types:
+    """Return the types of all columns that a version of a table has, as in the latest one that has it."""
+    types: dict[str, ColumnType] = {}
+    for _, value in store.scan(*prefix_range(METADATA + table)):
+        metadata: TableMetadata = decoder(TableMetadata).decode(value)
+        types.update(types_of(metadata.columns))
+    return types
+
+
+def _readable(value: bytes) -> FileColumns | None:
+    """Return the files of a chunk; None if it, or a column of it, cannot be read."""
+    try:
+        files = chunk_files(value)
+        files.records()
+    except MetastoreDamagedError:
+        return None
+    return files
+
+
+def _wrong(store: Store, table: bytes, chunk: FileChunk, true: DataFile, types: Types) -> str | None:
+    """Say what is wrong with the row that sums a chunk up; None: nothing."""
+    what = f"of a list of {chunk.files} files, written by ticket {chunk.ticket},"
+    try:
+        (told,) = read_summaries(store, table, [chunk])
+    except MetastoreDamagedError:
+        return f"{what} cannot be read"
+    if told is None:
+        # In format 1 there were none.
+        return f"{what} are gone" if chunk.bytes else None
+    if (told.bytes, told.rows) != (true.bytes, true.rows) or _names(told) != _names(true):
+        return f"{what} are of other files"
+    for name, column in (told.columns or {}).items():
+        # Those that no version has any more nobody asks about; others may know less of a widened column.
+        if name.lower() in types and not _holds(column, (true.columns or {})[name]):
+            return f"{what} say something else of column {name}"
+    return None
+
+
+def _names(summary: DataFile) -> set[str] | None:
+    return None if summary.columns is None else set(summary.columns)
+
+
+def _holds(told: ColumnStatistics, true: ColumnStatistics) -> bool:
+    """Return whether all that is told is true; it may be less."""
+    pairs = [(told.nulls, true.nulls), (told.min, true.min), (told.max, true.max)]
+    return all(one is None or (type(one) is type(other) and one == other) for one, other in pairs)

@@ -1,0 +1,27 @@
+"""`CALL system.compact_metadata`."""
+
+from __future__ import annotations
+
+from parquetry.maintenance.compact_metadata import compact_metadata
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+from parquetry.progress import progress_bar
+
+
+class CompactMetadata(Arguments, frozen=True, kw_only=True):
+    """See `compact_metadata`."""
+
+
+def _run(lake: Lake, asked: CompactMetadata) -> list[Row]:
+    with progress_bar() as progress:
+        done = compact_metadata(lake.find(asked.table), progress)
+    return [(done.partitions, done.chunks_before, done.chunks_after)]
+
+
+COMPACT_METADATA = Procedure(
+    "compact_metadata",
+    "Writes long lists of files anew, sorted and in full parts; no data file is touched.",
+    CompactMetadata,
+    (("partitions", "long"), ("chunks_before", "long"), ("chunks_after", "long")),
+    _run,
+)

@@ -1,0 +1,197 @@
+"""Reading one row of each group of rows, without the many others that may be behind it.
+
+A table's metastore keeps every version of a partition until it is vacuumed: after 20,000 commits to 30
+partitions 700 rows have the same key but for the ticket at its end, and a reader wants the newest of each. So
+it names the groups when it scans, and the store *skips*: it seeks the first row behind a group. A seek costs
+more than the next row does (in SQLite 3 times, in HBase 50 times as much), and most tables hold one version
+of most partitions, so `first_rows` reads plainly until it meets groups of so many rows that seeking pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Row = tuple[bytes, bytes]
+"""Key and value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows whose keys are alike but for their last bytes, the *mark*; one row of each group is wanted.
+
+    It is the first whose mark is at least `first` and none of `without`. No key of another group may lie
+    between those of a group. Example: of the keys `a3 a6 a7 a8 b5 b9 c1`, where the mark is one byte, `first`
+    is 5 and `without` is 6, the rows `a7` and `b5` are wanted, and none of group `c`.
+
+    Attributes:
+        width: of the mark, in bytes.
+        first: mark of the first rows that may be wanted.
+        without: marks of rows that are not wanted all the same.
+        rows: of a group, as far as the caller can tell without reading: where there are many, a store to which
+            seeks are dear begins with a small request.
+    """
+
+    width: int
+    first: bytes
+    without: frozenset[bytes] = frozenset()
+    rows: int = 1
+
+    def wants(self, key: bytes) -> bool:
+        """Return whether a row is wanted, unless one before it in its group is."""
+        mark = key[-self.width :]
+        return mark >= self.first and mark not in self.without
+
+    def alike(self, key: bytes, other: bytes) -> bool:
+        """Return whether two rows are of one group."""
+        return key[: -self.width] == other[: -self.width]
+
+    def end(self, key: bytes) -> bytes:
+        """Return a key that all those of the row's group are less than, and those of groups behind it are not."""
+        return key[: -self.width] + b"\xff" * self.width + b"\0"
+
+    def after(self, rows: Sequence[Row], last: bytes) -> bytes:
+        """Return where to go on reading.
+
+        Args:
+            rows: read last, in order.
+            last: key of the last row looked at, whether or not it is among them.
+        """
+        for key, _ in reversed(rows):
+            if not self.alike(key, last) or key[-self.width :] < self.first:
+                break
+            if self.wants(key):
+                return self.end(last)
+        return max(last + b"\0", last[: -self.width] + self.first)
+
+
+class Page(NamedTuple):
+    """Some rows that were read together.
+
+    Attributes:
+        rows: in order.
+        last: key of the last row that was looked at; None: there are no more.
+    """
+
+    rows: list[Row]
+    last: bytes | None
+
+
+ReadPage = Callable[[bytes, int], Page]
+"""Reads so many rows from a key on."""
+
+SMALL_PAGE = 2
+"""Rows: enough to see whether the first group has several."""
+_MOST = 512
+"""Groups to skip through, at most, before it is tried again whether skipping pays."""
+_GROWTH = 8
+_SAMPLES = 32
+
+
+def first_rows(
+    groups: Groups,
+    start: bytes,
+    plain: ReadPage,
+    skipping: ReadPage,
+    page_size: Callable[[list[Row]], int],
+    pays: Callable[[list[Row], int], bool] | None = None,
+    size: int = SMALL_PAGE,
+    limit: int | None = None,
+    several: int = 16,
+) -> Iterator[Row]:
+    """Yield of each group at least the row wanted, and those before it; maybe others.
+
+    Pages are read plainly, each up to eight times as long as the one before, while their groups are small.
+    After a page by which it pays to seek, some groups are skipped through, then a small page shows whether to go
+    on so. Example: of 30 groups of 700 rows, 32 rows are
+    read: 2 plainly, both of the first group; the first rows of 16 groups; 2 plainly, both of the 18th group; the
+    first rows of the last 12.
+
+    Args:
+        groups: that the rows form.
+        start: first key.
+        plain: reads rows one after another; it may stop early within a large group.
+        skipping: reads the first row, from a key on, of so many groups.
+        page_size: how many rows a page should have at most, by the last one.
+        pays: whether seeks are less work than rows, by a page that was read plainly and by the number of groups
+            that have been skipped through. By default they are if a quarter of the rows belong to the group
+            of the row before.
+        size: of the first page.
+        limit: how many rows will be looked at; more may be yielded.
+        several: groups to skip through after the first page by which it pays; then twice as many, and so on.
+    """
+    fewest = several
+    skipped = 0
+    left = limit
+    while left is None or left > 0:
+        count = size if left is None else min(size, left)
+        rows, last = plain(start, count)
+        yield from rows
+        if last is None:
+            return
+        left = None if left is None else left - len(rows)
+        start = groups.after(rows, last)
+        if not (crowded(groups, rows) if pays is None else pays(rows, skipped)):
+            if size > SMALL_PAGE:
+                fewest = several
+            size = max(SMALL_PAGE, min(size * _GROWTH, page_size(rows)))
+            continue
+        size = SMALL_PAGE
+        if left is not None and left <= 0:
+            return
+        rows, last = skipping(start, fewest if left is None else min(fewest, left))
+        unwanted = next((place for place, row in enumerate(rows) if not groups.wants(row[0])), None)
+        if unwanted is None:
+            fewest = min(fewest * 2, _MOST)
+        else:  # the row wanted may be behind it in its group
+            rows, fewest = rows[: unwanted + 1], 1
+            last = rows[-1][0]
+        yield from rows
+        if last is None:
+            return
+        skipped += len(rows)
+        left = None if left is None else left - len(rows)
+        start = groups.after(rows, last)
+
+
+def first_row(groups: Groups, start: bytes, plain: ReadPage) -> Iterator[Row]:
+    """Yield the row wanted of the first group, and those before it; maybe some behind it.
+
+    Args:
+        groups: that the rows form.
+        start: first key.
+        plain: reads rows one after another.
+    """
+    size = 1
+    while True:
+        rows, last = plain(start, size)
+        yield from rows
+        if last is None or any(groups.wants(key) for key, _ in rows):
+            return
+        start = groups.after(rows, last)
+        size = min(size * _GROWTH, _MOST)
+
+
+def one_by_one(groups: Groups, plain: ReadPage) -> ReadPage:
+    """Return what reads the first rows of groups by a request for each."""
+
+    def skipping(start: bytes, count: int) -> Page:
+        rows: list[Row] = []
+        last: bytes | None = start
+        while last is not None and len(rows) < count:
+            found, last = plain(start, 1)
+            rows += found
+            if last is None or (found and not groups.wants(found[0][0])):
+                break
+            start = groups.after(found, last)
+        return Page(rows, last)
+
+    return skipping
+
+
+def crowded(groups: Groups, rows: Sequence[Row]) -> bool:
+    """Return whether a quarter of the rows are of the group of the row before, as a sample shows."""
+    step = max(1, (len(rows) - 1) // _SAMPLES)
+    places = range(len(rows) - 1, 0, -step)
+    return 4 * sum(groups.alike(rows[place][0], rows[place - 1][0]) for place in places) > len(places)

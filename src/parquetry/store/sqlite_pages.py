@@ -1,0 +1,68 @@
+"""What SQLite is asked for where one row of each group is wanted."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from parquetry.store.groups import SMALL_PAGE, Groups, Page, Row
+
+LARGEST_BATCH = 8192
+BATCH_BYTES = 4 << 20
+_CHUNK = 64
+"""Rows after which is looked whether they have come to a large group; the first time after two."""
+
+
+def largest_page(rows: list[Row]) -> int:
+    """Return how many rows a page may have after another, by the size of that one's."""
+    average = sum(len(value) for _, value in rows) // max(1, len(rows)) + 1
+    return min(LARGEST_BATCH, BATCH_BYTES // average)
+
+
+def plain_page(
+    connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
+) -> Page:
+    """Read so many rows with start <= key < stop, or fewer if they have come to a group of several."""
+    below = "" if stop is None else "AND k < ?2"
+    cursor = connection.execute(
+        f"SELECT k, v FROM kv WHERE k >= ?1 {below} ORDER BY k LIMIT ?3", (start, stop, count)
+    )
+    rows: list[Row] = []
+    size = SMALL_PAGE
+    while chunk := cursor.fetchmany(size):
+        rows += chunk
+        if len(chunk) < size:
+            break
+        if groups.alike(chunk[-1][0], chunk[-2][0]):
+            cursor.close()  # ends the read transaction, which would keep the log from being emptied
+            return Page(rows, rows[-1][0])
+        size = _CHUNK
+    return Page(rows, rows[-1][0] if len(rows) == count else None)
+
+
+def skipping_page(
+    connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
+) -> Page:
+    """Read the first rows of so many groups within start <= key < stop.
+
+    One statement seeks from group to group, which takes a third of the time of a statement for each. `||` makes
+    text of its operands, bytes untouched, so it has to be told that they are bytes.
+    """
+    below = "" if stop is None else "AND k < ?2"
+    rows: list[Row] = connection.execute(
+        f"""
+        WITH RECURSIVE leading (k) AS (
+          SELECT * FROM (SELECT k FROM kv WHERE k >= ?1 {below} ORDER BY k LIMIT 1)
+          UNION ALL
+          SELECT (
+            SELECT k FROM kv
+            WHERE k >= CAST(substr(leading.k, 1, length(leading.k) - ?4) || ?5 AS BLOB) {below}
+            ORDER BY k LIMIT 1
+          )
+          FROM leading WHERE leading.k IS NOT NULL
+          LIMIT ?3
+        )
+        SELECT kv.k, kv.v FROM leading CROSS JOIN kv ON kv.k = leading.k
+        """,
+        (start, stop, count, groups.width, groups.end(bytes(groups.width))),
+    ).fetchall()
+    return Page(rows, rows[-1][0] if len(rows) == count else None)

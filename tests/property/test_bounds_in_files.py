@@ -1,0 +1,113 @@
+"""What is known of many files at once is what each file's record says alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from parquetry.layout.bounds import FileBounds, bounds_reader
+from parquetry.layout.bounds_in_files import bounds_in_files, each_in_files
+from parquetry.layout.file_columns import FileColumns, RecordedFiles
+from parquetry.layout.held_files import hold, joined
+from parquetry.layout.records import Column, ColumnStatistics, DataFile
+from parquetry.metastore.entries import encode_files
+from parquetry.metastore.inline_files import files_of_lists
+from parquetry.predicate.held_values import listed
+from parquetry.predicate.knowledge import Bounds
+from parquetry.predicate.truth_sets import FEW
+from tests.support.effort import examples
+
+TYPES = [
+    "boolean", "byte", "short", "integer", "long", "float", "double", "decimal(10,2)", "decimal(20,0)", "string",
+    "varchar(5)", "char(3)", "binary", "date", "timestamp", "timestamp_ntz", {"type": "array"},
+]  # fmt: skip
+DAY = 86_400_000_000
+INTEGERS = st.one_of(
+    st.integers(-200, 200),
+    st.sampled_from([n + d for n in (2**15, 2**24, 2**31, 2**53, 2**63, 106_751_991) for d in (-1, 0, 1)]),
+    st.sampled_from([-(2**15), -(2**31), -(2**31) - 1, -(2**63), -106_751_991, -106_751_992, 19_000, 10**15]),
+)
+FLOATS = st.sampled_from([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), 2.0**60])
+DECIMALS = st.sampled_from(["1.50", "-2", "0", "10.25", "NaN", "x"])
+TEXTS = st.text("ab\x00é", max_size=2)
+KINDS = [INTEGERS, INTEGERS, FLOATS, st.booleans(), DECIMALS, TEXTS, TEXTS.map(str.encode)]
+COUNTS = st.none() | st.sampled_from([0, 0, 5, 5, 7])
+
+
+def statistics(values: st.SearchStrategy[Any]) -> st.SearchStrategy[ColumnStatistics]:
+    """Statistics with values of one kind, which are in order, or are not, or are not known."""
+    either = st.none() | values
+    pairs = st.one_of(
+        st.tuples(values, values), st.tuples(values, values), st.tuples(either, either), st.just((None, None))
+    )
+    return st.builds(
+        lambda pair, nulls, exact: ColumnStatistics(9, nulls, *pair, exact, exact),
+        pairs,
+        COUNTS,
+        st.booleans(),
+    )
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[Column, list[DataFile]]:
+    """A column, and files from several times of its life; mostly of one kind, and spelled as the table spells it."""
+    kind = draw(st.sampled_from(TYPES))
+    metadata = draw(st.sampled_from([{}, {}, {"EXISTS_DEFAULT": "7"}, {"parquetry.physical": "X"}]))
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=2))
+    usual = draw(st.booleans())
+    names = ["x"] if usual else draw(st.lists(st.sampled_from(["x", "X", "y"]), min_size=1, max_size=3))
+    entries = st.one_of([statistics(each) for each in kinds])
+    columns = st.dictionaries(st.sampled_from(names), entries, min_size=int(usual), max_size=3)
+    files = st.builds(lambda rows, found: DataFile("f", 9, rows, 1, found), COUNTS, st.none() | columns)
+    some = draw(st.lists(files, min_size=1, max_size=8))
+    return Column("x", kind, metadata=metadata), some * draw(st.sampled_from([1, 4 * FEW]))
+
+
+@settings(max_examples=examples(600), deadline=None)
+@given(tables())
+def test_all_at_once_is_one_by_one(table: tuple[Column, list[DataFile]]) -> None:
+    """Bounds of files in arrays are those that `bounds_reader` gives of each record, however the files are held."""
+    column, records = table
+    alone = [bounds_reader(column)(record) for record in records]
+    expected = _bounds(column, alone)
+    event("nothing known" if expected is None else "known")
+    for files in _held_in_all_ways(column, records):
+        found = bounds_in_files(column, files)
+        assert (found is None) == (expected is None)
+        assert repr(each_in_files(column, files)) == repr(alone)
+        if found is not None and expected is not None:
+            assert _told(found.bounds) == _told(expected)
+            assert found.some == any(
+                each.all_null or each.min is not None for each in alone if each is not None
+            )
+
+
+def _held_in_all_ways(column: Column, records: list[DataFile]) -> list[FileColumns]:
+    names = [column.physical]
+    recorded = RecordedFiles(records)
+    half = len(records) // 2
+    lists = [encode_files(records[:half]), encode_files(records[half:])]
+    inline = files_of_lists(lists, [half, len(records) - half], names)
+    everything = [list(range(half)), list(range(half, len(records)))]
+    parts = [hold(inline, np.array(places, np.intp), names) for places in everything]
+    return [recorded, inline, joined(parts, names)]
+
+
+def _bounds(column: Column, found: list[FileBounds | None]) -> Bounds | None:
+    if not any(found):
+        return None
+    known = [each or FileBounds() for each in found]
+    return Bounds.of_statistics(
+        column.column_type,
+        [each.min for each in known],
+        [each.max for each in known],
+        [each.null_state for each in known],
+    )
+
+
+def _told(bounds: Bounds) -> list[str]:
+    kinds = [getattr(each, "dtype", list) for each in (bounds.least, bounds.greatest)]
+    return [repr(each) for each in (kinds, *map(listed, (bounds.least, bounds.greatest, bounds.nulls)))]

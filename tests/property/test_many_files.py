@@ -1,0 +1,133 @@
+"""From tables of thousands of files, most of them in long lists, none is left out that holds a row of a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from parquetry.layout.bounds import column_statistics
+from parquetry.layout.file_columns import RecordedFiles
+from parquetry.layout.records import ColumnStatistics
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata
+from parquetry.metastore.file_blocks import FileBlock
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.match import Match, match
+from parquetry.predicate.nodes import Predicate
+from parquetry.predicate.truth_sets import FEW
+from parquetry.prune.files import FileKnowledge
+from parquetry.prune.select import select_files
+from parquetry.store.memory import MemoryStore
+from parquetry.types import Value, order_key, parse_type
+from tests.support.effort import examples
+from tests.support.filters import filter_of
+from tests.support.generated_tables import POOLS, Columns, predicates, tables
+
+Row = tuple[Value, ...]
+INT = parse_type("int")
+IN_PARTITIONS = (0, 1, 40, 1100, 2300)
+"""Numbers of files: few are listed in the partition's row, more in one part of a long list, or in several."""
+_ODD = 300
+"""The first files of a partition, of which some tell less: then the part of a list that they are in tells less, too."""
+_SEEN_ALONE = 40
+
+
+class Made(NamedTuple):
+    """A table, and for each path of a file its partition's value, its record and its rows."""
+
+    table: TableSnapshot
+    files: dict[str, tuple[int, DataFile, list[Row]]]
+
+
+@cache
+def made(columns: Columns, *, in_order: bool) -> Made:
+    """Make a table with columns of these types beside the partition column `p`.
+
+    Args:
+        columns: names and types.
+        in_order: whether rows lie in files by the first column, so that parts of long lists have narrow bounds.
+    """
+    chance = Random(len(str(columns)))
+    metastore = Metastore(MemoryStore(), "/lake")
+    metastore.create_database("db")
+    fields = [*(Column(name, str(type)) for name, type in columns), Column("p", "integer")]
+    metadata = TableMetadata(tuple(fields), ("p",), "parquet", "/lake/db.db/t")
+    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    files: dict[str, tuple[int, DataFile, list[Row]]] = {}
+    for part, count in enumerate(IN_PARTITIONS):
+        rows = [
+            tuple(chance.choice([None, *POOLS[str(type)]]) for _, type in columns) for _ in range(2 * count)
+        ]
+        if in_order:
+            rows.sort(key=lambda row: (row[0] is not None, order_key(row[0]) if row[0] is not None else 0))
+        for number in range(count):
+            own = rows[2 * number : 2 * number + chance.choice((0, 1, 2, 2, 2, 2))]
+            kind = chance.randrange(20) if number < _ODD else 9
+            if kind == 1:  # written before the first column was added
+                own = [(None, *row[1:]) for row in own]
+            path = f"{part}-{number}"
+            files[path] = part, _file(path, columns, own, kind), own
+        transaction.append((part,), [file for value, file, _ in files.values() if value == part])
+    return Made(transaction.commit(), files)
+
+
+def _file(path: str, columns: Columns, rows: Sequence[Row], kind: int) -> DataFile:
+    """Record a file: one of a few without statistics, without those of a column, or of an unknown number of rows."""
+    if kind == 0:
+        return DataFile(path, 10, len(rows))
+    known = {
+        name: _statistics([row[place] for row in rows])
+        for place, (name, _) in enumerate(columns)
+        if kind != 1 or place
+    }
+    return DataFile(path, 10, None if kind == 2 else len(rows), None, known)
+
+
+def _statistics(values: Sequence[Value]) -> ColumnStatistics:
+    there = sorted((value for value in values if value is not None and value == value), key=order_key)
+    nulls = sum(value is None for value in values)
+    if not there:
+        return ColumnStatistics(4, nulls)
+    return column_statistics(4, nulls, there[0], there[-1], True, True)
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> tuple[Columns, Predicate]:
+    """Columns of a table, and a condition on them and on its partition column."""
+    columns = draw(tables())
+    return columns, draw(predicates((*columns, ("p", INT))))
+
+
+@settings(
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(conditions(), st.booleans())
+def test_no_file_with_a_row_is_left_out(asked: tuple[Columns, Predicate], in_order: bool) -> None:
+    """What is selected of thousands of files is what is selected of each alone, and no row is lost."""
+    columns, node = asked
+    table, files = made(columns, in_order=in_order)
+    names = [name for name, _ in columns]
+    selection = select_files(table, [filter_of(node)], [])
+    selected = {chosen.file.path for chosen in selection.files}
+    event(f"{len(selected) // 500} x 500 files")
+    for path, (part, _, rows) in files.items():
+        held = [evaluate(node, {**dict(zip(names, row, strict=True)), "p": part}) for row in rows]
+        assert path in selected or True not in held
+        assert path not in selected or not selection.certain or all(each is True for each in held)
+    step = selection.report.step("files")
+    assert step is not None
+    assert step.kept == len(selected)
+    partitions = {partition.values[0]: partition for partition in table.partitions()}
+    for path in Random(str(node)).sample(sorted(files), _SEEN_ALONE):
+        part, file, _ = files[path]
+        block = FileBlock(np.zeros(FEW + 1, np.int32), RecordedFiles([file] * (FEW + 1)))
+        alone = match(filter_of(node), FileKnowledge(table.metadata, [partitions[part]], block))[0]
+        assert (path in selected) == (alone != Match.CANNOT)

@@ -1,0 +1,116 @@
+"""Metadata tables of many rows in SQL: asked for page by page, as far as they are needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from parquetry.metastore import Column, DataFile, TableMetadata, open_metastore
+from parquetry.planner import statements
+from parquetry.planner.metadata_tables import PAGE
+from parquetry.spark.door import Door
+from parquetry.spark.session import PACKAGE
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+FILES = 2 * PAGE + 500
+
+
+class Counting(Door):
+    """The planner, and how many pages of metadata tables it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages = 0
+        self.before_page: Callable[[int], None] | None = None
+
+    def ask(self, question: str) -> str:
+        if json.loads(question)["op"] == "read_metadata_table":
+            self.pages += 1
+            if self.before_page is not None:
+                self.before_page(self.pages)
+        return super().ask(question)
+
+
+@pytest.fixture
+def door(spark: SparkSession) -> Iterator[Counting]:
+    """The planner of the session, until the test is over."""
+    bridge = getattr(spark._jvm, PACKAGE).Bridge
+    counting = Counting()
+    bridge.install(counting, list(statements.WORDS))
+    yield counting
+    bridge.install(Door(), list(statements.WORDS))
+
+
+@pytest.fixture
+def table(db: str, warehouse: Path) -> str:
+    """A table of two partitions, which lists files that are not there: three pages, the last one short."""
+    database = db.removeprefix("lake.")
+    with open_metastore(str(warehouse / "lake")) as metastore:
+        location = metastore.table_location(database, "t")
+        metadata = TableMetadata((Column("id", "long"), Column("p", "integer")), ("p",), "parquet", location)
+        transaction = metastore.create_table(database, "t", metadata).begin("append")
+        for p in (1, 2):
+            files = [DataFile(f"{n}.parquet", 10, n) for n in range(p, FILES + 1, 2)]
+            transaction.append((p,), files)
+        transaction.commit()
+    return f"{db}.t"
+
+
+def test_many_rows_are_asked_for_page_by_page(rows: Rows, table: str, door: Counting) -> None:
+    """The first page says that there are more; the task then asks for one after the other, itself from the first on."""
+    query = f"SELECT p, count(*), count(DISTINCT path), sum(rows), sum(bytes) FROM {table}.files GROUP BY p ORDER BY p"
+    half = FILES // 2
+    assert rows(query) == [
+        (1, half, half, half * half, 10 * half),
+        (2, half, half, half * (half + 1), 10 * half),
+    ]
+    assert door.pages == 1 + 3
+
+
+def test_a_few_rows_are_asked_for_once(spark: SparkSession, rows: Rows, table: str, door: Counting) -> None:
+    """What fits into a page is planned as rows that are at hand, and no task runs."""
+    frame = spark.sql(f"SELECT p, files FROM {table}.partitions")
+    assert [tuple(row) for row in frame.collect()] == [(1, FILES // 2), (2, FILES // 2)]
+    assert "LocalTableScan" in frame._jdf.queryExecution().executedPlan().toString()
+    assert door.pages == 1
+
+
+def test_limit_asks_for_no_more_than_it_needs(rows: Rows, table: str, door: Counting) -> None:
+    """One page is enough for ten rows; for more than a page, the task stops when it has them."""
+    assert len(rows(f"SELECT path FROM {table}.files LIMIT 10")) == 10
+    assert door.pages == 1
+    door.pages = 0
+    assert len(rows(f"SELECT path FROM {table}.files LIMIT {PAGE + 1}")) == PAGE + 1
+    assert door.pages == 1 + 2
+
+
+def test_a_limit_behind_a_condition_counts_what_the_condition_leaves(
+    rows: Rows, table: str, door: Counting
+) -> None:
+    """Rows that it takes away do not fill the limit."""
+    assert rows(f"SELECT rows FROM {table}.files WHERE rows = {FILES} LIMIT 1") == [(FILES,)]
+    assert door.pages == 1 + 3
+
+
+def test_a_table_that_is_dropped_in_the_middle(
+    rows: Rows, table: str, door: Counting, warehouse: Path
+) -> None:
+    """The query fails, and says why."""
+    database, name = table.removeprefix("lake.").split(".")
+
+    def drop(page: int) -> None:
+        if page == 3:
+            with open_metastore(str(warehouse / "lake")) as metastore:
+                metastore.drop_table(database, name)
+
+    door.before_page = drop
+    message = rf"Table {database}\.t was dropped or replaced while it was being read\."
+    with pytest.raises(PySparkException, match=message):
+        rows(f"SELECT count(*), max(path) FROM {table}.files")
+    assert door.pages == 3

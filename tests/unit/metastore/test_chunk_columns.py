@@ -1,0 +1,103 @@
+"""Chunks in columns: the records come back, damage is told."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parquetry.errors import MetastoreDamagedError
+from parquetry.layout.file_columns import Bound, FileColumns, RecordedFiles
+from parquetry.layout.records import ColumnStatistics, DataFile
+from parquetry.metastore.chunk_columns import ChunkColumns, encode_columns
+from parquetry.metastore.packed import pack_bound, pack_numbers, unpack_bound, unpack_numbers
+from tests.unit.layout.test_file_columns import FILES, told
+
+
+def everything(files: FileColumns) -> list[str]:
+    """Read all that there is to read of files."""
+    return [told(file) for file in files.records()]
+
+
+@given(FILES)
+def test_records_come_back(records: list[DataFile]) -> None:
+    """What is written in columns is read as the same records, by type and value, -0.0 included."""
+    files = ChunkColumns(encode_columns(RecordedFiles(records)))
+    assert everything(files) == [told(file) for file in records]
+    again = ChunkColumns(encode_columns(files))
+    assert everything(again) == everything(files)
+
+
+@given(FILES, st.data())
+def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
+    """Bytes that somebody else has changed or cut are read as some files, or are a `MetastoreDamagedError`."""
+    value = bytearray(encode_columns(RecordedFiles(records)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(1, len(value) - 1))
+        value[place] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(1, len(value)))
+    for damaged in (bytes(value), bytes(value[:cut])):
+        with contextlib.suppress(MetastoreDamagedError):
+            everything(ChunkColumns(damaged))
+
+
+def test_a_chunk_that_is_cut_is_damaged() -> None:
+    """Half a chunk is not read as a shorter one."""
+    value = encode_columns(RecordedFiles([DataFile("a", 1), DataFile("b", 2)]))
+    with pytest.raises(MetastoreDamagedError, match=r"CALL system\.fsck"):
+        ChunkColumns(value[: len(value) // 2])
+
+
+def test_a_column_is_decoded_when_it_is_asked_for() -> None:
+    """Damage in one column does not show in another, which is read without it."""
+    records = [
+        DataFile("a", 1, 1, None, {"x": ColumnStatistics(min="aaa"), "y": ColumnStatistics(min="bbb")})
+    ]
+    value = encode_columns(RecordedFiles(records)).replace(b"bbb", b"b\xffb")
+    files = ChunkColumns(value)
+    found = files.statistics("x")
+    assert found is not None
+    assert found.min.listed() == ["aaa"]
+    with pytest.raises(MetastoreDamagedError):
+        files.statistics("y")
+    assert files.statistics("z") is None
+
+
+@pytest.mark.parametrize(
+    ("values", "size"),
+    [
+        ([7] * 1000, 0),
+        ([1000, 1255], 2),
+        ([1000, 1256], 4),
+        ([-(1 << 31), 0], 8),
+        ([-(1 << 62), 1 << 62], 16),
+        ([-(1 << 63) + 1, (1 << 63) - 1, 0], 24),
+    ],
+)
+def test_numbers_take_few_bytes(values: list[int], size: int) -> None:
+    """Whole numbers take the bytes of their differences; equal ones take none."""
+    packed = pack_numbers(np.array(values))
+    assert packed is not None
+    assert isinstance(packed.data, bytes)
+    assert len(packed.data) == size
+    assert unpack_numbers(packed, len(values)).tolist() == values
+
+
+def test_the_least_number_is_a_bound() -> None:
+    """The number that stands for UNKNOWN elsewhere is a bound like any other."""
+    bound = Bound.of([-(1 << 63), None, 5])
+    assert unpack_bound(pack_bound(bound), 3).listed() == [-(1 << 63), None, 5]
+
+
+def test_paths_share_what_they_share() -> None:
+    """Common beginnings and ends of paths are written once; the end may not overlap the beginning."""
+    paths = [f"pq-0123-{n:05}.zstd.parquet" for n in range(100)]
+    value = encode_columns(RecordedFiles([DataFile(path, 1) for path in paths]))
+    assert len(value) < 100 * 4
+    assert ChunkColumns(value).paths == paths
+    for paths in (["aa", "aaa"], ["a"], ["", "a"], ["a\0b", "c"], []):
+        files = ChunkColumns(encode_columns(RecordedFiles([DataFile(path, 1) for path in paths])))
+        assert files.paths == paths

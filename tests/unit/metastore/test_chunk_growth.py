@@ -1,0 +1,247 @@
+"""Lists of files grow without being written again and again, and stay few and sorted."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SortColumn
+from parquetry.layout.records import Column, ColumnStatistics, DataFile
+from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, entries
+from parquetry.metastore.chunk_columns import MARK
+from parquetry.metastore.chunk_growth import LEVELS, Room, in_order, sort_column, to_rewrite
+from parquetry.metastore.chunk_summary import types_of
+from parquetry.metastore.chunks import chunk_files, read_chunks, read_summaries
+from parquetry.metastore.format import FormatRow
+from parquetry.metastore.keyspace import CHUNKS, FORMAT, SUMMARIES, chunk_key, prefix_range, summary_key
+from parquetry.metastore.model import FileChunk
+from parquetry.metastore.wire import encode
+from parquetry.store import MemoryStore, Store
+from parquetry.store.base import Fields
+from tests.support.effort import examples
+from tests.support.metastores import Crash, FaultyStore
+
+COLUMNS = tuple(Column(f"c{n}", "long") for n in range(12))
+TYPES = types_of(COLUMNS)
+ROOM = Room(1000, 1 << 22)
+
+
+class CountingStore(MemoryStore):
+    """A store that counts the bytes that are written."""
+
+    written = 0
+
+    def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
+        listed = list(rows)
+        self.written += sum(len(key) + len(value) for key, value in listed)
+        return super().put_many(listed, fields)
+
+    def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        self.written += len(key) + len(value or b"")
+        return super().compare_and_set(key, expected, value)
+
+
+def file(place: int) -> DataFile:
+    """Return a file with statistics of all columns, the values of which begin at a place."""
+    columns = {column.name: ColumnStatistics(1 << 20, 0, place, place + 9) for column in COLUMNS}
+    return DataFile(f"pq-0123456789abcdef-{place:08}.zstd.parquet", 1 << 27, 1000, place, columns)
+
+
+def new(store: Store, **properties: str) -> TableSnapshot:
+    """Return a new table without partition columns."""
+    metadata = TableMetadata(COLUMNS, (), "parquet", "/lake/t", properties=properties)
+    return Metastore(store, "/lake").create_table("default", "t", metadata)
+
+
+def append(table: TableSnapshot, files: Sequence[DataFile]) -> TableSnapshot:
+    """Commit files to the one partition."""
+    transaction = table.begin("append")
+    transaction.append((), files)
+    return transaction.commit()
+
+
+def chunks(table: TableSnapshot) -> tuple[FileChunk, ...]:
+    """Return the chunks of the one partition."""
+    partition = table.partition(())
+    assert partition is not None
+    return partition.entry.chunks
+
+
+def files_of(table: TableSnapshot) -> tuple[DataFile, ...]:
+    """Return the files of the one partition."""
+    partition = table.partition(())
+    assert partition is not None
+    return partition.files
+
+
+def test_appends_of_one_file_write_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An append to a long list writes 16 KiB on average, the making of larger chunks included; all files stay, in order."""
+    monkeypatch.setattr(entries, "CHUNK_FILES", 200)
+    store = CountingStore()
+    table = append(new(store), [file(place) for place in range(5000)])
+    assert [chunk.files for chunk in chunks(table)] == [200] * 25
+    store.written = 0
+    for place in range(5000, 5800):
+        table = append(table, [file(place)])
+    assert store.written / 800 < 16 << 10
+    assert files_of(table) == tuple(file(place) for place in range(5800))
+    assert [chunk.files for chunk in chunks(table)][:25] == [200] * 25
+    assert len(chunks(table)) < 25 + 4 + 2 * 8
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.lists(st.integers(1, 40) | st.integers(1, 3000), min_size=1, max_size=20),
+    st.integers(1, 2000),
+    st.data(),
+)
+def test_each_file_is_written_a_few_times(sizes: list[int], size: int, data: st.DataObject) -> None:
+    """However many files are added at a time, each is written again once a level at most, and few chunks are not full."""
+    held: list[FileChunk] = []
+    written: list[list[int]] = []  # how often the files of each chunk have been
+    for _ in range(300):
+        count = data.draw(st.sampled_from(sizes)) if len(sizes) < 4 else sizes[len(written) % len(sizes)]
+        weight = count * max(1 / ROOM.files, size / ROOM.bytes)
+        again = to_rewrite(held, weight, ROOM)
+        kept = len(held) - again
+        times = [time + 1 for part in written[kept:] for time in part] + [1] * count
+        del held[kept:], written[kept:]
+        most = ROOM.holds(size)
+        for first in range(0, len(times), most):
+            part = times[first : first + most]
+            held.append(FileChunk(1, 1, len(part), len(part) * size))
+            written.append(part)
+    assert max(map(max, written)) <= len(LEVELS) + 2
+    light = [chunk for chunk in held if ROOM.weight(chunk) < 0.75]
+    assert len(light) <= 11 * len(LEVELS) + 8 * 512 * min(LEVELS) + len(held) / 4
+
+
+def test_a_list_of_a_million_files_is_short() -> None:
+    """A partition's row refers to some hundred chunks, whether its files came one by one or many at a time."""
+    for count in (16, 1000, 5000):
+        held: list[FileChunk] = []
+        total, longest = 0, 0
+        while total < 1_000_000:
+            total += count
+            room = entries.room_for(Room(1000, 4 << 20), total)
+            again = to_rewrite(held, count / room.files, room)
+            longest = max(longest, again)
+            files = count + sum(chunk.files for chunk in held[len(held) - again :])
+            del held[len(held) - again :]
+            while files > 0:
+                held.append(FileChunk(1, 1, min(files, room.files), 1))
+                files -= room.files
+        assert len(held) < 400
+        assert longest < 32
+
+
+def test_many_files_are_cut_at_once() -> None:
+    """Thousands of files that come in one commit are in chunks of a thousand, and so are those of wide tables of fewer."""
+    store = MemoryStore()
+    table = append(new(store), [file(place) for place in range(2500)])
+    assert [chunk.files for chunk in chunks(table)] == [1000, 1000, 500]
+    values = [store.get(chunk_key(table.id, chunk.ticket, chunk.number)) for chunk in chunks(table)]
+    assert [chunk.bytes for chunk in chunks(table)] == [len(value or b"") for value in values]
+    wide = {f"c{n}": ColumnStatistics(n, 0, f"{n:060}", f"{n:061}") for n in range(60)}
+    other = append(new(MemoryStore()), [DataFile(f"f{n}", 1, 1, 1, wide) for n in range(1100)])
+    assert len(chunks(other)) > 1
+    assert all(chunk.bytes < 8 << 20 for chunk in chunks(other))
+
+
+def test_sorted_files_are_in_few_chunks() -> None:
+    """Files of a table with `sort-by` are sorted before they are cut, so that few chunks hold a value."""
+    places = list(range(0, 30_000, 10))
+    random.Random(5).shuffle(places)
+    table = append(new(MemoryStore(), **{"sort-by": "c3, c1"}), [file(place) for place in places])
+    found = read_summaries(table.store, table.id, chunks(table))
+    bounds = [(each.columns["c3"].min, each.columns["c3"].max) for each in found if each and each.columns]
+    assert bounds == [(0, 9999), (10_000, 19_999), (20_000, 29_999)]
+    assert {file.path for file in files_of(table)} == {file(place).path for place in places}
+    table = append(table, [file(5)] * 100)
+    assert [file.modified for file in files_of(table)][-100:] == [5] * 100
+
+
+def test_the_order_of_files() -> None:
+    """Decimals are sorted as numbers; files of which it is not known come last; what is not sorted stays."""
+    files = [
+        DataFile(name, 1, 1, 1, None if least is None else {"c": ColumnStatistics(min=least)})
+        for name, least in (("a", None), ("b", "10.0"), ("c", "9.0"), ("d", "bad"), ("e", "-1.0"))
+    ]
+    types = types_of([Column("c", "decimal(5,1)")])
+    assert [file.path for file in in_order(files, "c", types)] == ["e", "c", "b", "a", "d"]
+    assert in_order(files, None, types) == files
+    mixed = [DataFile(str(n), 1, 1, 1, {"c": ColumnStatistics(min=n)}) for n in (3, "x", 1.5, math.nan, b"y")]
+    assert len(in_order(mixed, "c", types_of([Column("c", "long")]))) == 5
+
+
+def test_which_column_sorts() -> None:
+    """The partition's own order comes first, then its buckets', then the table's `sort-by`, by physical names."""
+    renamed = Column("new", "long", metadata={"parquetry.physical": "old"})
+    metadata = TableMetadata((*COLUMNS, renamed), (), "parquet", "/t", properties={"sort-by": "NEW, c1"})
+    assert sort_column(metadata, PLAIN) == "old"
+    assert sort_column(metadata, Arrangement(sort=(SortColumn("c2"),))) == "c2"
+    assert sort_column(metadata, Arrangement(buckets=BucketSpec(("c0",), 4, 2, (SortColumn("c4"),)))) == "c4"
+    for said in ({}, {"sort-by": "gone"}, {"sort-by": "("}):
+        assert sort_column(msgspec.structs.replace(metadata, properties=said), PLAIN) is None
+
+
+def test_both_forms_are_read() -> None:
+    """Chunks of format 1 are read beside those in columns; they have no sums, and a merge takes both."""
+    store = MemoryStore()
+    table = append(new(store), [file(place) for place in range(1500)])
+    first, last = chunks(table)
+    old = encode([(f.path, f.bytes, f.rows, f.modified, f.columns) for f in map(file, range(1000))])
+    store.put_many([(chunk_key(table.id, first.ticket, first.number), old)])
+    store.delete_many([summary_key(table.id, first.ticket, first.number)])
+    read = list(read_chunks(store, table.id, [last, first]))
+    assert [each.paths[0] for each in read] == [file(1000).path, file(0).path]
+    assert [type(each).__name__ for each in read] == ["ChunkColumns", "RecordedFiles"]
+    assert chunk_files(old).records() == [file(place) for place in range(1000)]
+    nothing, known = read_summaries(store, table.id, [first, last])
+    assert nothing is None
+    assert known is not None
+    assert (known.rows, known.bytes) == (500_000, 500 << 27)
+
+
+def test_a_list_that_is_lost_keeps_nobody_from_appending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks that cannot be read are left as they are, and the new files stand behind them."""
+    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    for damage in (None, MARK + b"nonsense"):
+        store = MemoryStore()
+        table = append(append(new(store), [file(1)]), [file(2)])
+        lost = chunk_key(table.id, chunks(table)[-1].ticket, 0)
+        if damage is None:
+            store.delete_many([lost])
+        else:
+            store.put_many([(lost, damage)])
+        for place in range(3, 20):
+            table = append(table, [file(place)])
+        assert sum(chunk.files for chunk in chunks(table)) == 19
+
+
+def test_the_format_is_raised_before_columns_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In whichever write a client dies, no list in columns is in a store that older libraries still open."""
+    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    for stop in range(12):
+        store = MemoryStore()
+        new(store)
+        store.put_many([(FORMAT, encode(FormatRow("parquetry metastore", 1, "0.1")))])
+        dying = FaultyStore(store)
+        dying.crash_at = stop
+        table = Metastore(dying, "/lake").table("default", "t")
+        crashed = False
+        try:
+            append(table, [file(1), file(2)])
+        except Crash:
+            crashed = True
+        rows = list(store.scan(*prefix_range(CHUNKS))) + list(store.scan(*prefix_range(SUMMARIES)))
+        version = msgspec.msgpack.decode(store.get(FORMAT) or b"", type=FormatRow).version
+        assert version == 2 or not rows
+        assert crashed or len(rows) == 2
+    assert not crashed

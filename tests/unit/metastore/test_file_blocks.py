@@ -1,0 +1,142 @@
+"""The files of many partitions, in blocks: those that the partitions list, with what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import pytest
+
+from parquetry.errors import MetastoreDamagedError
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore.file_blocks import FileBlock, file_blocks
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.nodes import Compare, In
+from parquetry.prune.condition import Condition
+from parquetry.prune.select import select_files
+from parquetry.store.memory import MemoryStore
+from parquetry.types import parse_type
+from tests.support.filters import filter_of
+
+COLUMNS = (Column("id", "long"), Column("name", "string"), Column("p", "integer"))
+LONG = 1500
+"""Files of a partition that lists them in chunks, of a thousand each."""
+
+
+class CountingStore(MemoryStore):
+    """Counts the rows that were asked for, by the first byte of their keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[bytes] = []
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.asked += [key[:1] for key in keys]
+        return super().get_many(keys)
+
+
+def file(number: int, spelled: str = "id") -> DataFile:
+    """Return a file with one id for each of ten rows, spelled in some way."""
+    known = {
+        spelled: ColumnStatistics(40, 0, number * 10, number * 10 + 9),
+        "name": ColumnStatistics(None, 1, f"n{number}", f"n{number}x"),
+    }
+    return DataFile(f"f{number}", 100 + number, 10, number or None, known)
+
+
+def table(partitions: dict[int, list[DataFile]]) -> TableSnapshot:
+    """Return a table with these partitions."""
+    metastore = Metastore(CountingStore(), "/lake")
+    metastore.create_database("db")
+    metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/lake/db.db/t")
+    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    for p, files in partitions.items():
+        transaction.append((p,), files)
+    return transaction.commit()
+
+
+def everything(snapshot: TableSnapshot, names: Sequence[str] | None, held: Sequence[str] | None) -> list[str]:
+    """Return what the blocks say of all files, joined after each was held."""
+    partitions = list(snapshot.partitions())
+    blocks = file_blocks(snapshot.store, snapshot.id, partitions, names)
+    found = FileBlock.joined([block.hold(None, held) for block in blocks], held)
+    parts = [partitions[part].values for part in found.parts.tolist()]
+    return [repr(each) for each in zip(parts, found.files.records(), strict=True)]
+
+
+@pytest.mark.parametrize("names", [None, [], ["id"], ["name"], ["id", "name"], ['"'], ["none"]])
+def test_blocks_hold_the_files_that_the_partitions_list(names: list[str] | None) -> None:
+    """In order, whether listed inline or in chunks; decoded for some columns or all, with all others on demand."""
+    files = {p: [file(p)] for p in range(600)}
+    files |= {600: [file(n) for n in range(LONG)], 601: [], 602: [file(7, "ID"), DataFile("bare", 9)]}
+    files |= {700: [file(n) for n in range(LONG, LONG + 3)]}
+    snapshot = table(files)
+    listed = [
+        repr((partition.values, each)) for partition in snapshot.partitions() for each in partition.files
+    ]
+    assert len(listed) == 600 + LONG + 2 + 3
+    assert everything(snapshot, names, None) == listed
+
+
+@pytest.mark.parametrize("odd", [None, file(0, "ID"), DataFile("f0", 100, 10)])
+def test_of_held_files_some_columns_are_there(odd: DataFile | None) -> None:
+    """Those that are named, in whatever spelling a file has them, and no others."""
+    files = [odd or file(0), *(file(n) for n in range(1, 600))]
+    snapshot = table({n: [each] for n, each in enumerate(files)})
+    expected = [
+        msgspec.structs.replace(
+            each, columns=each.columns and {k: v for k, v in each.columns.items() if k.lower() == "id"}
+        )
+        for each in files
+    ]
+    for names in ([], ["id"], ["name"]):
+        found = everything(snapshot, names, ["id"])
+        assert found == [repr(((n,), each)) for n, each in enumerate(expected)]
+
+
+def test_damaged_lists_are_told_of() -> None:
+    """The error is that of the list by itself, though many are decoded together."""
+    snapshot = table({n: [file(n)] for n in range(600)})
+    partitions = list(snapshot.partitions())
+    partitions[7]._value = partitions[7]._value[:-30]
+    with pytest.raises(MetastoreDamagedError, match="cannot be read as PartitionEntry"):
+        list(file_blocks(snapshot.store, snapshot.id, partitions, ["id"]))
+
+
+def test_chunks_that_their_summaries_rule_out_are_not_read() -> None:
+    """Their files count among those of the partitions read, and the condition that ruled them out has served."""
+    snapshot = table({p: [file(n) for n in range(p * LONG, (p + 1) * LONG)] for p in range(3)})
+    chunks = [len(partition.entry.chunks) for partition in snapshot.partitions()]
+    store = snapshot.store
+    assert isinstance(store, CountingStore)
+    store.asked.clear()
+    asked = [
+        Compare("=", "id", 10 * (LONG + 3) + 5, parse_type("bigint")),
+        In("p", (0, 1, 2), parse_type("int")),
+    ]
+    selection = select_files(snapshot, [Condition.of(filter_of(node)) for node in asked], about=())
+    assert [each.file.path for each in selection.files] == [f"f{LONG + 3}"]
+    step = selection.report.step("files")
+    assert step is not None
+    assert (step.kept, step.of, step.by) == (1, 3 * LONG, (str(asked[0]),))
+    assert store.asked.count(b"\x0a") == sum(chunks)
+    assert store.asked.count(b"\x08") == 1
+    nothing = select_files(snapshot, [filter_of(Compare("<", "id", 0, parse_type("bigint")))])
+    assert (nothing.files, store.asked.count(b"\x08")) == ((), 1)
+    step = nothing.report.step("files")
+    assert step is not None
+    assert (step.kept, step.of, step.not_by) == (0, 3 * LONG, ())
+
+
+def test_taking_files_of_a_block_keeps_their_partitions() -> None:
+    """Numbers of partitions and files are taken together."""
+    snapshot = table({n: [file(n), file(1000 + n)] for n in range(300)})
+    (block,) = file_blocks(snapshot.store, snapshot.id, list(snapshot.partitions()), ["id"])
+    taken = block.take(np.array([599, 0, 3], np.intp))
+    assert (taken.parts.tolist(), taken.files.paths) == ([299, 0, 1], ["f1299", "f0", "f1001"])
+    for names in (None, ["name"]):
+        held = block.hold(np.array([599, 0, 3], np.intp), names)
+        assert [each.path for each in held.files.records()] == ["f1299", "f0", "f1001"]
+        (name,) = {tuple(sorted(each.columns or ())) for each in held.files.records()}
+        assert name == (("id", "name") if names is None else ("name",))

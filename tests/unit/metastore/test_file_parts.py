@@ -1,0 +1,92 @@
+"""The files of one partition, some thousand at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from parquetry.errors import TableNotFoundError
+from parquetry.metastore import Metastore, Partition
+from parquetry.metastore.file_parts import FILES
+from parquetry.store import MemoryStore
+from tests.support.metastores import file, new_table
+
+TOTAL = 3 * FILES
+KEY = (3, "c")
+
+
+class Watched(MemoryStore):
+    """A store that counts the rows read by their keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = 0
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.read += len(keys)
+        return super().get_many(keys)
+
+
+@pytest.fixture
+def store() -> Watched:
+    """A store."""
+    return Watched()
+
+
+@pytest.fixture
+def partition(store: Watched) -> Partition:
+    """A partition of many files, which several commits have brought, some of them in its own row."""
+    _, table = new_table(store)
+    for start in range(0, TOTAL, FILES // 4):
+        transaction = table.begin("append")
+        transaction.append(KEY, [file(f"{n:06d}") for n in range(start, start + FILES // 4)])
+        table = transaction.commit()
+    transaction = table.begin("append")
+    transaction.append(KEY, [file(f"{n:06d}") for n in range(TOTAL, TOTAL + 5)])
+    found = transaction.commit().partition(KEY)
+    assert found is not None
+    assert len(found.entry.chunks) > 3
+    return found
+
+
+def test_all_files_in_order(partition: Partition) -> None:
+    """Those that are read in parts are those that are read at once."""
+    assert tuple(partition.each_file()) == partition.files
+    assert [(each.path, each.bytes, each.rows, each.modified) for each in partition.each_listed()] == [
+        (each.path, each.bytes, each.rows, each.modified) for each in partition.files
+    ]
+
+
+def test_no_more_is_read_than_is_asked_for(partition: Partition, store: Watched) -> None:
+    """Up to a part of the files is read for the first, and what lies before a place is not read at all."""
+    chunks = partition.entry.chunks
+    store.read = 0
+    files: Iterator[object] = partition.each_file()
+    next(files)
+    assert 0 < store.read < len(chunks)
+    store.read = 0
+    assert [each.path for each in partition.each_listed(TOTAL)] == [
+        each.path for each in partition.files[-5:]
+    ]
+    assert store.read == len(chunks)  # for the files that it is compared with, and no more
+
+
+def test_any_place_can_be_gone_on_from(partition: Partition) -> None:
+    """At the borders of chunks, next to them, and behind the end."""
+    paths = [each.path for each in partition.files]
+    borders = [0]
+    for chunk in partition.entry.chunks:
+        borders.append(borders[-1] + chunk.files)
+    for start in {place + step for place in borders for step in (-1, 0, 1)} | {len(paths), len(paths) + 9}:
+        if start >= 0:
+            assert [each.path for each in partition.each_listed(start)] == paths[start:]
+
+
+def test_a_table_that_is_dropped_in_the_middle(store: Watched, partition: Partition) -> None:
+    """An error says so: no file is left out in silence."""
+    files = partition.each_file()
+    next(files)
+    Metastore(store, "/lake").drop_table("default", "t")
+    with pytest.raises(TableNotFoundError, match="was dropped while"):
+        list(files)

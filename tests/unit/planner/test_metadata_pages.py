@@ -1,0 +1,166 @@
+"""A metadata table is read page by page: all rows, each once, of one version, and no more than a page at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parquetry.maintenance.vacuum import vacuum
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, open_metastore
+from parquetry.planner import metadata_tables
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.metadata_tables import PAGE
+from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import PROTOCOL
+
+PARTITIONS = 7
+FILES = 1_700
+LATER = 1 << 50
+
+
+@pytest.fixture
+def metastore(tmp_path: Path) -> Iterator[Metastore]:
+    """A metastore with a table of seven partitions, the number of a partition times 1,700 files in each."""
+    with open_metastore(str(tmp_path), create=True) as metastore:
+        metadata = TableMetadata(
+            (Column("id", "long"), Column("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
+        )
+        table = metastore.create_table("default", "t", metadata)
+        for partition in range(PARTITIONS):
+            table = append(table, partition, FILES * partition)
+        yield metastore
+
+
+def append(table: TableSnapshot, partition: int, files: int) -> TableSnapshot:
+    transaction = table.begin("append")
+    transaction.append((partition,), [DataFile(f"{n}.parquet", 100 + n, n, 5) for n in range(files)])
+    return transaction.commit()
+
+
+class Reader:
+    """Asks for a metadata table of `default.t` as the bridge does.
+
+    Attributes:
+        asked: how many pages so far.
+    """
+
+    def __init__(self, warehouse: Path, kind: str) -> None:
+        self._planner = Planner(NoEngine())
+        self._warehouse = str(warehouse)
+        loaded = self._ask("load_metadata_table", namespace=["default", "t"], name=kind)["ok"]
+        self._about = {"table": loaded["table"], "kind": kind}
+        self.asked = 0
+
+    def page(self, after: Any = None) -> Any:
+        """Return an answer, or an error."""
+        self.asked += 1
+        place = {} if after is None else {"after": after}
+        return self._ask("read_metadata_table", **self._about, **place)
+
+    def rows(self) -> list[list[str | None]]:
+        """Return all rows."""
+        found, after = [], None
+        while True:
+            page = self.page(after)["ok"]
+            assert len(page["rows"]) <= metadata_tables.PAGE
+            found += page["rows"]
+            after = page["next"]
+            if after is None:
+                return found
+
+    def _ask(self, op: str, **question: Any) -> Any:
+        head = {"protocol": PROTOCOL, "op": op, "catalog": "lake", "options": {"warehouse": self._warehouse}}
+        return json.loads(self._planner.ask(json.dumps({**head, **question})))
+
+
+@pytest.mark.usefixtures("metastore")
+def test_files_come_in_pages(tmp_path: Path) -> None:
+    """35,700 files are eight pages: all of them, in order, and the last page is not full."""
+    reader = Reader(tmp_path, "files")
+    expected = [
+        [str(partition), f"{tmp_path}/t/p={partition}/{n}.parquet", str(n), str(100 + n), "5000"]
+        for partition in range(PARTITIONS)
+        for n in range(FILES * partition)
+    ]
+    assert reader.rows() == expected
+    assert reader.asked == len(expected) // PAGE + 1 == 8
+
+
+@pytest.mark.usefixtures("metastore")
+@pytest.mark.parametrize("page", [1, 2, 3, 7, 8])
+def test_partitions_and_history_come_in_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    """Whatever a page holds, be it all rows exactly."""
+    whole = {kind: Reader(tmp_path, kind).rows() for kind in ("partitions", "history")}
+    assert [row[0] for row in whole["partitions"]] == ["0", "1", "2", "3", "4", "5", "6"]
+    assert [row[0] for row in whole["history"]] == ["7", "6", "5", "4", "3", "2", "1", "0"]
+    monkeypatch.setattr(metadata_tables, "PAGE", page)
+    for kind, rows in whole.items():
+        reader = Reader(tmp_path, kind)
+        assert reader.rows() == rows
+        assert reader.asked == len(rows) // page + 1
+
+
+def test_a_table_without_partition_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its one partition has the empty key, and files behind it."""
+    monkeypatch.setattr(metadata_tables, "PAGE", 3)
+    with open_metastore(str(tmp_path), create=True) as metastore:
+        metadata = TableMetadata((Column("id", "long"),), (), "parquet", f"{tmp_path}/t")
+        transaction = metastore.create_table("default", "t", metadata).begin("append")
+        transaction.append((), [DataFile(f"{n}.parquet", 1) for n in range(7)])
+        transaction.commit()
+    reader = Reader(tmp_path, "files")
+    assert [row[0] for row in reader.rows()] == [f"{tmp_path}/t/{n}.parquet" for n in range(7)]
+    assert reader.asked == 3
+    assert [row[1] for row in Reader(tmp_path, "partitions").rows()] == ["7"]
+
+
+def test_all_pages_are_of_one_version(tmp_path: Path, metastore: Metastore) -> None:
+    """Files that come and partitions that go between two pages change nothing."""
+    expected = Reader(tmp_path, "files").rows()
+    reader = Reader(tmp_path, "files")
+    first = reader.page()["ok"]
+    transaction = append(metastore.table("default", "t"), 2, 3).begin("drop")
+    transaction.drop((6,))
+    transaction.commit()
+    rows, after = first["rows"], first["next"]
+    while after is not None:
+        page = reader.page(after)["ok"]
+        rows, after = rows + page["rows"], page["next"]
+    assert rows == expected
+    assert len(Reader(tmp_path, "files").rows()) == len(expected) + 3 - FILES * 6
+
+
+@pytest.mark.parametrize("kind", ["files", "partitions", "history"])
+def test_a_table_that_is_dropped_in_the_middle(
+    tmp_path: Path, metastore: Metastore, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The next page is an error that says so, not the end of the rows."""
+    monkeypatch.setattr(metadata_tables, "PAGE", 2)
+    reader = Reader(tmp_path, kind)
+    after = reader.page()["ok"]["next"]
+    metastore.drop_table("default", "t")
+    error = reader.page(after)["error"]
+    assert error["code"] == "TABLE_NOT_FOUND"
+    assert error["message"] == "Table default.t was dropped or replaced while it was being read."
+
+
+@pytest.mark.parametrize("kind", ["files", "partitions", "history"])
+def test_a_version_that_is_vacuumed_in_the_middle(
+    tmp_path: Path, metastore: Metastore, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The next page is an error that names the version and the oldest that is left."""
+    monkeypatch.setattr(metadata_tables, "PAGE", 2)
+    reader = Reader(tmp_path, kind)
+    after = reader.page()["ok"]["next"]
+    transaction = metastore.table("default", "t").begin("drop")
+    transaction.drop((3,))
+    vacuum(transaction.commit(), older_than=LATER)
+    error = reader.page(after)["error"]
+    assert error["code"] == "TABLE_NOT_FOUND"
+    assert error["message"] == "Version 7 of table default.t has been vacuumed away; the oldest is 8."
