@@ -103,7 +103,9 @@ def test_places_that_are_taken(spark: SparkSession, rows: Rows, db: str, tmp_pat
             f"CREATE OR REPLACE TABLE {db}.e LOCATION '{place}' AS SELECT 1 AS a",
             f"ALTER TABLE {db}.e ADD PARTITION (p = 7) LOCATION '{place}'",
         ):
-            refused(spark, statement, rf"cannot lie at file:/.*table {db.removeprefix('lake.')}\.t lies")
+            # other tables of the session lie in the warehouse, too: any of them may be the one that is named
+            taken_by = r"\w+\.\w+" if place == folder.parent.parent else rf"{db.removeprefix('lake.')}\.t"
+            refused(spark, statement, rf"cannot lie at file:/.*table {taken_by} lies")
     refused(spark, f"CREATE DATABASE {db}_x LOCATION '{folder}/p=2'", "above it table")
     refused(spark, f"CREATE TABLE {db}.x (a int) LOCATION '.'", "there|below it")
     assert tree(folder.parent) == before
