@@ -78,6 +78,12 @@ class VersionNotFoundError(TableNotFoundError):
     code = "VERSION_NOT_FOUND"
 
 
+class HiveError(ParquetryError):
+    """A Hive metastore refused what it was told."""
+
+    code = "HIVE"
+
+
 class TableExistsError(ParquetryError):
     """The table is already there."""
 

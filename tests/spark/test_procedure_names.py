@@ -59,6 +59,7 @@ def test_a_rollback_is_of_the_current_databases_table(
     assert _state(rows, other)[1] == 1
 
 
+# publish, which needs a session with Hive support, is in test_publishing
 _CALLS = {
     "sync": "sync('{0}')",
     "history": "history('{0}')",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +15,8 @@ from pyspark.sql import SparkSession
 import parquetry
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge, session
+from tests.support.processes import run
 
-ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(pyspark.__path__[0]) / "bin"
 QUIET = [
     "--conf",
@@ -29,18 +28,6 @@ QUIET = [
     "--master",
     "local[1]",
 ]
-
-
-def run(command: list[str], cwd: Path, text: str | None = None, **environment: str) -> str:
-    """Run a command in a process of its own and return what it printed, errors included."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK", "SPARK"))}
-    env |= {"PYTHONPATH": str(ROOT / "src"), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    env["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_SUBMIT_OPTS"]
-    done = subprocess.run(
-        command, cwd=cwd, env=env | environment, input=text, text=True, timeout=400, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    return done.stdout
 
 
 def script(folder: Path, text: str) -> str:
@@ -206,6 +193,7 @@ def test_sessions_without_the_bridge_or_its_extensions(tmp_path: Path) -> None:
     program = """
         import parquetry
         from parquetry.spark import bridge, session
+from tests.support.processes import ROOT, run
         from pyspark.sql import SparkSession
 
         def plain(**conf):

@@ -1,4 +1,4 @@
-"""What the planner asks back of the engine that asked it: four things that only the engine knows."""
+"""What the planner asks back of the engine that asked it: five things that only the engine knows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from parquetry.errors import UnsupportedError
 from parquetry.layout.footers import ArrowFooters, FooterReader
+from parquetry.maintenance.publishing import HiveMetastore
 
 
 class Failure(NamedTuple):
@@ -38,6 +39,14 @@ class Engine(FooterReader, Protocol):
         """
         ...
 
+    def hive(self) -> HiveMetastore:
+        """Return the Hive metastore that the engine knows.
+
+        Raises:
+            UnsupportedError: there is no engine that might know one.
+        """
+        ...
+
     def failure(self, error: Exception, /) -> Failure | None:
         """Return how an answer tells of an error; None if it is not one of the engine's own."""
         ...
@@ -55,6 +64,14 @@ class NoEngine(ArrowFooters):
         raise UnsupportedError(
             f"The columns cannot be read from the {file_format} files of LOCATION {location} without an engine: name them."
         )
+
+    def hive(self) -> HiveMetastore:
+        """Refuse: Spark's Hive support reaches a Hive metastore.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError("A Hive metastore is reached through Spark: CALL system.publish in a session.")
 
     def failure(self, _error: Exception, /) -> Failure | None:
         """Return None: there is no engine whose error it could be."""

@@ -18,6 +18,7 @@ from parquetry.layout.places import join_location
 from parquetry.layout.records import DataFile
 from parquetry.layout.statistics import from_bridge
 from parquetry.planner.engine import Failure
+from parquetry.spark.hive import SparkHive
 
 _THREADS = 8
 _BATCH = 256
@@ -74,6 +75,10 @@ class SparkEngine:
         relation = frame._jdf.queryExecution().analyzed().relation()
         fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
         return fields, tuple(relation.partitionSchema().fieldNames())
+
+    def hive(self) -> SparkHive:
+        """Return the session's Hive metastore; that it has one shows when it is told something."""
+        return SparkHive()
 
     def failure(self, error: Exception, /) -> Failure | None:
         """Leave an error of Spark's own on its side, where it is raised again as if nobody had stood between."""

@@ -10,6 +10,7 @@ from parquetry.planner.procedures.drop_partition_index import DROP_PARTITION_IND
 from parquetry.planner.procedures.fsck import FSCK
 from parquetry.planner.procedures.history import HISTORY
 from parquetry.planner.procedures.procedure import Procedure
+from parquetry.planner.procedures.publish import PUBLISH
 from parquetry.planner.procedures.rebuild_partition_index import REBUILD_PARTITION_INDEX
 from parquetry.planner.procedures.rollback import ROLLBACK
 from parquetry.planner.procedures.sync import SYNC
@@ -27,5 +28,6 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         DROP_PARTITION_INDEX,
         REBUILD_PARTITION_INDEX,
         FSCK,
+        PUBLISH,
     )
 }

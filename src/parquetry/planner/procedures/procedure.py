@@ -54,6 +54,7 @@ class Procedure(Generic[A]):
         arguments: the struct that its arguments come as.
         columns: of the rows it gives, as name and Spark's JSON type.
         run: from the catalog and the arguments to rows.
+        by_engine: whether it takes an engine, so that it is no method of `Catalog`.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Procedure(Generic[A]):
     arguments: type[A]
     columns: tuple[tuple[str, str], ...]
     run: Callable[[Lake, A], Iterable[Row]]
+    by_engine: bool = False
 
     @property
     def schema(self) -> dict[str, Any]:

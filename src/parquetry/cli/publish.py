@@ -1,0 +1,75 @@
+"""The command that tells a Hive metastore of a table. It starts Spark, which knows how to speak to one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from parquetry.cli import output
+from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app
+from parquetry.errors import ConfigurationError
+
+
+@app.command(epilog="Example: parquetry publish sales.orders --as lake.orders")
+def publish(
+    table: TableArgument,
+    hive_table: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="TABLE",
+            help="Its name in Hive, as database.table; else the same.",
+            show_default=False,
+        ),
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--conf",
+            metavar="KEY=VALUE",
+            help="A setting of the Spark session, such as spark.hadoop.hive.metastore.uris=thrift://hive:9083; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell a Hive metastore of a table and its partitions, so that Hive reads its files in place.
+
+    Heavy values and buckets are told, too. Spark is started for it, with Hive support; where the metastore is, Spark's
+    settings say, or a hive-site.xml. What is told is the table as it is now: publish again after writing.
+    """
+    import parquetry
+    from parquetry.warehouse import find_warehouse
+
+    configure = parquetry.configure  # says what to install if Spark is missing
+    from pyspark.sql import SparkSession
+
+    found = find_warehouse(warehouse, store)
+    builder = SparkSession.builder.appName("parquetry publish").enableHiveSupport()
+    builder.config("spark.ui.enabled", "false")
+    for setting in conf or ():
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise ConfigurationError(f"Option --conf {setting!r} is no setting: write KEY=VALUE.")
+        builder.config(key, value)
+    options = {} if found.store is None else {"store": found.store}
+    spark = configure(builder, "lake", found.location, **options).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        name = table if "." in table else f"default.{table}"
+        arguments = {"table": name, **({} if hive_table is None else {"hive_table": hive_table})}
+        given = ", ".join(f"{key} => :{key}" for key in arguments)
+        told = [row.asDict() for row in spark.sql(f"CALL lake.system.publish({given})", arguments).collect()]
+    finally:
+        spark.stop()
+    if as_json:
+        output.print_json(told)
+    else:
+        output.print_table(
+            ("action", "count", "detail"),
+            ((each["action"], output.count(each["count"]), each["detail"]) for each in told),
+            numbers=("count",),
+        )

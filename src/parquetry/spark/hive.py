@@ -1,0 +1,68 @@
+"""The Hive metastore of the active session, which has to be one with Hive support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import msgspec
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
+
+from parquetry.errors import HiveError
+from parquetry.layout.hive_record import HivePartition, HiveTable
+from parquetry.maintenance.publishing import OWNED_BY
+from parquetry.progress import Progress
+
+_BATCH = 500
+
+
+class SparkHive:
+    """See `publishing.HiveMetastore`."""
+
+    def __init__(self) -> None:
+        self._spark = SparkSession.active()
+        self._door = self._spark._jvm.org.apache.spark.sql.hive.parquetry.HiveTables
+
+    def put_table(self, table: HiveTable) -> bool:
+        """Make or change a table, and its database if need be."""
+        made: bool = self._call("putTable", _json(table), OWNED_BY)
+        return made
+
+    def put_partitions(
+        self, table: HiveTable, partitions: Iterable[HivePartition], progress: Progress
+    ) -> tuple[int, int, int]:
+        """Make a table's partitions those given."""
+        there = set(self._call("partitionNames", table.database, table.name))
+        columns = [column.name for column in table.partition_columns]
+        given = {self._door.partitionName(columns, list(each.values)): each for each in partitions}
+        new = [each for name, each in given.items() if name not in there]
+        old = [each for name, each in given.items() if name in there]
+        gone = sorted(there - given.keys())
+        done = 0
+        for batch, known in ((new, False), (old, True)):
+            rest = iter(batch)
+            while some := list(islice(rest, _BATCH)):
+                self._call("putPartitions", _json(table), _json(some), known)
+                done += len(some)
+                progress("Telling Hive of partitions", done, len(given))
+        self._call("dropPartitions", table.database, table.name, gone)
+        return len(new), len(old), len(gone)
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self._door, name)(self._spark._jsparkSession, *arguments)
+        except (Py4JJavaError, CapturedException) as error:
+            java = error._origin if isinstance(error, CapturedException) else error.java_exception
+            if "ParquetryException" in java.getClass().getName():
+                raise
+            raise HiveError(
+                f"Hive's metastore refused what it was told: {java.toString()}. Look into its log; what was told before "
+                "stays, and may be told again."
+            ) from None
+
+
+def _json(record: Any) -> str:
+    return msgspec.json.encode(record).decode()
