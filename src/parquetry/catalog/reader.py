@@ -120,7 +120,8 @@ class CatalogReader:
     def files(self, name: str, where: str | Predicate | None = None) -> Iterator[DataFile]:
         """Give the files of a table, partition by partition, or those that can hold rows of a filter.
 
-        Without a filter they are read as they are given, some thousand at a time, all of one version.
+        They are read as they are given, some thousand at a time or, with a filter, the selected ones of a partition; all of
+        one version.
 
         Args:
             name: of the table.
@@ -133,12 +134,12 @@ class CatalogReader:
             FilterError: the filter's text cannot be read, or names columns that the table does not have.
             ColumnNotFoundError: a `Predicate` does.
         """
-        from parquetry.prune.select import select_files
+        from parquetry.prune.select import each_file
 
         snapshot = self._snapshot(name)
         if where is not None:
             predicate = _filter(where, snapshot.metadata.columns)
-            return file_views(snapshot, select_files(snapshot, [predicate]).files)
+            return file_views(snapshot, each_file(snapshot, predicate))
         return file_views(
             snapshot,
             (

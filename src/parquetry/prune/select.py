@@ -6,7 +6,7 @@ Spark's to evaluate.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
@@ -23,6 +23,9 @@ from parquetry.prune.recent import RecentPartitions
 from parquetry.prune.rule import Left, Scan
 from parquetry.prune.scan_report import ScanReport, Step
 from parquetry.types import Value
+
+_FILES = 4096
+"""That are looked at together where files are given one after the other."""
 
 
 class SelectedFile(NamedTuple):
@@ -58,14 +61,7 @@ class Selection:
     @property
     def files(self) -> tuple[SelectedFile, ...]:
         """Return an object for each of the files; their statistics are those that were asked for."""
-        parts = self.block.parts.tolist()
-        chosen = {part: self.partitions[part] for part in dict.fromkeys(parts)}
-        places = {part: (partition.values, partition.location) for part, partition in chosen.items()}
-        files = zip((places[part] for part in parts), self.block.files.records(), strict=True)
-        return tuple(
-            SelectedFile(values, file, join_location(location, file.path))
-            for (values, location), file in files
-        )
+        return tuple(_selected(self.partitions, self.block))
 
 
 def select_files(
@@ -113,6 +109,49 @@ def select_files(
         certain=left.certain,
         report=ScanReport(table or f"{snapshot.database}.{snapshot.name}", tuple(told)),
     )
+
+
+def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFile]:
+    """Yield the files that `select_files` selects, with all statistics, partition by partition.
+
+    In memory are those of one partition at a time, or of as many as have some thousand files together.
+
+    Raises:
+        StoreError: the metastore cannot be read.
+        TableNotFoundError: the table was dropped meanwhile.
+    """
+    scan = Scan(snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None)
+    first, *others = steps.STEPS
+    found, _ = first.narrow(scan, Left())
+    for some in _by_files(found.partitions):
+        left = replace(found, partitions=some)
+        for rule in others:
+            left, _ = rule.narrow(scan, left)
+        yield from _selected(left.partitions, FileBlock.joined(left.held(scan), None))
+
+
+def _by_files(partitions: Iterable[Partition]) -> Iterator[list[Partition]]:
+    """Yield partitions, as many together as have some thousand files."""
+    some: list[Partition] = []
+    count = 0
+    for partition in partitions:
+        some.append(partition)
+        count += partition.file_count
+        if count >= _FILES:
+            yield some
+            some, count = [], 0
+    if some:
+        yield some
+
+
+def _selected(partitions: Sequence[Partition], block: FileBlock) -> Iterator[SelectedFile]:
+    """Yield an object for each file of a block."""
+    parts = block.parts.tolist()
+    chosen = {part: partitions[part] for part in dict.fromkeys(parts)}
+    places = {part: (partition.values, partition.location) for part, partition in chosen.items()}
+    for part, file in zip(parts, block.files.records(), strict=True):
+        values, location = places[part]
+        yield SelectedFile(values, file, join_location(location, file.path))
 
 
 def exact_conditions(metadata: TableMetadata, predicates: Sequence[Filter | Condition]) -> tuple[int, ...]:

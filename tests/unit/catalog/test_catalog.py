@@ -21,7 +21,10 @@ from parquetry.errors import (
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
 from parquetry.metastore.entries import read_files
 from parquetry.metastore.file_parts import FILES
+from parquetry.predicate.match import match
 from parquetry.predicate.nodes import Compare
+from parquetry.predicate.parse import parse_filter
+from parquetry.prune.select import select_files
 from parquetry.types import STRING
 from parquetry.warehouse import STORE_VARIABLE, VARIABLE, find_warehouse
 
@@ -242,6 +245,35 @@ def test_files_are_pruned_by_partition_values_and_statistics(catalog):
     assert {str(file.partition) for file in kept} == {str(kept[0].partition)}
     # of the file without statistics nothing is known, so it stays
     assert [file.path for file in catalog.files("sales.orders", "id = 999")] == ["/elsewhere/z.parquet"]
+
+
+def test_selected_files_are_looked_at_some_thousand_at_a_time(tmp_path, monkeypatch):
+    """With a filter on data columns, too; what is given is what one selection of the whole table gives."""
+    looked_at = []
+    monkeypatch.setattr(
+        "parquetry.prune.file_rule.match",
+        lambda condition, known: looked_at.append(known.count) or match(condition, known),
+    )
+    with open_metastore(str(tmp_path / "lake"), create=True) as metastore:
+        columns = (Column("x", "integer"), Column("p", "integer"))
+        table = metastore.create_table("default", "t", TableMetadata(columns, ("p",), "orc", f"{tmp_path}/t"))
+        transaction = table.begin("append")
+        for p in range(40):
+            transaction.append(
+                (p,),
+                [
+                    DataFile(f"{n}.orc", 7, 3, columns={"x": ColumnStatistics(min=n, max=n)})
+                    for n in range(300)
+                ],
+            )
+        table = transaction.commit()
+        where = parse_filter("x IN (7, 250)", {column.name: column.column_type for column in columns})
+        whole = select_files(table, [where]).files
+        assert len(whole) == 80
+        looked_at.clear()
+        found = Catalog(metastore).files("t", "x IN (7, 250)")
+        assert [file.path for file in found] == [file.path for file in whole]
+        assert (len(looked_at), sum(looked_at), max(looked_at)) == (3, 12_000, 4_200)
 
 
 def test_a_table_without_partition_columns_has_one_partition_once_it_holds_files(warehouse):
