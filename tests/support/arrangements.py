@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import msgspec
 
+from parquetry.layout.arrangement import AutoSkew
 from parquetry.layout.records import PHYSICAL_NAME
 from parquetry.metastore import (
     Arrangement,
@@ -52,6 +53,8 @@ TABLES = Arrangement(
     (SortColumn("x", True),),
 )
 """Of a table: for partitions made from now on."""
+MEASURED = Arrangement(SkewMap(("x",), (), True, auto=AutoSkew(0.125, 7)))
+"""Of a table whose partitions measure what is heavy in them."""
 STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False)
 FILE = DataFile("theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True)
 

@@ -69,6 +69,38 @@ def _check_distinct(what: str, columns: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
+MOST_CELLS = 1000
+"""More cells than this a map has neither by hand nor measured: each costs a comparison for every row that is written."""
+
+
+class AutoSkew(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is heavy enough for a cell, where each partition's map is measured while it is loaded.
+
+    Attributes:
+        share: of a partition's rows that a tuple of values has at least; above 0, at most 1.
+        most: greatest number of cells of a partition.
+
+    Raises:
+        ArrangementError: the share or the number is not within its bounds.
+
+    >>> AutoSkew(share=0.05, most=16)
+    AutoSkew(share=0.05, most=16)
+    """
+
+    share: float
+    most: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise ArrangementError(
+                f"A heavy value has a share of {self.share} of the rows: give one above 0 and at most 1."
+            )
+        if not 1 <= self.most <= MOST_CELLS:
+            raise ArrangementError(
+                f"At most {self.most} values are to be heavy: give a number from 1 to {MOST_CELLS}."
+            )
+
+
 class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which values of some columns are so frequent that their rows are kept apart, or known for it at least.
 
@@ -78,19 +110,26 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
             as text. None of them: the rows were looked through, and no tuple is heavy.
         directories: whether each cell has a directory of its own, and the rest one together.
         locations: of each cell the absolute place that was given to its directory, None for the usual; or empty.
+        auto: the cells of each partition made from now on are measured, and are none yet; None: they are those above.
 
     Raises:
         ArrangementError: a column or a cell is named twice, a cell has too many or too few values, one is no value,
-            or the locations are not one for each cell and absolute.
+            the locations are not one for each cell and absolute, or there are cells although they are to be measured.
     """
 
     columns: tuple[str, ...]
     cells: tuple[tuple[Any, ...], ...] = ()
     directories: bool = False
     locations: tuple[str | None, ...] = ()
+    auto: AutoSkew | None = None
 
     def __post_init__(self) -> None:
         _check_columns("A skew map", self.columns)
+        if self.auto is not None and self.cells:
+            raise ArrangementError(
+                f"A skew map over {', '.join(self.columns)} has {len(self.cells)} cells, and is to measure them: give "
+                "either."
+            )
         cells = tuple(tuple(map(_recorded, cell)) for cell in self.cells)
         seen = set()
         for cell in cells:

@@ -5,7 +5,7 @@
 rows. Which files a query needs is decided above, in `parquetry.prune`.
 """
 
-from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SkewMap, SortColumn
+from parquetry.layout.arrangement import PLAIN, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
 from parquetry.metastore.metastore import Metastore, open_metastore
 from parquetry.metastore.model import (
     Column,
@@ -25,6 +25,7 @@ from parquetry.metastore.visible_rows import Examined
 __all__ = [
     "PLAIN",
     "Arrangement",
+    "AutoSkew",
     "BucketSpec",
     "Column",
     "ColumnStatistics",

@@ -11,17 +11,17 @@ import msgspec
 import pytest
 
 from parquetry.errors import ArrangementError, MetastoreDamagedError, ParquetryError
-from parquetry.layout.arrangement import PLAIN, REST, Arrangement, BucketSpec, SkewMap, SortColumn
+from parquetry.layout.arrangement import PLAIN, REST, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
 from parquetry.layout.records import DataFile
 from parquetry.metastore.wire import decode_arrangement, encode_arrangement
 from parquetry.types import parse_type
-from tests.support.arrangements import OWN, SKEW, TABLES
+from tests.support.arrangements import MEASURED, OWN, SKEW, TABLES
 
 SORT = (SortColumn("a"), SortColumn("b", descending=True))
 
 
 @pytest.mark.parametrize(
-    "arrangement", [PLAIN, TABLES, OWN, Arrangement(SkewMap(("x",))), Arrangement(sort=SORT)]
+    "arrangement", [PLAIN, TABLES, OWN, MEASURED, Arrangement(SkewMap(("x",))), Arrangement(sort=SORT)]
 )
 def test_there_and_back(arrangement: Arrangement) -> None:
     """What was recorded equals what is read, NaN, decimals and bytes included, and partitions share one object."""
@@ -81,6 +81,15 @@ def test_columns() -> None:
         (lambda: SkewMap(("x",), (([1],),)), r"\[1\] of type list, which is no value"),
         (lambda: SkewMap(("x",), ((1,),), locations=("/a", "/b")), "2 locations for 1 cells"),
         (lambda: SkewMap(("x",), ((1,),), locations=("a/b",)), "location 'a/b' of a cell is not absolute"),
+        (
+            lambda: SkewMap(("x",), ((1,),), auto=AutoSkew(0.1, 4)),
+            "over x has 1 cells, and is to measure them",
+        ),
+        (lambda: AutoSkew(0.0, 4), "a share of 0.0 of the rows"),
+        (lambda: AutoSkew(1.01, 4), "a share of 1.01"),
+        (lambda: AutoSkew(math.nan, 4), "a share of nan"),
+        (lambda: AutoSkew(0.5, 0), "At most 0 values are to be heavy"),
+        (lambda: AutoSkew(0.5, 1001), "a number from 1 to 1000"),
         (lambda: BucketSpec((), 4), "names no column"),
         (lambda: BucketSpec(("a", "b", "a"), 4), "names the column 'a' twice"),
         (lambda: BucketSpec(("a",), 0), "a count of 0"),

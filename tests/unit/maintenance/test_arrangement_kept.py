@@ -13,6 +13,7 @@ import pytest
 
 from parquetry.catalog import Catalog
 from parquetry.maintenance.dump import dump
+from parquetry.maintenance.dump_format import metadata_from_json, metadata_to_json
 from parquetry.maintenance.restore import restore
 from parquetry.metastore import (
     Arrangement,
@@ -29,7 +30,7 @@ from parquetry.metastore.keyspace import head_key
 from parquetry.metastore.wire import encode
 from parquetry.planner.schema_changes import changed
 from parquetry.store import MemoryStore, SQLiteStore
-from tests.support.arrangements import FILE, OWN, TABLES, full_metadata, left_out
+from tests.support.arrangements import FILE, MEASURED, OWN, TABLES, full_metadata, left_out
 from tests.support.metastores import whole_day
 
 HERE, OTHER, FAR = (1, "a"), (2, "b"), (3, "c")
@@ -213,8 +214,10 @@ def reopen(lake: Arranged) -> None:
 
 def test_the_records_have_each_field_set() -> None:
     """What is taken through all of it says something in each field, those that will be added later included."""
-    assert left_out(full_metadata("/t")) == []
-    assert left_out(OWN) == left_out(TABLES) == left_out(FILE) == []
+    assert left_out(full_metadata("/t")) == ["SkewMap.auto"]  # where there are cells they are not measured
+    assert left_out(OWN, MEASURED) == left_out(TABLES, MEASURED) == left_out(FILE) == []
+    measured = msgspec.structs.replace(full_metadata("/t"), arrangement=MEASURED)
+    assert metadata_from_json(metadata_to_json(measured)) == measured
     assert left_out(DataFile("f", 1)) == [
         "DataFile.rows", "DataFile.modified", "DataFile.columns", "DataFile.cell", "DataFile.bucket", "DataFile.sorted"
     ]  # fmt: skip

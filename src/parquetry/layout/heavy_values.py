@@ -1,0 +1,78 @@
+"""Which values of a partition's rows are so frequent that each gets a directory of its own.
+
+Pure: how often each value occurs is counted elsewhere, and so is what is written. Both need not have seen the light
+values at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.layout.paths import partition_path
+from parquetry.types import ColumnType, Value, order_key
+
+LONGEST_NAME = 255
+"""Bytes of a directory's name that file systems take, escapes included."""
+
+Heavy = tuple[Value, ...]
+
+
+def least_count(rows: int, share: float) -> int:
+    """Return how often a value has to occur among some rows to have a share of them, which is meant as it is written.
+
+    >>> least_count(1000, 0.05), least_count(100, 0.07), least_count(10, 0.25), least_count(3, 1.0)
+    (50, 7, 3, 3)
+    """
+    return max(1, math.ceil(rows * Fraction(repr(share))))
+
+
+def choose(
+    counts: Mapping[Heavy, int],
+    rows: int,
+    auto: AutoSkew,
+    columns: Sequence[str],
+    types: Sequence[ColumnType],
+) -> tuple[Heavy, ...]:
+    """Return the heavy ones of some tuples of values, the most frequent first; of equally frequent ones the least.
+
+    A tuple is left out if one of its values makes no name of a directory, because it would be too long.
+
+    Args:
+        counts: how often tuples occur, by their internal values; of those that are too light any may be missing.
+        rows: of the partition, those included whose values are missing.
+        auto: what is heavy enough, and how many there may be.
+        columns: of which the values are.
+        types: of the columns.
+
+    Half of 1,000 rows have the value 10, and 49 the value 30; a twentieth is asked for, so 30 is too light:
+
+    >>> from parquetry.types import parse_type
+    >>> counts = {(10,): 500, (20,): 50, (30,): 49, (None,): 300}
+    >>> choose(counts, 1000, AutoSkew(0.05, 16), ["x"], [parse_type("int")])
+    ((10,), (None,), (20,))
+    >>> choose(counts, 1000, AutoSkew(0.05, 1), ["x"], [parse_type("int")])
+    ((10,),)
+    """
+    least = least_count(rows, auto.share)
+    heavy = [
+        values for values, count in counts.items() if count >= least and _has_place(columns, types, values)
+    ]
+    heavy.sort(key=lambda values: (-counts[values], tuple(map(order_key, values))))
+    return tuple(heavy[: auto.most])
+
+
+def found(skew: SkewMap, cells: Sequence[Heavy]) -> SkewMap:
+    """Return the map of a partition in which some tuples were found heavy, where its table has them measured.
+
+    >>> found(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16)), [(10,)]).cells
+    ((10,),)
+    """
+    return SkewMap(skew.columns, tuple(cells), skew.directories)
+
+
+def _has_place(columns: Sequence[str], types: Sequence[ColumnType], values: Heavy) -> bool:
+    names = partition_path(columns, types, values).split("/")
+    return all(len(name.encode()) <= LONGEST_NAME for name in names)
