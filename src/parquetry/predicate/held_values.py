@@ -102,6 +102,23 @@ def hold_known(values: NDArray[Any], known: NDArray[np.bool_], kind: type, *, lo
     return np.where(known, values, dtype(low if lowest else high))
 
 
+def taken(values: Values, places: NDArray[np.intp]) -> Values:
+    """Return for each of some places the value that is there.
+
+    >>> taken([5, 7], np.array([1, 1, 0]))
+    [7, 7, 5]
+    """
+    if len(places) <= FEW:
+        return (
+            [values[place] for place in places.tolist()]
+            if isinstance(values, list)
+            else values[places].tolist()
+        )
+    if isinstance(values, list):
+        values = np.array(values, _ENDS.get(values[0].__class__, _OBJECTS)[2])
+    return values[places]
+
+
 def compare_with(values: Values, literal: Any) -> Codes:
     """Say of each value whether it is LESS than a literal, EQUAL or GREATER. NaN is greater than all but NaN.
 

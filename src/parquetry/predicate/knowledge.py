@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.predicate.guarantees import Row
-from parquetry.predicate.held_values import Values, hold, hold_known, python_type
-from parquetry.predicate.truth_sets import Codes, codes
+from parquetry.predicate.held_values import Values, hold, hold_known, python_type, taken
+from parquetry.predicate.truth_sets import FEW, Codes, codes
 from parquetry.types import ColumnType, Value
 
 NO_NULL, SOME_NULL, ONLY_NULL, NO_ROWS = 0, 1, 2, 3
@@ -113,6 +113,17 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         kind, trusted = python_type(type), known & (least <= greatest)
         low = hold_known(least, trusted, kind, lowest=True)
         return cls(low, hold_known(greatest, trusted, kind, lowest=False), nulls)
+
+    def take(self, places: NDArray[np.intp]) -> Bounds:
+        """Return what is known of containers that are each like one of these.
+
+        >>> Bounds.of_values(['eu', None]).take(np.array([1, 0, 1])).nulls
+        [2, 0, 2]
+        """
+        least = taken(self.least, places)
+        greatest = least if self.greatest is self.least else taken(self.greatest, places)
+        nulls = np.asarray(self.nulls, np.uint8)[places]
+        return Bounds(least, greatest, nulls.tolist() if len(places) <= FEW else nulls, self.shared)
 
 
 class Knowledge(Protocol):

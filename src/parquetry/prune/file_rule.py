@@ -32,7 +32,7 @@ class FileRule(Rule):
 
     def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
         """Keep the files that can hold an answer."""
-        asked = _asked(scan)
+        asked = [condition for condition in _asked(scan) if condition not in left.decided]
         if not asked:
             of = left.count
             return left, Step(self.name, of, of)

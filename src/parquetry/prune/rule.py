@@ -52,12 +52,14 @@ class Left:
         blocks: of their files, those that are left; None: all of them are, and no rule has looked at them yet.
         certain: whether every row of these files satisfies all conditions.
         bytes: how many are to be read of these files.
+        decided: conditions that every row of these files is known to satisfy, so that nothing more need be asked.
     """
 
     partitions: Sequence[Partition] = ()
     blocks: Sequence[FileBlock] | None = None
     certain: bool = True
     bytes: int = 0
+    decided: frozenset[Condition] = frozenset()
 
     @property
     def count(self) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from parquetry.prune.bytes_rule import BytesRule
+from parquetry.prune.directory_rule import DirectoryRule
 from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.rule import Rule
 from parquetry.prune.scan_report import ScanReport
 
-STEPS: tuple[Rule, ...] = (PartitionRule(), FileRule(), BytesRule())
+STEPS: tuple[Rule, ...] = (PartitionRule(), DirectoryRule(), FileRule(), BytesRule())
 """Each narrows what those before it left; the first reads the metastore."""
 
 

@@ -1,0 +1,266 @@
+"""Directories: what the heavy values of list-bucketed partitions say about the conditions that partitions leave open.
+
+Each partition is judged by its own map. A directory is a cell of it, or the rest; it goes by the files' records and
+never by their paths, so a directory and its copies count as one, and files of which no cell is known are always kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.layout.arrangement import REST, SkewMap
+from parquetry.layout.file_columns import UNKNOWN, Flags, Numbers
+from parquetry.metastore.file_blocks import FileBlock
+from parquetry.metastore.partition import Partition
+from parquetry.metastore.wire import decode_arrangement
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.guarantees import allowed_values
+from parquetry.predicate.knowledge import Knowledge
+from parquetry.predicate.match import MOST_TUPLES, Match, match
+from parquetry.predicate.nodes import And, Like, Not, Opaque, Or, Predicate
+from parquetry.prune.condition import Condition
+from parquetry.prune.directories import (
+    CellKnowledge,
+    HeavyTuples,
+    RestKnowledge,
+    WithinPartitions,
+    heavy_tuples,
+)
+from parquetry.prune.rule import Left, Rule, Scan
+from parquetry.prune.scan_report import Step
+from parquetry.prune.tally import Tally
+
+_NO_CELL = REST - 1
+"""In place of the cell of files of which it is not known, and of all files of partitions without a map."""
+
+
+class DirectoryRule(Rule):
+    """Keeps a directory unless its values rule a condition out. A table that has no such directories pays nothing."""
+
+    name = "directories"
+    kept_text = "directories read"
+    of_text = "directories of the partitions read"
+
+    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+        """Keep the files of directories that can hold an answer."""
+        maps = _maps(scan, left.partitions)
+        if maps is None:
+            return left, None
+        judge = _Judge(scan, left.partitions, maps)
+        kept = [part for block in left.files(scan, scan.held) if (part := judge.kept(block)).count]
+        step = judge.tally.step(
+            self, judge.count(judge.left), judge.count(judge.seen), judge.asked, judge.reason
+        )
+        return replace(left, blocks=kept, decided=left.decided | judge.decided), step
+
+
+class _Maps(NamedTuple):
+    """The maps of some partitions, each once, and of each partition the number of its own; -1: it has none."""
+
+    distinct: list[SkewMap]
+    of: Numbers
+
+
+def _maps(scan: Scan, partitions: Sequence[Partition]) -> _Maps | None:
+    """Return the maps of partitions that have directories; None: the table has none at all.
+
+    Where all partitions are arranged as the table is, none of their records is decoded for it.
+    """
+    snapshot = scan.snapshot
+    if not snapshot.totals.arrangements:
+        return None
+    own = snapshot.metadata.arrangement
+    tables = own.skew if own.skew is not None and own.skew.directories else None
+    if snapshot.totals.all_arranged(own):
+        return None if tables is None else _Maps([tables], np.zeros(len(partitions), np.int64))
+    numbers: dict[bytes, int] = {}
+    distinct: list[SkewMap] = []
+    of = []
+    for entry in Partition.entries(partitions):
+        coded = bytes(entry.arrangement)
+        if coded not in numbers:
+            skew = decode_arrangement(entry.arrangement).skew
+            numbers[coded] = -1
+            if skew is not None and skew.directories:
+                numbers[coded] = len(distinct)
+                distinct.append(skew)
+        of.append(numbers[coded])
+    return _Maps(distinct, np.array(of, np.int64)) if distinct or tables is not None else None
+
+
+class _Judge:
+    """Asks the open conditions about directories, block by block.
+
+    Attributes:
+        asked: the conditions that are about a skewed column.
+        tally: which of them cut something.
+        seen: codes of the directories that have files.
+        left: codes of those that were kept.
+    """
+
+    def __init__(self, scan: Scan, partitions: Sequence[Partition], maps: _Maps) -> None:
+        self._scan = scan
+        heavy, places = heavy_tuples(scan.snapshot.metadata, maps.distinct)
+        self._map_of = maps.of
+        # of each map, and of none: by whom it is judged, as which, and how many cells it has
+        known = [(-1, 0) if place is None else place for place in places]
+        self._judge_of = np.array([*(judge for judge, _ in known), -1], np.int64)
+        self._number_of = np.array([*(number for _, number in known), 0], np.int64)
+        self._width = max([len(each.cells) for each in maps.distinct], default=0) - _NO_CELL
+        names = {name for each in heavy for name in each.names}
+        self.asked = [
+            condition
+            for condition in scan.conditions
+            if condition.about & names and not condition.decided_by(scan.partition_by)
+        ]
+        self._judges = [_OfColumns(scan, partitions, each, self.asked) for each in heavy]
+        self.tally = Tally()
+        self.seen: list[Numbers] = []
+        self.left: list[Numbers] = []
+        self._open: set[Condition] = set()
+
+    @property
+    def decided(self) -> frozenset[Condition]:
+        """Return the conditions that hold for every row of what was kept."""
+        return frozenset(self.asked) - self._open
+
+    @staticmethod
+    def count(codes: Sequence[Numbers]) -> int:
+        """Return how many directories there are among some, of which each may be there more than once."""
+        return len(np.unique(np.concatenate(codes))) if codes else 0
+
+    def kept(self, block: FileBlock) -> FileBlock:
+        """Return the files of a block that are in directories that may hold an answer."""
+        arranged = block.files.arranged
+        cells = np.full(block.count, UNKNOWN, np.int64) if arranged is None else arranged[0]
+        cells = np.where((cells == UNKNOWN) | (self._map_of[block.parts] < 0), _NO_CELL, cells)
+        codes = block.parts.astype(np.int64) * self._width + (cells - _NO_CELL)
+        directories, places = np.unique(codes, return_inverse=True)
+        kept = self._may_answer(directories)
+        self.seen.append(directories)
+        self.left.append(directories[kept])
+        return block.hold(np.flatnonzero(kept[places]), self._scan.held)
+
+    def _may_answer(self, directories: Numbers) -> Flags:
+        if not self.asked:
+            return np.ones(len(directories), np.bool_)
+        parts, cells = directories // self._width, directories % self._width + _NO_CELL
+        maps = self._map_of[parts]
+        answers = np.full((len(self.asked), len(directories)), Match.MIGHT, np.uint8)
+        together = np.ones(len(directories), np.bool_)
+        for number, judge in enumerate(self._judges):
+            mine = self._judge_of[maps] == number
+            heavy = np.flatnonzero(mine & (cells > REST))
+            numbers = judge.heavy.numbers(self._number_of[maps[heavy]], cells[heavy])
+            answers[:, heavy] = judge.of_cells(parts[heavy], numbers)
+            rest = np.flatnonzero(mine & (cells == REST))
+            together[rest] = judge.of_rest(parts[rest], self._number_of[maps[rest]])
+            if not together[rest].all():
+                for condition in judge.guarantors:
+                    self.tally.serve(condition)
+        kept: Flags = (self.tally.judge(self.asked, list(answers)) != Match.CANNOT) & together
+        for condition, answer in zip(self.asked, answers, strict=True):
+            if (answer[kept] != Match.MUST).any():
+                self._open.add(condition)
+        return kept
+
+    def reason(self, condition: Condition) -> str | None:
+        """Return why a condition that cut no directory did not; None where there is nothing to say."""
+        if condition in self.tally:
+            return None
+        return condition.not_understood or "every directory may hold a match"
+
+
+class _OfColumns:
+    """The answers of conditions for directories of partitions that are skewed by the same columns.
+
+    A condition is asked once of each heavy tuple, unless it is about the values of partitions, too.
+
+    Attributes:
+        heavy: the tuples.
+    """
+
+    def __init__(
+        self, scan: Scan, partitions: Sequence[Partition], heavy: HeavyTuples, asked: Sequence[Condition]
+    ) -> None:
+        self._metadata = scan.snapshot.metadata
+        self._partitions = partitions
+        self.heavy = heavy
+        self._asked = [
+            condition if condition.about & set(heavy.names) and not _on_sign(condition.predicate) else None
+            for condition in asked
+        ]
+        self._mixed = [each is not None and bool(each.about & scan.partition_by) for each in self._asked]
+        self._all = Filter.all_of(each.filter for each in self._asked if each is not None)
+
+    @cached_property
+    def guarantors(self) -> list[Condition]:
+        """The conditions that allow for a few values of a skewed column."""
+        return [
+            condition
+            for condition in self._asked
+            if condition is not None
+            and any(
+                allowed_values(condition.predicate, (name,), MOST_TUPLES) is not None
+                for name in self.heavy.names
+            )
+        ]
+
+    def of_cells(self, parts: Numbers, numbers: Numbers) -> NDArray[np.uint8]:
+        """Return for each condition the answers of some cells, given their partitions and the numbers of their tuples."""
+        found = np.full((len(self._asked), len(parts)), Match.MIGHT, np.uint8)
+        known = CellKnowledge(self.heavy, numbers, self._within(parts)) if any(self._mixed) else None
+        for place, (condition, alone) in enumerate(zip(self._asked, self._of_tuples, strict=True)):
+            if alone is not None:
+                found[place] = alone[numbers]
+            elif condition is not None and known is not None:
+                found[place] = match(condition.filter, known)
+        return found
+
+    @cached_property
+    def _of_tuples(self) -> list[NDArray[np.uint8] | None]:
+        """The answers of all tuples, for each condition that is not about partitions."""
+        known = CellKnowledge(self.heavy, np.arange(len(self.heavy.rows)))
+        return [
+            None if condition is None or mixed else match(condition.filter, known)
+            for condition, mixed in zip(self._asked, self._mixed, strict=True)
+        ]
+
+    def of_rest(self, parts: Numbers, maps: Numbers) -> Flags:
+        """Return where a row in none of the cells may satisfy all conditions, which may allow for few tuples together."""
+        if not any(self._mixed):
+            return self._of_maps[maps]
+        return _may_hold(self._all, RestKnowledge(self.heavy, maps, self._within(parts)))
+
+    @cached_property
+    def _of_maps(self) -> Flags:
+        """The same by maps, where partitions do not matter."""
+        return _may_hold(self._all, RestKnowledge(self.heavy, np.arange(len(self.heavy.sizes))))
+
+    def _within(self, parts: Numbers) -> WithinPartitions:
+        return WithinPartitions(self._metadata, self._partitions, parts)
+
+
+def _may_hold(filter: Filter, knowledge: Knowledge) -> Flags:
+    found: Flags = match(filter, knowledge) != Match.CANNOT
+    return found
+
+
+def _on_sign(node: Predicate) -> bool:
+    """Return whether a condition is about a number's text: the cell of zero has rows of 0.0 and of -0.0."""
+    match node:
+        case And(children) | Or(children):
+            return any(map(_on_sign, children))
+        case Not(child):
+            return _on_sign(child)
+        case Opaque(implied=implied):
+            return implied is not None and _on_sign(implied)
+        case Like(type=type):
+            return type.floating
+    return False

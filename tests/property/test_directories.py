@@ -1,0 +1,229 @@
+"""Directories of heavy values that are not read hold no row that a query asks for; brute force says which do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from parquetry.layout.arrangement import REST
+from parquetry.metastore import Arrangement, BucketSpec, Column, DataFile, Metastore, SkewMap, TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import (
+    OPERATORS,
+    And,
+    Compare,
+    Constant,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    Predicate,
+    TupleIn,
+    columns_of,
+)
+from parquetry.prune.select import select_files
+from parquetry.store.memory import MemoryStore
+from parquetry.types import ColumnType, Value, order_key
+from tests.support.effort import examples
+from tests.support.filters import filter_of
+from tests.support.generated_tables import PATTERNS, POOLS, TYPES
+
+Row = tuple[Value, ...]
+# of a time in the first half hour of 1970 nobody knows that it is no date, from before the column was widened
+VALUES = POOLS | {
+    "timestamp_ntz": [None if value is None else value + (1 << 40) for value in POOLS["timestamp_ntz"]]
+}
+_TABLES, _CONDITIONS = 500, 40
+_SHARDS = 4
+_JSON = {
+    "tinyint": "byte",
+    "smallint": "short",
+    "int": "integer",
+    "bigint": "long",
+}
+
+
+class Table:
+    """A table of a few partitions, each with a map of its own or none, and its rows by their files.
+
+    Columns `a`, `b`, `c` are skewed in some partitions, `v` in none, and `p` is a partition column.
+    """
+
+    def __init__(self, chance: Random) -> None:
+        skewed = [(name, chance.choice(TYPES)) for name in "abc"[: chance.randint(1, 3)]]
+        parts = [
+            type for type in TYPES if not type.floating and type.name not in ("string", "char", "binary")
+        ]
+        self.columns: list[tuple[str, ColumnType]] = [*skewed, ("v", TYPES[3]), ("p", chance.choice(parts))]
+        self.names = [name for name, _ in self.columns]
+        # three values of a column and NULL, so that rows, cells and literals meet
+        self.pools: list[list[Value]] = [
+            [None, *chance.sample(VALUES[str(type)], min(3, len(VALUES[str(type)])))]
+            for _, type in self.columns
+        ]
+        self.rows: dict[str, list[Row]] = {}
+        self.cells: dict[str, tuple[tuple[str, ...], Row]] = {}
+        self.snapshot = self._made(chance, [name for name, _ in skewed])
+
+    def _made(self, chance: Random, skewed: list[str]) -> TableSnapshot:
+        metastore = Metastore(MemoryStore(), "/lake")
+        metastore.create_database("db")
+        columns = tuple(Column(name, _JSON.get(str(type), str(type))) for name, type in self.columns)
+        metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t")
+        transaction = metastore.create_table("db", "t", metadata).begin("append")
+        # one map for all, or many, which differ in columns, order and cells
+        one = self._map(chance, skewed) if chance.random() < 0.3 else None
+        values = [value for value in self.pools[-1] if value not in ("", b"")]
+        for value in chance.sample(values, chance.randint(1, len(values))):
+            skew = one or (self._map(chance, skewed) if chance.random() < 0.8 else None)
+            files = self._files(chance, value, skew)
+            transaction.replace((value,), files, arrangement=Arrangement(skew) if skew else None)
+        return transaction.commit()
+
+    def _map(self, chance: Random, skewed: list[str]) -> SkewMap:
+        names = chance.sample(skewed, chance.randint(1, len(skewed)))
+        pools = [self.pools[self.names.index(name)] for name in names]
+        cells = {
+            tuple(map(order_key, cell)): cell for cell in self._tuples(chance, pools, chance.randint(0, 5))
+        }
+        return SkewMap(tuple(names), tuple(cells.values()), directories=True)
+
+    @staticmethod
+    def _tuples(chance: Random, pools: Sequence[Sequence[Value]], count: int) -> list[Row]:
+        return [tuple(chance.choice(pool) for pool in pools) for _ in range(count)]
+
+    def _files(self, chance: Random, part: Value, skew: SkewMap | None) -> list[DataFile]:
+        """Put rows where they belong: each in its cell, or else in the rest; some files do not say of which they are."""
+        rows = [(*row, part) for row in self._tuples(chance, self.pools[:-1], chance.randint(0, 16))]
+        cells: list[int | None] = [None] * len(rows)
+        if skew is not None:
+            places = [self.names.index(name) for name in skew.columns]
+            types = [self.columns[place][1] for place in places]
+            numbers = {tuple(map(order_key, cell)): n for n, cell in enumerate(skew.values(types))}
+            cells = [numbers.get(tuple(order_key(row[place]) for place in places), REST) for row in rows]
+            cells = [None if chance.random() < 0.05 else cell for cell in cells]
+        files = []
+        for cell in dict.fromkeys(cells):
+            path = f"{part}-{cell}"
+            self.rows[path] = [row for row, one in zip(rows, cells, strict=True) if one == cell]
+            if skew is not None and cell is not None and cell != REST:
+                self.cells[path] = (skew.columns, self.rows[path][0])
+            files.append(DataFile(path, 10, len(self.rows[path]), cell=cell))
+        return files
+
+    def condition(self, chance: Random, depth: int) -> Predicate:
+        """Return a condition on all columns, mostly on skewed ones."""
+        kind = chance.random()
+        if depth and kind < 0.65:
+            children = tuple(self.condition(chance, depth - 1) for _ in range(chance.randint(2, 3)))
+            return And(children) if kind < 0.25 else Or(children) if kind < 0.5 else Not(children[0])
+        skewed = len(self.columns) - 2
+        place = chance.choices(range(skewed + 2), weights=[6] * skewed + [1, 1])[0]
+        name, type = self.columns[place]
+        pool = self.pools[place] if chance.random() < 0.9 else [None, *VALUES[str(type)]]
+        known = [value for value in pool if value is not None]
+        match chance.randrange(12):
+            case 0:
+                return IsNull(name)
+            case 1 if type.name != "binary":
+                return Like(name, chance.choice(PATTERNS), "\\", type)
+            case 2 | 3:
+                values = tuple(chance.choices(known, k=chance.randint(0, 3)))
+                return In(name, values, type, chance.random() < 0.1)
+            case 4 | 5:
+                places = chance.sample(range(len(self.columns)), chance.randint(1, len(self.columns)))
+                rows = self._tuples(chance, [self.pools[each] for each in places], chance.randint(0, 4))
+                names, types = zip(*(self.columns[each] for each in places), strict=True)
+                return TupleIn(names, tuple(rows), types)
+            case 6 if chance.random() < 0.2:
+                return Constant(chance.choice((True, False, None)))
+        return Compare(chance.choice(("=", "=", "=", *OPERATORS)), name, chance.choice(pool), type)
+
+
+def of_text_of_floats(node: Predicate) -> bool:
+    match node:
+        case And(children) | Or(children):
+            return any(map(of_text_of_floats, children))
+        case Not(child):
+            return of_text_of_floats(child)
+        case Like(type=type):
+            return type.floating
+    return False
+
+
+@pytest.mark.parametrize("shard", range(_SHARDS))
+def test_what_is_not_read_holds_no_answer(shard: int) -> None:
+    """Every file with a matching row is selected, and no cell whose values show that it has none.
+
+    What is certain holds for every row, and the report counts the directories.
+    """
+    chance = Random(shard)
+    skipped = rests = certain = 0
+    for _ in range(examples(_TABLES) // _SHARDS):
+        table = Table(chance)
+        for _ in range(_CONDITIONS):
+            filters = [
+                filter_of(table.condition(chance, chance.choice((0, 1, 1, 2, 3, 4))))
+                for _ in range(chance.randint(1, 2))
+            ]
+            selection = select_files(table.snapshot, filters)
+            read = {each.file.path for each in selection.files}
+            certain += bool(read) and selection.certain
+            parts = {partition.values for partition in selection.partitions}
+            of_kept = [path for path, rows in table.rows.items() if rows[0][-1:] in parts]
+            for path, rows in table.rows.items():
+                truths = [
+                    [
+                        evaluate(each.node, dict(zip(table.names, row, strict=True))) is True
+                        for each in filters
+                    ]
+                    for row in rows
+                ]
+                if path not in read:
+                    assert not any(map(all, truths)), (filters, path)
+                    skipped += path in of_kept
+                    rests += path in of_kept and path.endswith(f"-{REST}")
+                elif selection.certain:
+                    assert all(map(all, truths)), (filters, path)
+                elif path in table.cells and must_be_skipped(table, path, filters, truths):
+                    raise AssertionError((list(map(str, filters)), path))
+            step = selection.report.step("directories")
+            if step is not None:
+                files = selection.report.step("files")
+                assert files is not None
+                assert (step.kept, step.of) == (files.of, len(of_kept))  # each has one file
+    enough = examples(_TABLES) // _SHARDS
+    assert skipped > 20 * enough
+    assert rests > 4 * enough
+    assert certain > enough
+
+
+def must_be_skipped(
+    table: Table, path: str, filters: Sequence[Filter], truths: Sequence[Sequence[bool]]
+) -> bool:
+    """Say whether a condition is decided by the values that all rows of a cell have, and does not hold for them."""
+    decided = {*table.cells[path][0], "p"}
+    return any(
+        not truths[0][place] and columns_of(each.node) <= decided and not of_text_of_floats(each.node)
+        for place, each in enumerate(filters)
+    )
+
+
+def test_a_table_without_such_directories_has_no_step_of_them() -> None:
+    """Neither a plain table nor a bucketed one does, whatever its files say."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    metastore.create_database("db")
+    metadata = TableMetadata((Column("x", "integer"),), (), "parquet", "/lake/db.db/t")
+    plain = metastore.create_table("db", "t", metadata).begin("append")
+    plain.append((), [DataFile("f", 1, 1)])
+    snapshot = plain.commit()
+    assert select_files(snapshot, []).report.step("directories") is None
+    bucketed = snapshot.begin("arrange")
+    buckets = Arrangement(buckets=BucketSpec(("x",), 2))
+    bucketed.replace((), [DataFile("f", 1, 1, bucket=1)], arrangement=buckets)
+    assert select_files(bucketed.commit(), []).report.step("directories") is None

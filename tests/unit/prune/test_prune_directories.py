@@ -1,0 +1,218 @@
+"""Which directories of list-bucketed partitions are kept, and what the report says of them."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from parquetry.layout.arrangement import REST
+from parquetry.metastore import (
+    Arrangement,
+    Column,
+    ColumnStatistics,
+    DataFile,
+    Metastore,
+    SkewMap,
+    TableMetadata,
+)
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.knowledge import Bounds
+from parquetry.predicate.parse import parse_filter
+from parquetry.prune import steps
+from parquetry.prune.aggregate import answer_aggregate
+from parquetry.prune.condition import Condition
+from parquetry.prune.report import Report
+from parquetry.prune.select import Selection, select_files
+from parquetry.store.memory import MemoryStore
+
+XY = SkewMap(("x", "y"), ((10, "a"), (20, None), (10, "b")), directories=True)
+X = SkewMap(("x",), ((10,), (20,)), directories=True)
+COLUMNS = (Column("x", "integer"), Column("y", "string"), Column("v", "integer"), Column("p", "integer"))
+
+
+def made(
+    maps: dict[int, SkewMap | None], columns: tuple[Column, ...] = COLUMNS, own: SkewMap | None = None
+) -> TableSnapshot:
+    """Make a table with a file in each directory of each partition, named for both, and one of which no cell is known."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    metastore.create_database("db")
+    metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(own))
+    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    for p, skew in maps.items():
+        cells = [] if skew is None else [REST, *range(len(skew.cells))]
+        files = [DataFile(f"{p}/{cell}", 100, 5, cell=cell) for cell in cells]
+        files.append(DataFile(f"{p}/unknown", 100, 5))
+        transaction.replace((p,), files, arrangement=Arrangement(skew))
+    return transaction.commit()
+
+
+def selected(snapshot: TableSnapshot, *texts: str, **options: list[str]) -> Selection:
+    types = {column.name: column.column_type for column in snapshot.metadata.columns}
+    return select_files(snapshot, [parse_filter(text, types) for text in texts], **options)
+
+
+def kept(snapshot: TableSnapshot, *texts: str) -> set[str]:
+    """Return the directories that are kept besides the one that always is."""
+    return {file.file.path for file in selected(snapshot, *texts).files if "unknown" not in file.file.path}
+
+
+def test_a_cell_is_kept_for_its_values_and_the_rest_for_all_others() -> None:
+    """Any subset of the skewed columns prunes what it can; the rest is skipped where only heavy tuples are asked for."""
+    table = made({1: XY})
+    everything = {"1/-1", "1/0", "1/1", "1/2"}
+    for texts, expected in {
+        ("x = 10 AND y = 'a'",): {"1/0"},
+        ("x = 10", "y = 'a'"): {"1/0"},
+        ("x = 10",): {"1/-1", "1/0", "1/2"},
+        ("y = 'a'",): {"1/-1", "1/0"},
+        ("y IS NULL",): {"1/-1", "1/1"},
+        ("x <=> 20 AND y IS NULL",): {"1/1"},
+        ("(x, y) IN ((10, 'a'), (10, 'b'))",): {"1/0", "1/2"},
+        ("(x, y) IN ((10, 'a'), (10, 'c'))",): {"1/-1", "1/0"},
+        ("x = 10 AND y IN ('a', 'b') OR x = 20 AND y IS NULL",): {"1/0", "1/1", "1/2"},
+        ("x != 10",): {"1/-1", "1/1"},
+        ("NOT (x = 10 AND y = 'a')",): {"1/-1", "1/1", "1/2"},
+        ("x NOT IN (10)", "v = 3"): {"1/-1", "1/1"},
+        ("x BETWEEN 11 AND 30",): {"1/-1", "1/1"},
+        ("y LIKE 'a%'",): {"1/-1", "1/0"},
+        ("x = 7",): {"1/-1"},
+        ("x = 10 AND y = 'a' OR v = 3",): everything,
+        ("v = 3",): everything,
+        ("x = 10 AND y = 'a' AND v = 3",): {"1/0"},
+        ("x = 10", "x = 20"): set(),
+        ("x = 10", "x = 7"): set(),
+    }.items():
+        assert kept(table, *texts) == expected, texts
+
+
+def test_each_partition_goes_by_its_own_map() -> None:
+    """Conditions may mix columns of all kinds; a partition without a map is one directory, and read."""
+    table = made({1: X, 2: SkewMap(("y",), (("a",),), directories=True), 3: None, 4: XY}, own=X)
+    selection = selected(table, "x = 10")
+    assert str(Report((selection.report,))).split("\n")[0] == (
+        "db.t: partitions 4 of 4 · directories 10 of 13 (x = 10) · files 10 of 10 · 1 kB of 1 kB"
+    )
+    assert kept(table, "x = 10 AND p = 1 OR y = 'a' AND p = 2 OR x = 20 AND y IS NULL AND p = 4") == {
+        "1/0",
+        "2/0",
+        "4/1",
+    }
+
+
+def test_the_step_says_why_and_is_counted_like_the_others() -> None:
+    """A condition that cut nothing is told with the reason; a scan of plain partitions alone says so, too."""
+    table = made({1: X, 2: None}, own=X)
+    report = selected(table, "x > 0", "v = 3", "x IN (10)").report
+    step = report.step("directories")
+    assert step is not None
+    assert step.to_dict() == {
+        "name": "directories",
+        "kept": 3,
+        "of": 5,
+        "by": ["x = 10"],
+        "not_by": [{"condition": "x > 0", "reason": "every directory may hold a match"}],
+    }
+    assert steps.unread(report).step("directories") == step
+    assert [
+        (each.kept, each.of)
+        for p in (2, 3)
+        if (each := selected(table, f"p = {p}").report.step("directories"))
+    ] == [(1, 1), (0, 0)]
+    joined = select_files(
+        table, [Condition.of(parse_filter("x = 20", {"x": COLUMNS[0].column_type}), "join")]
+    )
+    found = joined.report.step("directories")
+    assert found is not None
+    assert (found.kept, found.of, found.origins) == (3, 5, ("join",))
+
+
+def test_conditions_that_cells_decide_are_not_asked_of_statistics() -> None:
+    """So the metastore counts the rows of cells though no file says anything of the column; of the rest it cannot."""
+    table = made({1: X, 2: X})
+    transaction = table.begin("replace")
+    for p in (1, 2):
+        part = table.partition((p,))
+        assert part is not None
+        transaction.replace(
+            (p,), [file for file in part.files if file.cell is not None], arrangement=Arrangement(X)
+        )
+    table = transaction.commit()
+
+    def count(*texts: str) -> list[tuple[object, ...]] | None:
+        selection = selected(table, *texts)
+        return answer_aggregate(table.metadata, selection, [("count", None)])
+
+    assert count("x = 10") == [(10,)]
+    assert count("x IN (10, 20)", "p = 2") == [(10,)]
+    assert count("x = 10", "x > 5") == [(10,)]
+    assert count("x = 10", "x IS NULL") == [(0,)]
+    assert count("x = 10 AND p = 1 OR x = 20 AND p = 2") == [(10,)]
+    assert count("x > 5") is None
+    assert count("x = 10", "v = 3") is None
+    assert count("x = 7") is None
+
+
+def test_files_of_a_directory_are_pruned_by_their_statistics() -> None:
+    """The step of the files counts those of the directories that were kept."""
+    table = made({1: X})
+    files = [
+        DataFile(f"{cell}/{low}", 100, 5, columns={"v": ColumnStatistics(10, 0, low, low + 9)}, cell=cell)
+        for cell in (REST, 0, 1)
+        for low in (0, 10)
+    ]
+    transaction = table.begin("replace")
+    transaction.replace((1,), files, arrangement=Arrangement(X))
+    selection = selected(transaction.commit(), "x = 20", "v < 5", read=["v"])
+    assert [file.file.path for file in selection.files] == ["1/0"]
+    assert str(Report((selection.report,))) == (
+        "db.t: partitions 1 of 1 · directories 1 of 3 (x = 20) · files 1 of 2 (v < 5) · 10 B of 100 B (column v)"
+    )
+
+
+def test_cells_are_of_the_columns_types_by_now_and_go_by_their_names_in_files() -> None:
+    """What was recorded of an int is compared as a bigint, a double or a decimal; what means nothing prunes nothing."""
+    for type_, condition in (
+        ("long", "big = 10"),
+        ("double", "big = 10.0"),
+        ("decimal(12,2)", "big = 10.00"),
+    ):
+        table = made({1: X, 2: X}, columns=(*COLUMNS[1:], Column("x", "integer")))
+        named = tuple(
+            msgspec.structs.replace(column, name="big", type=type_, metadata={"parquetry.physical": "x"})
+            if column.name == "x"
+            else column
+            for column in table.metadata.columns
+        )
+        transaction = table.begin("alter")
+        transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=named))
+        table = transaction.commit()
+        assert kept(table, condition) == {"1/0", "2/0"}
+        assert kept(table, condition, "big != 10") == set()
+        assert kept(table, condition.replace("=", ">")) == {"1/1", "1/-1", "2/1", "2/-1"}
+    days = SkewMap(("t",), ((19_000,), (19_001,)), directories=True)
+    table = made({1: days}, columns=(Column("t", "timestamp_ntz"), *COLUMNS[1:]))
+    assert kept(table, "t = TIMESTAMP_NTZ '2022-01-08 00:00:00'") == {"1/-1", "1/0", "1/1"}
+    chars = SkewMap(("c",), (("a",), ("b  ",)), directories=True)
+    table = made({1: chars}, columns=(Column("c", "char(3)"), *COLUMNS[1:]))
+    assert kept(table, "c = 'a'") == {"1/0"}
+
+
+@pytest.mark.parametrize(
+    "values", [[3, None, 5], [0.5, None, float("nan")], ["a", None], [None, None], [True, False]]
+)
+@pytest.mark.parametrize("count", [5, 40])
+def test_bounds_are_taken(values: list[object], count: int) -> None:
+    """Whether few or many are taken of few or many, each is as it was."""
+    places = np.arange(count) % len(values)
+    repeated = [values[place] for place in places.tolist()]
+    for given in (values, values * 20):
+        found, expected = Bounds.of_values(given).take(places), Bounds.of_values(repeated)
+        for one, other in (
+            (found.least, expected.least),
+            (found.greatest, expected.greatest),
+            (found.nulls, expected.nulls),
+        ):
+            assert type(one) is type(other)
+            assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
+            assert list(map(repr, one)) == list(map(repr, other))
+        assert found.least is found.greatest
+        assert found.shared
