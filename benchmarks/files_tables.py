@@ -183,12 +183,13 @@ def _values(type_: str, random: NDArray[np.int64], above: int) -> Iterator[Value
 
 
 def _digest() -> str:
-    """Return what tells apart the code that writes entries: this module, records, the metastore."""
+    """Return what tells apart the code that writes entries: this module, records, the metastore, and its SQLite file."""
     package = Path(ms.__file__).parent
     sources = [
         Path(__file__),
         *sorted(package.glob("*.py")),
         *sorted((package.parent / "layout").glob("*.py")),
+        *sorted((package.parent / "store").glob("sqlite*.py")),
     ]
     digest = hashlib.sha256()
     for source in sources:

@@ -15,6 +15,7 @@ from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.crash_world import OPERATIONS, World, hurried, make_world
 from tests.support.crashes import Expected, check, crash, expect, stops
 from tests.support.failing_client import How
+from tests.support.sqlite_files import check_values_apart
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,8 @@ def test_stopped_at_every_row(store: Store, name: str, expected: Expected, how: 
         expected.world.enter(store)
         done = crash(OPERATIONS[name], expected, store, stop, how)
         check(OPERATIONS[name], expected, store, done=done)
+        if isinstance(store, SQLiteStore):
+            check_values_apart(store.path)
 
 
 def test_rows_of_a_batch_in_another_order(name: str, expected: Expected) -> None:
@@ -95,4 +98,5 @@ def test_killed_at_every_row(
         ended = int(killed.stdout.readline())
         assert ended == (0 if stop == expected.writes else -signal.SIGKILL)
         check(OPERATIONS[name], expected, store, done=ended == 0)
+        assert check_values_apart(path) > 0
     store.close()

@@ -16,6 +16,7 @@ import pytest
 
 from parquetry.errors import ParquetryError, WarehouseError
 from parquetry.store import SQLiteStore, open_store
+from tests.support.sqlite_files import check_values_apart
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 
@@ -48,7 +49,7 @@ n = int(sys.argv[2])
 while True:
     n += 1
     if n % 2:
-        store.put_many([(b"%08d" % n, b"put"), (b"copy %08d" % n, b"put")])
+        store.put_many([(b"%08d" % n, b"put"), (b"large", b"%d" % n * 10_000), (b"copy %08d" % n, b"put")])
     else:
         assert store.compare_and_set(b"%08d" % n, None, b"set")
     print(n, flush=True)
@@ -84,6 +85,7 @@ def test_acknowledged_rows_outlive_a_kill(tmp_path: Path) -> None:
         for n in range(first, acknowledged + 1):
             assert store.get(b"%08d" % n) == (b"put" if n % 2 else b"set")
         store.close()
+        assert check_values_apart(path) == 1
 
 
 def test_forked_child_has_its_own_connection(tmp_path: Path) -> None:
@@ -204,7 +206,7 @@ def test_reading_needs_no_write_permission(open_folder: Path) -> None:
 def test_errors_say_which_file(tmp_path: Path) -> None:
     """A failure of SQLite names the file."""
     store = SQLiteStore(tmp_path / "rows.sqlite")
-    store._connection().execute("DROP TABLE kv")
+    store._connection().execute("DROP TABLE keyed")
     with pytest.raises(ParquetryError, match=r"rows\.sqlite"):
         store.get(b"k")
     store.close()

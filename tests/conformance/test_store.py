@@ -132,6 +132,35 @@ def test_long_keys_and_values(store: Store) -> None:
     assert store.get(long) == b"now short"
 
 
+def test_values_of_any_size_take_each_other_s_place(store: Store) -> None:
+    """Small and large values replace each other, however they are written, and are found in whatever way."""
+    sizes = [1, 3_998, 3_999, 4_000, 20_000, 70_000, 400_000]
+    wanted: dict[bytes, bytes] = {}
+    for turn in range(len(sizes) * 2):
+        rows = [
+            (b"%c" % (97 + place), b"%c" % (65 + turn) * sizes[(place + turn * 3) % len(sizes)])
+            for place in range(len(sizes))
+        ]
+        if turn % 2:
+            for key, value in rows:
+                assert not store.compare_and_set(key, value, b"other")
+                assert store.compare_and_set(key, wanted.get(key), value)
+        else:
+            store.put_many(rows)
+        wanted.update(rows)
+        store.delete_many([b"%c" % (97 + turn % len(sizes))])
+        del wanted[b"%c" % (97 + turn % len(sizes))]
+        assert list(store.scan(b"", None)) == sorted(wanted.items())
+        assert list(store.scan(b"b", b"e", reverse=True)) == sorted(
+            (row for row in wanted.items() if b"b" <= row[0] < b"e"), reverse=True
+        )
+        assert store.get_many([key for key, _ in rows]) == [wanted.get(key) for key, _ in rows]
+    for key, value in wanted.items():
+        assert not store.compare_and_set(key, value + b"x", None)
+        assert store.compare_and_set(key, value, None)
+    assert list(store.scan(b"", None)) == []
+
+
 def test_scans_cross_batches(store: Store) -> None:
     """A scan over more rows than a store fetches at a time misses none and repeats none."""
     rows = [(b"%06d" % i, b"v" * (i % 50 + 1)) for i in range(20_000)]

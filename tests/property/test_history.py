@@ -43,11 +43,12 @@ from parquetry.metastore import (
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.taken_out import taken_out
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
-from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite
+from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite, sqlite_layout
 from tests.support.effort import examples
 from tests.support.failing_client import Client
 from tests.support.keys import leading
 from tests.support.metastores import Crash
+from tests.support.sqlite_files import check_values_apart
 from tests.support.table_model import KEYS, THEIRS, Key, Model, Pending, State, Version
 
 CLIENTS = 3
@@ -102,6 +103,7 @@ class History(RuleBasedStateMachine):
         self.patch.setattr(entries, "CHUNK_FILES", 4)
         self.patch.setattr(memory, "BATCH", 3)  # so that a scan asks more than once
         self.patch.setattr(sqlite, "FIRST_BATCH", 3)
+        self.patch.setattr(sqlite_layout, "LARGE", 100)
         self.folder = tempfile.TemporaryDirectory()
         self.root = Path(self.folder.name)
         self.stores = self.make_stores()
@@ -483,6 +485,11 @@ class OnSQLite(History):
 
     def make_stores(self) -> list[Store]:
         return [SQLiteStore(self.root / "rows.sqlite") for _ in range(CLIENTS)]
+
+    @invariant()
+    def values_apart(self) -> None:
+        if hasattr(self, "model"):
+            assert check_values_apart(self.root / "rows.sqlite") > 0
 
 
 quietly = [HealthCheck.too_slow, HealthCheck.filter_too_much]

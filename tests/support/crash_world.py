@@ -30,7 +30,7 @@ from parquetry.metastore import (
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import FORMAT, head_key
 from parquetry.metastore.wire import encode
-from parquetry.store import MemoryStore, Store
+from parquetry.store import MemoryStore, Store, sqlite_layout
 from tests.support.failing_client import Client
 from tests.support.metastores import Crash, metadata, whole_day
 
@@ -40,6 +40,8 @@ LONG_LIST = 60
 """From how many bytes on a list of files is stored apart."""
 FULL_LIST = 8
 """How many files are in a part of such a list."""
+LARGE_ROW = 150
+"""From how many bytes of a row on SQLite keeps its value apart: some values of a metastore's rows are larger, and some are not."""
 
 Rows = dict[bytes, bytes]
 
@@ -73,14 +75,14 @@ class World:
 
 @contextlib.contextmanager
 def hurried() -> Iterator[None]:
-    """Have lists of files be long soon, and full, and what was left behind be so at once."""
-    before = entries.INLINE_BYTES, entries.CHUNK_FILES, orphans.RENAMING_S
-    entries.INLINE_BYTES, entries.CHUNK_FILES = LONG_LIST, FULL_LIST
+    """Have lists of files be long soon, and full, rows be large, and what was left behind be so at once."""
+    before = entries.INLINE_BYTES, entries.CHUNK_FILES, orphans.RENAMING_S, sqlite_layout.LARGE
+    entries.INLINE_BYTES, entries.CHUNK_FILES, sqlite_layout.LARGE = LONG_LIST, FULL_LIST, LARGE_ROW
     orphans.RENAMING_S = 0.001
     try:
         yield
     finally:
-        entries.INLINE_BYTES, entries.CHUNK_FILES, orphans.RENAMING_S = before
+        entries.INLINE_BYTES, entries.CHUNK_FILES, orphans.RENAMING_S, sqlite_layout.LARGE = before
 
 
 def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[DataFile]:

@@ -2,7 +2,7 @@
 
 Write-ahead log and synchronous=FULL, so that what was acknowledged outlives a crash; pages of 16 KiB, because
 in smaller ones rows without rowid spill into overflow pages as soon as values pass 300 bytes, and scans slow
-down tenfold.
+down tenfold. Which tables the rows stand in, `sqlite_layout` says.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TypeVar
 
-from parquetry.errors import StoreError, WarehouseError
+from parquetry._version import __version__
+from parquetry.errors import MetastoreVersionError, StoreError, WarehouseError
+from parquetry.store import sqlite_layout
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Page, first_row, first_rows
+from parquetry.store.sqlite_layout import Layout
 from parquetry.store.sqlite_pages import BATCH_BYTES, LARGEST_BATCH, largest_page, plain_page, skipping_page
 
 T = TypeVar("T")
@@ -46,6 +49,7 @@ class SQLiteStore:
 
     Raises:
         WarehouseError: there is no such file and `create` is not given, or it cannot be made or opened.
+        MetastoreVersionError: its tables are those of a later library.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
@@ -76,9 +80,9 @@ class SQLiteStore:
             with contextlib.closing(self._connect(self.path)) as connection:
                 connection.execute("PRAGMA page_size = 16384")
                 self._switch_to_wal(connection)
-                connection.execute(
-                    "CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"
-                )
+                connection.execute("BEGIN IMMEDIATE")
+                sqlite_layout.create(connection)
+                connection.execute("COMMIT")
         except (OSError, sqlite3.Error) as error:
             raise WarehouseError(
                 f"Cannot create a metastore at {self.path}: {error}; is the folder writable?"
@@ -118,8 +122,13 @@ class SQLiteStore:
             frozen = self._local.frozen
             if frozen is None or frozen == self._signature():
                 return connection
-        connection, self._local.frozen = self._open_file()
-        self._local.connection = connection
+        connection, frozen = self._open_file()
+        try:
+            self._local.layout = self._layout(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._local.connection, self._local.frozen = connection, frozen
         with self._lock:
             me = threading.current_thread()
             gone = [thread for thread in self._open if thread is me or not thread.is_alive()]
@@ -153,6 +162,17 @@ class SQLiteStore:
                 ) from error
         return self._connect(f"file:{address}?mode=ro&immutable=1", uri=True), signature
 
+    def _layout(self, connection: sqlite3.Connection) -> Layout:
+        """Return which tables the file has; others may raise it at any time."""
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        try:
+            return Layout(version)
+        except ValueError:
+            raise MetastoreVersionError(
+                f"{self.path} has tables of version {version}, this is Parquetry {__version__}, which knows "
+                f"versions {min(Layout):d} to {max(Layout):d}; use one that fits, or correct the path."
+            ) from None
+
     def _signature(self) -> tuple[int, int, bool]:
         status = os.stat(self.path)
         try:
@@ -167,12 +187,13 @@ class SQLiteStore:
         except sqlite3.Error as error:
             raise self._failure(error) from error
 
-    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _write(self, work: Callable[[sqlite3.Connection, Layout], T]) -> T:
         try:
             connection = self._connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                result = work(connection)
+                self._local.layout = self._layout(connection)
+                result = work(connection, self._local.layout)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -197,10 +218,7 @@ class SQLiteStore:
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key; None if there is none."""
-        row = self._read(
-            lambda connection: connection.execute("SELECT v FROM kv WHERE k = ?", (key,)).fetchone()
-        )
-        return None if row is None else row[0]
+        return self._read(lambda connection: sqlite_layout.get(connection, self._local.layout, key))
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of keys, in the order of the keys."""
@@ -302,29 +320,18 @@ class SQLiteStore:
         fields: Fields | None = None,  # noqa: ARG002 - nothing here compares them
     ) -> bool:
         """Write rows, in one transaction: all by now, or none."""
-        statement = "INSERT INTO kv (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
-        self._write(lambda connection: connection.executemany(statement, rows))
+        self._write(lambda connection, layout: sqlite_layout.put(connection, layout, rows))
         return False
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows, in one transaction."""
-        self._write(
-            lambda connection: connection.executemany("DELETE FROM kv WHERE k = ?", ((key,) for key in keys))
-        )
+        self._write(lambda connection, layout: sqlite_layout.delete(connection, layout, keys))
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
         """Write (None: remove) a row if it now has the expected value (None: if it is absent)."""
-        if expected is None and value is None:
-            return self.get(key) is None
-        arguments: tuple[bytes | None, ...]
-        if expected is None:
-            statement = "INSERT INTO kv (k, v) VALUES (?, ?) ON CONFLICT (k) DO NOTHING"
-            arguments = (key, value)
-        elif value is None:
-            statement, arguments = "DELETE FROM kv WHERE k = ? AND v = ?", (key, expected)
-        else:
-            statement, arguments = "UPDATE kv SET v = ? WHERE k = ? AND v = ?", (value, key, expected)
-        return self._write(lambda connection: connection.execute(statement, arguments).rowcount == 1)
+        return self._write(
+            lambda connection, layout: sqlite_layout.swap(connection, layout, key, expected, value)
+        )
 
     def close(self) -> None:
         """Close the connections of all threads."""

@@ -1,0 +1,155 @@
+"""In which tables of a SQLite file the rows stand, and how they are written there.
+
+    version 0, INLINE    kv (k, v)                       each value beside its key
+    version 1, APART     keyed (k, v)                    each value beside its key, or the id of one that stands apart
+                         large (id, v)                   values of rows of more than `LARGE` bytes
+                         kv                              a view of both, with the columns of version 0
+
+On the way to any key SQLite compares it with rows of a table without rowid, and reads each of those rows whole: past
+four values of 400 KB that takes 80 µs instead of 5. Where large values stand apart, every row of `keyed` lies in one
+page. The way through `large` is by number, and reads none of them but the one that is wanted.
+
+A new file has version 1. One of version 0 keeps it until a value of more than `RAISING` bytes is written, so that older
+libraries can go on with it; then its table is renamed, and the values that it holds stay where they are. Older
+libraries read a file of version 1 through the view, and fail to write it, with a sentence. The version is
+`PRAGMA user_version`, which is written with the tables in one transaction.
+
+Every function here is to be called in a transaction that can write, except `get`.
+"""
+
+from __future__ import annotations
+
+import enum
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+LARGE = 4000
+"""Bytes of key and value: what the page of 16 KiB of a table without rowid takes, less what SQLite adds; the rest would overflow."""
+RAISING = 64 << 10
+"""Bytes of a value. Format 1 of the metastore hardly ever has such rows, and those below are read in a few µs."""
+
+Row = tuple[bytes, bytes]
+
+
+class Layout(enum.IntEnum):
+    """Version of the tables."""
+
+    INLINE = 0
+    APART = 1
+
+
+_TABLES = {Layout.INLINE: "kv", Layout.APART: "keyed"}
+_INLINE = ("CREATE TABLE kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID",)
+_APART = (
+    "ALTER TABLE kv RENAME TO keyed",
+    "CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)",
+    """
+    CREATE VIEW kv AS
+    SELECT k, CASE typeof(v) WHEN 'integer' THEN (SELECT large.v FROM large WHERE id = keyed.v) ELSE v END AS v
+    FROM keyed
+    """,
+    *(
+        f"""
+        CREATE TRIGGER no_{event} INSTEAD OF {event} ON kv
+        BEGIN SELECT raise(ABORT, 'a later Parquetry has changed its tables; use that'); END
+        """
+        for event in ("INSERT", "UPDATE", "DELETE")
+    ),
+    f"PRAGMA user_version = {Layout.APART:d}",
+)
+# Not through the view: of a subquery's value SQLite makes a copy.
+_GET_APART = """
+    SELECT CASE typeof(keyed.v) WHEN 'integer' THEN large.v ELSE keyed.v END
+    FROM keyed LEFT JOIN large ON large.id = CASE typeof(keyed.v) WHEN 'integer' THEN keyed.v END
+    WHERE keyed.k = ?
+"""
+_GETS = {Layout.INLINE: "SELECT v FROM kv WHERE k = ?", Layout.APART: _GET_APART}
+_LEAVE = "DELETE FROM large WHERE id = (SELECT v FROM keyed WHERE k = ? AND typeof(v) = 'integer')"
+"""Removes the value of a row that stands apart."""
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make the tables, if they are not there."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchone() is None:
+        for statement in _INLINE + _APART:
+            connection.execute(statement)
+
+
+def get(connection: sqlite3.Connection, layout: Layout, key: bytes) -> bytes | None:
+    """Return the value of a key; None if there is none.
+
+    Args:
+        connection: to the file.
+        layout: of the file, or an earlier one.
+        key: to look up.
+    """
+    row = connection.execute(_GETS[layout], (key,)).fetchone()
+    return None if row is None else row[0]
+
+
+def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> None:
+    """Write rows; the last one of a key counts."""
+    if layout is Layout.INLINE:
+        rows = list(rows)
+        layout = _raised(connection, layout, (value for _, value in rows))
+    placed: list[tuple[bytes, bytes | int]] = []
+
+    def placing() -> Iterator[tuple[bytes, bytes | int]]:
+        for key, value in rows:
+            placed.append((key, _place(connection, layout, key, value)))
+            yield placed[-1]
+
+    # Most rows are new. A trigger that looked for values to remove would make each take three times as long.
+    insert = f"INSERT INTO {_TABLES[layout]} (k, v) VALUES (?, ?) ON CONFLICT (k) DO NOTHING"
+    if connection.executemany(insert, placing()).rowcount < len(placed):
+        for key, value in placed:
+            _update(connection, layout, key, value)
+
+
+def swap(
+    connection: sqlite3.Connection, layout: Layout, key: bytes, expected: bytes | None, value: bytes | None
+) -> bool:
+    """Write (None: remove) a row if it has the expected value (None: if it is absent), and return whether it had."""
+    if get(connection, layout, key) != expected:
+        return False
+    if value is None:
+        delete(connection, layout, [key])
+    elif expected is None:
+        put(connection, layout, [(key, value)])
+    else:
+        layout = _raised(connection, layout, [value])
+        _update(connection, layout, key, _place(connection, layout, key, value))
+    return True
+
+
+def delete(connection: sqlite3.Connection, layout: Layout, keys: Iterable[bytes]) -> None:
+    """Remove rows, those that are not there included."""
+    some = [(key,) for key in keys]
+    if layout is Layout.APART:
+        connection.executemany(_LEAVE, some)
+    connection.executemany(f"DELETE FROM {_TABLES[layout]} WHERE k = ?", some)
+
+
+def _raised(connection: sqlite3.Connection, layout: Layout, values: Iterable[bytes]) -> Layout:
+    """Raise the layout if the values to be written ask for it, and return it."""
+    if layout is Layout.APART or all(len(value) <= RAISING for value in values):
+        return layout
+    for statement in _APART:
+        connection.execute(statement)
+    return Layout.APART
+
+
+def _place(connection: sqlite3.Connection, layout: Layout, key: bytes, value: bytes) -> bytes | int:
+    """Return what stands beside a key."""
+    if layout is Layout.INLINE or len(key) + len(value) <= LARGE:
+        return value
+    number = connection.execute("INSERT INTO large (v) VALUES (?)", (value,)).lastrowid
+    assert number is not None
+    return number
+
+
+def _update(connection: sqlite3.Connection, layout: Layout, key: bytes, placed: bytes | int) -> None:
+    """Give a row that is there another value, unless it is the one that has just been written."""
+    if layout is Layout.APART:
+        connection.execute(f"{_LEAVE} AND id IS NOT ?", (key, placed))
+    connection.execute(f"UPDATE {_TABLES[layout]} SET v = ? WHERE k = ?", (placed, key))
