@@ -79,6 +79,16 @@ class FileColumns(ABC):
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return what the files say of a column, by its name in the files to the letter; None: no file has an entry."""
 
+    def paths_at(self, places: Places) -> list[str]:
+        """Return the paths of some of the files."""
+        paths = self.paths
+        return [paths[place] for place in places.tolist()]
+
+    def statistics_at(self, name: str, places: Places) -> StatisticsColumn | None:
+        """Return what some of the files say of a column."""
+        found = self.statistics(name)
+        return None if found is None else found.take(places)
+
     def take(self, places: Places) -> FileColumns:
         """Return some of the files, by their places."""
         return TakenFiles(self, places)
@@ -215,8 +225,7 @@ class TakenFiles(FileColumns):
     @property
     def paths(self) -> list[str]:
         """Return the paths."""
-        paths = self._files.paths
-        return [paths[place] for place in self._places.tolist()]
+        return self._files.paths_at(self._places)
 
     @property
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
@@ -228,8 +237,7 @@ class TakenFiles(FileColumns):
 
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return what the files say of a column."""
-        found = self._files.statistics(name)
-        return None if found is None else found.take(self._places)
+        return self._files.statistics_at(name, self._places)
 
     def take(self, places: Places) -> FileColumns:
         """Return some of these files."""

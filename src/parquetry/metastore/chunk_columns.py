@@ -17,9 +17,10 @@ from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 import msgspec
+import numpy as np
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.file_columns import FileColumns, Flags, Numbers, StatisticsColumn
+from parquetry.layout.file_columns import FileColumns, Flags, Numbers, Places, StatisticsColumn
 from parquetry.metastore.packed import (
     DAMAGE,
     Bitmap,
@@ -35,6 +36,9 @@ from parquetry.metastore.wire import encode
 
 MARK = b"\xc1"
 """The first byte of a chunk in columns: msgpack never uses it."""
+
+_FEW = 8
+"""Of so many paths one is found sooner by where it ends than by splitting them all."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -64,7 +68,7 @@ class _Chunk(msgspec.Struct, frozen=True, array_like=True):
     buckets: Packed | None
     sorted: Bitmap
     described: Bitmap
-    columns: dict[str, bytes]
+    columns: dict[str, memoryview]
 
 
 _chunk = msgspec.msgpack.Decoder(_Chunk)
@@ -85,7 +89,7 @@ def encode_columns(files: FileColumns) -> bytes:
         None if buckets is None else pack_numbers(buckets),
         False if in_order is None else pack_flags(in_order),
         pack_flags(files.described),
-        {name: encode(_pack(column)) for name, column in columns if column is not None},
+        {name: memoryview(encode(_pack(column))) for name, column in columns if column is not None},
     )
     return MARK + encode(chunk)
 
@@ -146,6 +150,14 @@ class ChunkColumns(FileColumns):
         paths = self._chunk.paths
         return paths if isinstance(paths, list) else _split(paths)
 
+    @_told
+    def paths_at(self, places: Places) -> list[str]:
+        """Return the paths of some of the files."""
+        paths = self._chunk.paths
+        if isinstance(paths, list) or len(places) > self.count // _FEW:
+            return super().paths_at(places)
+        return _pick(paths, places)
+
     @property
     @_told
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
@@ -159,21 +171,28 @@ class ChunkColumns(FileColumns):
             unpack_flags(chunk.sorted, count),
         )
 
-    @_told
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return what the files say of a column."""
+        return self._statistics(name, None)
+
+    def statistics_at(self, name: str, places: Places) -> StatisticsColumn | None:
+        """Return what some of the files say; what the others do is not made into arrays."""
+        return self._statistics(name, places)
+
+    @_told
+    def _statistics(self, name: str, places: Places | None) -> StatisticsColumn | None:
         data = self._chunk.columns.get(name)
         if data is None:
             return None
         column, count = _column.decode(data), self.count
         return StatisticsColumn(
-            unpack_flags(column.there, count),
-            unpack_numbers(column.size, count),
-            unpack_numbers(column.nulls, count),
-            unpack_bound(column.min, count),
-            unpack_bound(column.max, count),
-            unpack_flags(column.min_exact, count),
-            unpack_flags(column.max_exact, count),
+            unpack_flags(column.there, count, places),
+            unpack_numbers(column.size, count, places),
+            unpack_numbers(column.nulls, count, places),
+            unpack_bound(column.min, count, places),
+            unpack_bound(column.max, count, places),
+            unpack_flags(column.min_exact, count, places),
+            unpack_flags(column.max_exact, count, places),
         )
 
 
@@ -202,6 +221,18 @@ def _split(joined: bytes) -> list[str]:
     """Return the paths that were joined."""
     prefix, suffix, rests = joined.decode().split("\0", 2)
     return f"{prefix}{rests.replace(chr(0), f'{suffix}{chr(0)}{prefix}')}{suffix}".split("\0")
+
+
+def _pick(joined: bytes, places: Places) -> list[str]:
+    """Return some of the paths that were joined.
+
+    >>> _pick(_join(["a/1.parquet", "a/23.parquet", "a/4.parquet"]), np.array([1, 2]))
+    ['a/23.parquet', 'a/4.parquet']
+    """
+    ends = np.append(np.flatnonzero(np.frombuffer(joined, np.uint8) == 0), len(joined))
+    rests = zip(ends[places + 1].tolist(), ends[places + 2].tolist(), strict=True)
+    prefix, suffix = joined[: ends[0]], joined[ends[0] + 1 : ends[1]]
+    return [(prefix + joined[start + 1 : stop] + suffix).decode() for start, stop in rests]
 
 
 def is_in_columns(value: bytes) -> bool:

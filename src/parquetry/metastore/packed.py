@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from parquetry.layout.file_columns import UNKNOWN, Bound, Flags, Numbers
+from parquetry.layout.file_columns import UNKNOWN, Bound, Flags, Numbers, Places
 
 DAMAGE = (ValueError, TypeError, OverflowError, LookupError, msgspec.MsgspecError)
 
@@ -55,13 +55,20 @@ def pack_flags(flags: Flags) -> Bitmap:
     return np.packbits(flags).tobytes() if flags.any() else False
 
 
-def unpack_flags(bitmap: Bitmap, count: int) -> Flags:
-    """Return the flags of a bitmap."""
+def unpack_flags(bitmap: Bitmap, count: int, places: Places | None = None) -> Flags:
+    """Return the flags of a bitmap.
+
+    Args:
+        bitmap: of all.
+        count: of all.
+        places: of those that are wanted, here and in the functions below; None: all.
+    """
     if isinstance(bitmap, bool):
-        return np.full(count, bitmap)
+        return np.array(bitmap).repeat(count if places is None else len(places))
     if len(bitmap) != (count + 7) // 8:
         raise ValueError(f"a bitmap of {count} flags has {len(bitmap)} bytes")
-    return np.unpackbits(np.frombuffer(bitmap, np.uint8), count=count).view(np.bool_)
+    flags = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=count).view(np.bool_)
+    return flags if places is None else flags[places]
 
 
 def pack_numbers(values: Numbers) -> Packed | None:
@@ -70,15 +77,15 @@ def pack_numbers(values: Numbers) -> Packed | None:
     return _pack_integers(values, known) if known.any() else None
 
 
-def unpack_numbers(packed: Packed | None, count: int) -> Numbers:
+def unpack_numbers(packed: Packed | None, count: int, places: Places | None = None) -> Numbers:
     """Return whole numbers, UNKNOWN where they are not known."""
     if packed is None:
-        return np.full(count, UNKNOWN)
+        return _same(UNKNOWN, count, places)
     if packed.kind != "i":
         raise ValueError(f"whole numbers are of kind {packed.kind}")
-    values = _integers(packed, count)
+    values = _integers(packed, count, places)
     if packed.known is not True:
-        values[~unpack_flags(packed.known, count)] = UNKNOWN
+        values[~unpack_flags(packed.known, count, places)] = UNKNOWN
     return values
 
 
@@ -99,18 +106,20 @@ def pack_bound(bound: Bound) -> Packed | None:
     return Packed("f", values.astype(_FLOATS).tobytes(), known=told)
 
 
-def unpack_bound(packed: Packed | None, count: int) -> Bound:
+def unpack_bound(packed: Packed | None, count: int, places: Places | None = None) -> Bound:
     """Return the least or greatest values of files."""
     if packed is None:
-        return Bound([None] * count, np.zeros(count, np.bool_))
+        none = count if places is None else len(places)
+        return Bound([None] * none, np.zeros(none, np.bool_))
     if packed.kind in ("s", "o"):
-        return _listed(packed, count)
-    known = None if packed.known is True else unpack_flags(packed.known, count)
+        bound = _listed(packed, count)
+        return bound if places is None else bound.take(places)
+    known = None if packed.known is True else unpack_flags(packed.known, count, places)
     if packed.kind == "i":
-        return Bound(_integers(packed, count), known)
+        return Bound(_integers(packed, count, places), known)
     if packed.kind == "b":
-        return Bound(unpack_flags(packed.data, count), known)
-    return Bound(_numbers(packed.data, _FLOATS, count), known)
+        return Bound(unpack_flags(packed.data, count, places), known)
+    return Bound(_numbers(packed.data, _FLOATS, count, places), known)
 
 
 def _pack_integers(values: Numbers, known: Flags) -> Packed:
@@ -127,19 +136,24 @@ def _pack_integers(values: Numbers, known: Flags) -> Packed:
     return Packed("i", (np.where(known, values, base) - base).astype(dtype).tobytes(), width, base, told)
 
 
-def _integers(packed: Packed, count: int) -> Numbers:
+def _integers(packed: Packed, count: int, places: Places | None) -> Numbers:
     dtype = _WIDTHS[packed.width]
     if dtype is None:
-        return np.full(count, packed.base, np.int64)
-    values: Numbers = _numbers(packed.data, dtype, count).astype(np.int64)
+        return _same(packed.base, count, places)
+    values: Numbers = _numbers(packed.data, dtype, count, places).astype(np.int64)
     values += packed.base
     return values
 
 
-def _numbers(data: Bitmap, dtype: np.dtype[Any], count: int) -> Any:
+def _same(value: int, count: int, places: Places | None) -> Numbers:
+    return np.array(value, np.int64).repeat(count if places is None else len(places))
+
+
+def _numbers(data: Bitmap, dtype: np.dtype[Any], count: int, places: Places | None) -> Any:
     if isinstance(data, bool) or len(data) != count * dtype.itemsize:
         raise ValueError(f"{count} numbers are not in the bytes that hold them")
-    return np.frombuffer(data, dtype)
+    values = np.frombuffer(data, dtype)
+    return values if places is None else values[places]
 
 
 def _encode_list(values: Sequence[Any]) -> bytes:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from parquetry.errors import MetastoreDamagedError
 from parquetry.layout.file_columns import Bound, FileColumns, RecordedFiles
 from parquetry.layout.records import ColumnStatistics, DataFile
+from parquetry.metastore import chunk_columns
 from parquetry.metastore.chunk_columns import ChunkColumns, encode_columns
 from parquetry.metastore.packed import pack_bound, pack_numbers, unpack_bound, unpack_numbers
 from tests.unit.layout.test_file_columns import FILES, told
@@ -31,6 +32,16 @@ def test_records_come_back(records: list[DataFile]) -> None:
     assert everything(again) == everything(files)
 
 
+@given(FILES, st.data(), st.booleans())
+def test_some_files_are_read_alone(records: list[DataFile], data: st.DataObject, few: bool) -> None:
+    """Of some of the files, in any order, all is read as of all of them."""
+    wanted = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=5)) if records else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunk_columns, "_FEW", 1 if few else 1000)
+        files = ChunkColumns(encode_columns(RecordedFiles(records))).take(np.array(wanted, np.intp))
+        assert everything(files) == [told(records[place]) for place in wanted]
+
+
 @given(FILES, st.data())
 def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
     """Bytes that somebody else has changed or cut are read as some files, or are a `MetastoreDamagedError`."""
@@ -42,6 +53,10 @@ def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
     for damaged in (bytes(value), bytes(value[:cut])):
         with contextlib.suppress(MetastoreDamagedError):
             everything(ChunkColumns(damaged))
+        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(MetastoreDamagedError):
+            patch.setattr(chunk_columns, "_FEW", 1)
+            files = ChunkColumns(damaged)
+            everything(files.take(np.arange(files.count)))
 
 
 def test_a_chunk_that_is_cut_is_damaged() -> None:
