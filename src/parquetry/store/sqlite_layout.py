@@ -43,10 +43,10 @@ _INLINE = ("CREATE TABLE kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"
 _APART = (
     "ALTER TABLE kv RENAME TO keyed",
     "CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)",
+    # A number is less than any bytes are; to ask so takes half the time of `typeof`.
     """
     CREATE VIEW kv AS
-    SELECT k, CASE typeof(v) WHEN 'integer' THEN (SELECT large.v FROM large WHERE id = keyed.v) ELSE v END AS v
-    FROM keyed
+    SELECT k, CASE WHEN v < x'' THEN (SELECT large.v FROM large WHERE id = keyed.v) ELSE v END AS v FROM keyed
     """,
     *(
         f"""
