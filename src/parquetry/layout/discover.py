@@ -6,26 +6,24 @@ Names that start with `_` or `.` are hidden, as for Spark and Hive; empty files 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import pyarrow.fs as pafs
 
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
+from parquetry.layout.cell_folders import FoundFile, Listing, files_in_cells
 from parquetry.layout.file_names import is_hidden
 from parquetry.layout.paths import parse_partition_path, stored_value
 from parquetry.layout.places import join_relative
 from parquetry.types import ColumnType, Value
 
+__all__ = ["NOT_READ", "FoundFile", "FoundPartition", "Unfit", "discover", "identity"]
 
-class FoundFile(NamedTuple):
-    """A file: its path relative to its partition, its size, and when it was modified (milliseconds)."""
-
-    path: str
-    bytes: int
-    modified: int | None
+NOT_READ = "directories below a partition are not read. Move the files up."
+"""Why a directory below a partition is passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,6 @@ class Unfit:
     reason: str
 
 
-class _Listing(NamedTuple):
-    directories: list[str]
-    files: tuple[FoundFile, ...]
-
-
 def discover(
     filesystem: pafs.FileSystem,
     location: str,
@@ -67,6 +60,8 @@ def discover(
     unfit: list[Unfit] | None = None,
     threads: int = 8,
     progress: Callable[[int, int], None] | None = None,
+    columns: Collection[str] = (),
+    listed: Callable[[str], Iterable[str]] = lambda _: (),
 ) -> Iterator[FoundPartition]:
     """Find the partitions below a location, in the order of their paths.
 
@@ -77,9 +72,11 @@ def discover(
         types: their types.
         zone: the time zone of timestamps in paths.
         unfit: takes what belongs to no partition, which otherwise is an error. Directories below the last
-            level are no error in either case: Spark does not read them.
+            level, other than those of heavy values, are no error in either case: Spark does not read them.
         threads: how many directories are listed at a time.
         progress: called with the number of partitions listed so far and of all.
+        columns: names of the data columns, in lower case: directories for their heavy values are looked into.
+        listed: returns the paths of files in directories below a partition that are found in any case, given its own path.
 
     Raises:
         FileMissingError: the location does not exist.
@@ -88,8 +85,11 @@ def discover(
     """
     root = location.rstrip("/") or "/"
 
-    def listing(relative: str) -> _Listing:
+    def listing(relative: str) -> Listing:
         return _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
+
+    def list_below(partition: str, below: Iterable[str]) -> Iterator[Listing]:
+        return pool.map(listing, [join_relative(partition, path) for path in below])
 
     def misfit(path: str, reason: str) -> None:
         if unfit is None:
@@ -121,17 +121,17 @@ def discover(
                 misfit(path, f"'{path}' and '{first}' are the same partition. Merge them into one directory.")
         listings = pool.map(listing, [path for path, _ in partitions])
         for done, ((path, values), found) in enumerate(zip(partitions, listings, strict=True), 1):
+            in_cells, unread = files_in_cells(
+                functools.partial(list_below, path),
+                found.directories,
+                columns,
+                set(listed(path)) if found.directories else (),
+            )
             if unfit is not None:
-                unfit += [
-                    Unfit(
-                        join_relative(path, name),
-                        "directories below a partition are not read. Move the files up.",
-                    )
-                    for name in found.directories
-                ]
+                unfit += [Unfit(join_relative(path, name), NOT_READ) for name in unread]
             if progress is not None:
                 progress(done, len(partitions))
-            yield FoundPartition(values, path, found.files)
+            yield FoundPartition(values, path, tuple(sorted((*found.files, *in_cells))))
     finally:
         # Whoever stops early, or fails, need not wait for the other directories.
         pool.shutdown(cancel_futures=True)
@@ -157,7 +157,7 @@ def _fits(
         return None
 
 
-def _list(filesystem: pafs.FileSystem, path: str) -> _Listing:
+def _list(filesystem: pafs.FileSystem, path: str) -> Listing:
     try:
         infos = filesystem.get_file_info(pafs.FileSelector(path))
     except FileNotFoundError as error:
@@ -174,4 +174,4 @@ def _list(filesystem: pafs.FileSystem, path: str) -> _Listing:
         elif info.size:
             modified = info.mtime_ns
             files.append(FoundFile(name, info.size, None if modified is None else modified // 1_000_000))
-    return _Listing(sorted(directories), tuple(sorted(files)))
+    return Listing(sorted(directories), sorted(files))

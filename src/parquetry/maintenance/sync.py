@@ -5,14 +5,17 @@ What lies there, and how it differs from what the table lists, is `tree`'s to fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from parquetry.errors import CommitConflictError, FilterError
+from parquetry.layout.adopted_cells import Adopted, adopt
 from parquetry.layout.changes import ChangedPartition, Changes
-from parquetry.layout.discover import FoundPartition, Unfit
+from parquetry.layout.discover import NOT_READ, FoundPartition, Unfit
 from parquetry.layout.footers import FooterReader
-from parquetry.layout.places import join_location, path_below, path_within
+from parquetry.layout.places import join_location, join_relative, path_below, path_within
 from parquetry.layout.records import DataFile
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
@@ -102,10 +105,10 @@ class _Sync:
         transaction.adopt(lambda: require_files(snapshot.label, taken))
         told: list[Difference] = []
         if self.add:
-            new = track(self.progress, "Reading new partitions", changes.added)
-            told += [self._added(transaction, found) for found in new]
-            changed = track(self.progress, "Reading changed partitions", changes.changed)
-            told += [self._changed(transaction, change) for change in changed]
+            for found in track(self.progress, "Reading new partitions", changes.added):
+                told += self._added(transaction, found, unfit)
+            for change in track(self.progress, "Reading changed partitions", changes.changed):
+                told += self._changed(transaction, change, unfit)
         told += [self._gone(transaction, values) for values in changes.gone]
         told += passing.told()
         told += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
@@ -119,16 +122,26 @@ class _Sync:
             raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", self.where, 0)
         return None if self.where is None else parse_filter(self.where, types)
 
-    def _added(self, transaction: Transaction, found: FoundPartition) -> Difference:
+    def _added(
+        self, transaction: Transaction, found: FoundPartition, unfit: list[Unfit]
+    ) -> Iterator[Difference]:
         """Have the transaction add a partition, with the files that lie in its folder."""
         snapshot = transaction.base
         root, place = snapshot.metadata.location, found.relative_path
+        arrangement = snapshot.metadata.arrangement
         files = self._read(snapshot, found, [file.path for file in found.files])
+        adopted = adopt(files, snapshot.metadata.data_columns, arrangement.skew)
+        if adopted.skew != arrangement.skew:
+            arrangement = msgspec.structs.replace(arrangement, skew=adopted.skew)
         own_place = place != path_below(root, snapshot.default_location(found.values))
-        transaction.add(found.values, join_location(root, place) if own_place and place else None, files)
-        return _told(snapshot, "added", found.values, files)
+        location = join_location(root, place) if own_place and place else None
+        transaction.add(found.values, location, adopted.files, arrangement)
+        yield _told(snapshot, "added", found.values, adopted.files)
+        yield from _doubted(snapshot, found, adopted, unfit)
 
-    def _changed(self, transaction: Transaction, change: ChangedPartition) -> Difference:
+    def _changed(
+        self, transaction: Transaction, change: ChangedPartition, unfit: list[Unfit]
+    ) -> Iterator[Difference]:
         """Have the transaction replace a partition's files: those unchanged, and those read anew."""
         snapshot, values = transaction.base, change.partition.values
         known = snapshot.partition(values)
@@ -136,9 +149,16 @@ class _Sync:
         dropped = {*change.gone, *(file.path for file in change.added)}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
         read = self._read(snapshot, change.partition, [file.path for file in change.added])
-        transaction.replace(values, [*kept, *read], known.entry.location)
-        detail = f"{len(read)} read, {len(change.gone)} gone"
-        return _told(snapshot, "changed", values, [*kept, *read], detail)
+        arrangement = known.arrangement
+        adopted = adopt(read, snapshot.metadata.data_columns, arrangement.skew, kept)
+        if adopted.files or change.gone:
+            if adopted.skew != arrangement.skew:
+                arrangement = msgspec.structs.replace(arrangement, skew=adopted.skew)
+            files = [*adopted.before, *adopted.files]
+            transaction.replace(values, files, known.entry.location, arrangement)
+            detail = f"{len(adopted.files)} read, {len(change.gone)} gone"
+            yield _told(snapshot, "changed", values, files, detail)
+        yield from _doubted(snapshot, change.partition, adopted, unfit)
 
     def _gone(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
         """Have the transaction drop a partition whose files are gone, if that was asked for."""
@@ -163,6 +183,20 @@ def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
         for each in found
         for file in each.files
     ]
+
+
+def _doubted(
+    snapshot: TableSnapshot, found: FoundPartition, adopted: Adopted, unfit: list[Unfit]
+) -> Iterator[Difference]:
+    """Tell of directories that are not taken in, and of files that are not what their directories are named for."""
+    unfit += [Unfit(join_relative(found.relative_path, path), NOT_READ) for path in adopted.refused]
+    name = snapshot.describe(snapshot.key_of(found.values)) if found.values else None
+    for path in adopted.doubted:
+        reason = (
+            "the file's statistics contradict the name of its directory. It is read, and every query looks at it as far "
+            "as its statistics do not rule it out."
+        )
+        yield Difference("ignored", name, detail=f"{join_relative(found.relative_path, path)}: {reason}")
 
 
 def _told(

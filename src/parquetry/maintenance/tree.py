@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 from typing import Any
 
@@ -71,13 +71,20 @@ def changes_of(
         return Changes((), (), ())  # nothing was written yet
     timed = any(type.name == "timestamp" for type in metadata.partition_types)
     zone = footers.time_zone if timed else "UTC"
-    found = discover(
-        filesystem, path, names, metadata.partition_types, zone, unfit=unfit,
-        progress=lambda done, total: progress("Listing", done, total),
-    )  # fmt: skip
     lying: dict[str, list[Partition]] = defaultdict(list)
     for part in known:
         lying[part.location.rstrip("/")].append(part)
+    by_place = dict(lying)
+    columns = frozenset(column.physical.lower() for column in metadata.data_columns)
+
+    def listed(relative: str) -> Iterator[str]:
+        for part in by_place.get(join_location(metadata.location, relative), ()):
+            yield from files_below(part)
+
+    found = discover(
+        filesystem, path, names, metadata.partition_types, zone, unfit=unfit,
+        progress=lambda done, total: progress("Listing", done, total), columns=columns, listed=listed,
+    )  # fmt: skip
     places = {identity(part.values): part.location for part in known}
     present = []
     for folder in found:
@@ -137,10 +144,15 @@ def _elsewhere(
         relative = path_below(location, place)
         if relative is None or filesystem.get_file_info(f"{path}/{relative}").type == pafs.FileType.NotFound:
             continue
-        for folder in discover(filesystem, f"{path}/{relative}", (), ()):
+        listed = frozenset(name for part in partitions for name in files_below(part))
+        for folder in discover(filesystem, f"{path}/{relative}", (), (), listed=_always(listed)):
             files = {file.path: file for file in folder.files}
             for part in partitions:
                 mine = (files[path] for path in files_below(part).keys() & files.keys())
                 present.append(FoundPartition(part.values, relative, tuple(sorted(mine))))
         unfit[:] = [item for item in unfit if not f"{relative}/".startswith(f"{item.path}/")]
     return present
+
+
+def _always(paths: frozenset[str]) -> Callable[[str], frozenset[str]]:
+    return lambda _: paths
