@@ -14,6 +14,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => RowLevelStatement)
     extensions.injectPostHocResolutionRule(_ => DeleteFromCached)
     extensions.injectPostHocResolutionRule(_ => RowsOfReplaceWhere)
+    extensions.injectPreCBORule(_ => TuplesByColumns)
     extensions.injectPreCBORule(_ => PartsOnPartitions)
     extensions.injectPreCBORule(_ => ConditionsOfCommands)
     extensions.injectPreCBORule(_ => UntranslatableConditions)

@@ -26,7 +26,7 @@ from parquetry.predicate.nodes import (
     TupleIn,
     columns_of,
 )
-from parquetry.prune.select import select_files
+from parquetry.prune.select import decided_conditions, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import examples
@@ -163,7 +163,7 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
     What is certain holds for every row, and the report counts the directories.
     """
     chance = Random(shard)
-    skipped = rests = certain = 0
+    skipped = rests = certain = decided = 0
     for _ in range(examples(_TABLES) // _SHARDS):
         table = Table(chance)
         for _ in range(_CONDITIONS):
@@ -192,6 +192,11 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
                     assert all(map(all, truths)), (filters, path)
                 elif path in table.cells and must_be_skipped(table, path, filters, truths):
                     raise AssertionError((list(map(str, filters)), path))
+            held = [row for path in read for row in table.rows[path]]
+            for place in decided_conditions(table.snapshot, filters):
+                decided += 1
+                for row in held:
+                    assert evaluate(filters[place].node, dict(zip(table.names, row, strict=True))) is True
             step = selection.report.step("directories")
             if step is not None:
                 files = selection.report.step("files")
@@ -201,6 +206,7 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
     assert skipped > 20 * enough
     assert rests > 4 * enough
     assert certain > enough
+    assert decided > enough
 
 
 def must_be_skipped(

@@ -25,7 +25,7 @@ from parquetry.prune.render_text import condition_text
 from parquetry.prune.report import Report
 from parquetry.prune.row_groups import usable
 from parquetry.prune.scan_report import ScanReport
-from parquetry.prune.select import Selection, exact_conditions, select_files
+from parquetry.prune.select import Selection, decided_conditions, exact_conditions, select_files
 from parquetry.types import type_from_json
 
 _COUNT = type_from_json("long")
@@ -42,13 +42,22 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     predicates = [condition.predicate for condition in asked]
     names = set(snapshot.metadata.partition_by)
     # what another predicate implies holds wherever that one does, whoever evaluates it
-    implied = set(range(len(predicates))) - set(without_implied(predicates))
-    exact = exact_conditions(snapshot.metadata, [condition.filter for condition in asked])
-    settled = [i in exact or (i in implied and columns_of(x) <= names) for i, x in enumerate(predicates)]
+    telling = without_implied(predicates)
+    implied = set(range(len(predicates))) - set(telling)
+    exact = set(exact_conditions(snapshot.metadata, [condition.filter for condition in asked]))
+    # of the same conditions that the scan will be planned for, so that it finds these directories or fewer
+    heavy = decided_conditions(snapshot, [asked[i] for i in telling], lake.recent)
+    exact |= {telling[i] for i in heavy}
+    names_settled = names.union(*(asked[telling[i]].about for i in heavy))
+    settled = [
+        i in exact or (i in implied and columns_of(x) <= names_settled) for i, x in enumerate(predicates)
+    ]
     again = [not done and bool(x.about) and x.about <= names for done, x in zip(settled, asked, strict=True)]
     metadata = snapshot.metadata
+    # the column of a settled condition need not be read, and then the readers take it for NULL in all rows
     on_row_groups = [
-        usable(tree, metadata.columns, metadata.partition_by, metadata.format) for tree in q.predicates
+        None if done else usable(tree, metadata.columns, metadata.partition_by, metadata.format)
+        for tree, done in zip(q.predicates, settled, strict=True)
     ]
     return answers.Pushed(settled, again, on_row_groups)
 

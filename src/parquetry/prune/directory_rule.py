@@ -67,6 +67,24 @@ class _Maps(NamedTuple):
     of: Numbers
 
 
+def decided_by_directories(scan: Scan, left: Left) -> frozenset[Condition]:
+    """Return the conditions that every row satisfies of the directories that may hold an answer, by their heavy values.
+
+    Asked with fewer partitions, or with conditions besides, the rule leaves fewer of these directories.
+
+    Args:
+        scan: what is asked; no statistics are.
+        left: what the rule of partitions left.
+    """
+    maps = _maps(scan, left.partitions)
+    judge = None if maps is None else _Judge(scan, left.partitions, maps)
+    if judge is None or not judge.asked:
+        return frozenset()
+    for block in left.files(scan):
+        judge.kept(block)
+    return judge.decided
+
+
 def _maps(scan: Scan, partitions: Sequence[Partition]) -> _Maps | None:
     """Return the maps of partitions that have directories; None: the table has none at all.
 

@@ -18,7 +18,9 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
+from parquetry.prune.directory_rule import decided_by_directories
 from parquetry.prune.files import spelled
+from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.recent import RecentPartitions
 from parquetry.prune.rule import Left, Scan
 from parquetry.prune.scan_report import ScanReport, Step
@@ -160,6 +162,30 @@ def exact_conditions(metadata: TableMetadata, predicates: Sequence[Filter | Cond
     They are about partition columns only, and understood: the partitions decide them.
     """
     return _exact(frozenset(metadata.partition_by), _conditions(predicates))
+
+
+def decided_conditions(
+    snapshot: TableSnapshot,
+    predicates: Sequence[Filter | Condition],
+    recent: RecentPartitions | None = None,
+) -> frozenset[int]:
+    """Return the positions of the conditions on data columns that all rows of the directories left are known to satisfy.
+
+    These need no evaluation on the rows that `select_files` leaves, asked for the same conditions and perhaps more.
+
+    Args:
+        snapshot: the version of the table.
+        predicates: conditions joined by AND.
+        recent: as for `select_files`.
+    """
+    names = frozenset(snapshot.metadata.partition_by)
+    conditions = _conditions(predicates)
+    if not snapshot.totals.arrangements or all(each.within(names) for each in conditions):
+        return frozenset()
+    scan = Scan(snapshot, conditions, (), names, frozenset(), recent)
+    left, _ = PartitionRule().narrow(scan, Left())
+    decided = decided_by_directories(scan, left)
+    return frozenset(place for place, condition in enumerate(conditions) if condition in decided)
 
 
 def _conditions(given: Sequence[Filter | Condition]) -> tuple[Condition, ...]:

@@ -1,0 +1,234 @@
+"""Queries read no directory of heavy values that holds no answer, wherever they ask; also of tables that Hive laid down."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+import parquetry
+from parquetry import metastore as ms
+from parquetry.layout.arrangement import REST
+from parquetry.layout.cells import cell_directory
+from parquetry.layout.statistics import read_footers
+from parquetry.types import parse_type
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+_HIVE = Path(__file__).resolve().parent.parent / "fixtures" / "hive-4.0.1"
+_MAPS = {
+    1: ms.SkewMap(("x", "y"), ((10, "a"), (20, None), (None, "a")), directories=True),
+    2: ms.SkewMap(("x",), ((10,), (30,)), directories=True),
+    3: None,
+}
+"""Of partitions: 4 directories, 3, and a plain one."""
+
+
+def steps(scan: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    return {step["name"]: (step["kept"], step["of"]) for step in scan["steps"]}
+
+
+def directories(found: Any) -> list[tuple[int, ...]]:
+    """Return what each scan of a report says of directories, in order."""
+    return [steps(scan).get("directories", ()) for scan in found.to_dict()["scans"]]
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, warehouse: Path) -> Iterator[str]:
+    """A table whose files lie in the directories of their cells, and a view `plain_rows` of the same rows."""
+    name = "lake.heavy.t"
+    spark.sql("CREATE NAMESPACE lake.heavy")
+    spark.sql(f"CREATE TABLE {name} (x int, y string, v int, p int) USING parquet PARTITIONED BY (p)")
+    every = [
+        (x, y, v, p)
+        for p in _MAPS
+        for x in (10, 20, 30, 40, None)
+        for y in ("a", "b", None)
+        for v in range(2)
+    ]
+    spark.createDataFrame(every, "x int, y string, v int, p int").createOrReplaceTempView("plain_rows")
+    types = {"x": parse_type("int"), "y": parse_type("string")}
+    with ms.open_metastore(str(warehouse / "lake")) as metastore:
+        snapshot = metastore.table("heavy", "t")
+        transaction = snapshot.begin("fill")
+        for p, skew in _MAPS.items():
+            folder = Path(snapshot.default_location((p,)).removeprefix("file:"))
+            cells: dict[int | None, list[tuple[Any, ...]]] = {}
+            for row in every:
+                if row[-1] == p:
+                    found = None if skew is None else row[: len(skew.columns)]
+                    cell = None if skew is None else skew.cells.index(found) if found in skew.cells else REST
+                    cells.setdefault(cell, []).append(row)
+            files = []
+            for cell, rows in cells.items():
+                place = ""
+                if skew is not None and cell is not None:
+                    place = cell_directory(skew, [types[name] for name in skew.columns], cell) + "/"
+                path = folder / f"{place}pq-{snapshot.id.hex()}-fill-{cell}.parquet"
+                path.parent.mkdir(parents=True)
+                arrays = zip("xyv", list(zip(*rows, strict=True))[:3], strict=True)
+                pq.write_table(
+                    pa.table({n: pa.array(v, pa.string() if n == "y" else pa.int32()) for n, v in arrays}),
+                    path,
+                )
+                (file,) = read_footers(
+                    pa.fs.LocalFileSystem(), [str(path.relative_to(folder))], root=str(folder)
+                )
+                files.append(msgspec.structs.replace(file, cell=cell))
+            transaction.replace((p,), files, arrangement=ms.Arrangement(skew))
+        transaction.commit()
+    yield name
+    spark.sql("DROP NAMESPACE lake.heavy CASCADE")
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("x = 10 AND y = 'a'", (3, 8)),
+        ("x = 10", (4, 8)),
+        ("x <=> NULL", (4, 8)),
+        ("x IS NULL AND y = 'a'", (3, 8)),
+        ("x IN (10, 30) AND y IN ('a', 'b')", (5, 8)),
+        ("x NOT IN (10, 30)", (4, 8)),
+        ("NOT (x = 10 OR y IS NULL)", (4, 8)),
+        ("x BETWEEN 11 AND 29 AND p < 3", (3, 7)),
+        ("y LIKE 'b%'", (5, 8)),
+        ("(x, y) IN ((10, 'a'), (30, 'b'))", (5, 8)),
+        ("(x, y) NOT IN ((10, 'a'), (30, 'b'), (CAST(NULL AS INT), 'a'))", (6, 8)),
+        ("(p, x) IN ((1, 20), (2, 30), (2, 10))", (4, 7)),
+        ("p = 1 AND x = 20 AND y IS NULL OR p = 2 AND x = 30", (2, 7)),
+        ("x = 10 AND v = 1 AND x + 1 = 11", (4, 8)),
+        ("v = 1 OR x = 10", (8, 8)),
+    ],
+)
+def test_conditions(spark: SparkSession, table: str, where: str, expected: tuple[int, int]) -> None:
+    """The rows are those of a table without directories, and the directories those that may hold them."""
+    query = f"SELECT * FROM {table} WHERE {where}"
+    frame = spark.sql(query)
+    assert sorted(frame.collect(), key=str) == sorted(
+        spark.sql(f"SELECT * FROM plain_rows WHERE {where}").collect(), key=str
+    )
+    assert directories(parquetry.report(frame)) == [expected]
+
+
+def test_wherever_a_query_asks(spark: SparkSession, table: str, rows: Rows) -> None:
+    """Through a view, subqueries, aliases, a join of two of its scans, groups, a frame; each scan is told of by itself."""
+    spark.sql(
+        f"CREATE OR REPLACE TEMP VIEW heavy_rows AS SELECT x AS weight, y, v * 2 AS double, p FROM {table}"
+    )
+    for query, expected in {
+        "SELECT double FROM heavy_rows WHERE weight = 30": [(3, 8)],
+        "SELECT w, count(*), sum(v) FROM (SELECT x AS w, v FROM {0}) s WHERE w IN (10, 20) AND v = 1 GROUP BY w": [
+            (6, 8)
+        ],
+        "SELECT a.v, b.y FROM {0} a JOIN {0} b ON a.p = b.p AND a.v = b.v WHERE a.x = 30 AND b.x IS NULL AND b.y = 'a'": [
+            (3, 8),
+            (3, 8),
+        ],
+        "SELECT count(*) FROM {0} WHERE p = 2 AND x = 10 HAVING count(*) > 1": [(1, 3)],
+        "SELECT v FROM {0} WHERE x = (SELECT max(x) FROM {0} WHERE p = 3 AND y = 'a') AND p = 2": [
+            (3, 3),
+            (1, 1),
+        ],
+    }.items():
+        frame = spark.sql(query.format(table))
+        plain = query.format("plain_rows").replace(
+            "heavy_rows", "(SELECT x AS weight, y, v * 2 AS double, p FROM plain_rows)"
+        )
+        assert sorted(frame.collect(), key=str) == sorted(spark.sql(plain).collect(), key=str), query
+        assert directories(parquetry.report(frame)) == expected, query
+    frame = spark.table(table).where(F.col("x").isin(10, 30) & (F.col("p") == 2)).select("v").distinct()
+    assert {row.v for row in frame.collect()} == {0, 1}
+    report = parquetry.report(frame)
+    assert directories(report) == [(2, 3)]
+    assert "directories 2 of 3 (x IN (10, 30)) · files 2 of 2" in str(report)
+    assert "directories 2 of 3 (x IN (10, 30))" in frame._jdf.queryExecution().executedPlan().toString()
+
+
+def test_the_metastore_counts_what_cells_decide(spark: SparkSession, table: str) -> None:
+    """Without a scan where only cells are asked for; else by one, with the same numbers."""
+    for where, alone in {
+        "p = 2 AND x = 10": True,
+        "p < 3 AND x = 10 AND y = 'a' AND x > 5": False,  # half of the cell of partition 2
+        "p = 1 AND x IS NULL AND y = 'a'": True,
+        "p = 2 AND x IN (10, 40)": False,
+    }.items():
+        query = "SELECT count(*), min(v), max(y) FROM {0} WHERE " + where
+        frame = spark.sql(query.format(table))
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        assert frame.collect() == spark.sql(query.format("plain_rows")).collect(), where
+        assert ("BatchScan" not in plan) == alone, where
+
+
+CONDITIONS = (
+    "x = '6'", "x = 'other1'", "x = '20'", "x = '30'", "x <> '6'", "NOT x = '6'", "x IN ('6', 'other1')", "x IN ('6', '20')",
+    "x = 'a=b'", "x = 'a/b'", "x = ''", "x = 'a=b' OR x = 'zz'", "x = 'a/b' OR x = '6'", "x = '' OR x = 'zz'",
+    "x IS NULL", "x <=> '6'", "x < '7'", "x = '6' OR v = 9", "x = '6' AND y = 'y0'", "x = '20' AND y = 'y2'",
+    "y = 'y0'", "y <> 'y0'", "x = 'a b' AND y = 'y2'", "x = 'UP'", "x LIKE '6%'", "x = '6' AND ds = 'd'", "(x, y) IN (('6', 'y0'))",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "expected"),
+    [
+        (
+            "lb_part",
+            {("6",), ("20",)},
+            {"x = '6'": (4, 6), "x IN ('6', '20')": (6, 6), "x <> '6'": (4, 6), "x = 'a=b'": (2, 6)},
+        ),
+        ("lb_second", {("y0",)}, {"y = 'y0'": (1, 2), "y <> 'y0'": (1, 2), "x = '6' AND y = 'y0'": (1, 2)}),
+        (
+            "lb_two",
+            {("6", "y0"), ("20", "y1"), ("a b", "y2")},
+            {"x = '6'": (2, 4), "x = '20' AND y = 'y2'": (1, 4)},
+        ),
+    ],
+)
+def test_tables_that_hive_laid_down(
+    spark: SparkSession,
+    db: str,
+    rows: Rows,
+    warehouse: Path,
+    tmp_path: Path,
+    name: str,
+    cells: set[tuple[Any, ...]],
+    expected: dict[str, tuple[int, int]],
+) -> None:
+    """Hive 4.0.1 wrote them, with two INSERTs into one; the rows are those that it reads without its pruner, whatever is asked."""
+    known = json.loads((_HIVE / "listbucket.json").read_text())["tables"][name]
+    shutil.copytree(_HIVE / "listbucket" / name, tmp_path / name)
+    kind = "parquet" if "PARQUET" in known["statements"][0] else "orc"
+    columns = ", ".join(each.replace(":", " ") for each in known["columns"])
+    spark.sql(
+        f"CREATE TABLE {db}.t ({columns}) USING {kind} PARTITIONED BY (ds) LOCATION '{tmp_path / name}'"
+    )
+    found = rows(f"CALL lake.system.sync(table => '{db.removeprefix('lake.')}.t')")
+    assert {row[0] for row in found} == {"added"}
+    assert sum(row[3] for row in found) == len(known["rows"])
+    said = [(x, y, int(v), ds) for _, x, y, v, ds in known["rows"]]
+    assert sorted(rows(f"SELECT * FROM {db}.t")) == sorted(said)
+    with ms.open_metastore(str(warehouse / "lake")) as metastore:
+        for part in metastore.table(db.removeprefix("lake."), "t").partitions():
+            skew = part.arrangement.skew
+            assert skew is not None
+            assert set(skew.cells) == cells
+    spark.createDataFrame(
+        said, columns.replace(" string", ": string").replace(" int", ": int")
+    ).createOrReplaceTempView("hives_rows")
+    query = " UNION ALL ".join(
+        f"SELECT {n} AS n, * FROM {{0}} WHERE {where}" for n, where in enumerate(CONDITIONS)
+    )
+    frame = spark.sql(query.format(f"{db}.t"))
+    assert sorted(frame.collect()) == sorted(spark.sql(query.format("hives_rows")).collect())
+    for where, counts in expected.items():
+        assert directories(parquetry.explain(f"SELECT * FROM {db}.t WHERE {where}")) == [counts], where
+    assert rows(f"CALL lake.system.sync(table => '{db.removeprefix('lake.')}.t')") == []
+    assert rows(f"CALL lake.system.fsck(table => '{db.removeprefix('lake.')}.t')") == []
