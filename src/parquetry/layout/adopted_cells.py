@@ -28,16 +28,13 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import ValueTypeError
-from parquetry.layout.arrangement import REST, SkewMap
+from parquetry.layout.arrangement import MOST_CELLS, REST, SkewMap
 from parquetry.layout.bounds import FileBounds, bounds_reader
 from parquetry.layout.cell_folders import COPY, Level, levels_of
 from parquetry.layout.paths import DEFAULT_PARTITION, unescape_path_name
 from parquetry.layout.places import is_absolute
 from parquetry.layout.records import Column, DataFile
 from parquetry.types import Value, order_key, value_from_text
-
-MOST_CELLS = 1000
-"""Cells that a map gets from directories; files of others are read by every query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +82,8 @@ def adopt(
         else:
             taken.append(file)
             levels[file.path] = found
+    if taken and known is not None and known.auto is not None:  # these rows were not measured, and are there
+        known = msgspec.structs.replace(known, auto=None)
     named = next((each for each in levels.values() if each and each[0].column), ())
     skew = _map(known, [by_name[level.column] for level in named if level.column in by_name])
     if skew is None or not skew.directories:

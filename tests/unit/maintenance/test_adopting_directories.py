@@ -22,6 +22,7 @@ from parquetry.maintenance.dump import dump
 from parquetry.maintenance.restore import restore
 from parquetry.metastore import (
     Arrangement,
+    AutoSkew,
     Column,
     DataFile,
     Metastore,
@@ -287,6 +288,25 @@ def test_a_map_that_is_known_is_kept(tree: Tree) -> None:
     assert tree.partition(2).arrangement.skew == skew
     assert tree.cells(2) == {"y=2/f": None}
     assert tree.cells(3) == {"f": REST}
+    assert tree.sync() == []
+
+
+def test_a_map_that_was_to_be_measured_is_what_directories_say(tree: Tree) -> None:
+    """A partition with files is not measured any more; one without still will be."""
+    skew = SkewMap(("x",), directories=True, auto=AutoSkew(0.1, 4))
+    with tree.metastore() as metastore:
+        table = metastore.table("default", "t")
+        transaction = table.begin("alter")
+        transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=Arrangement(skew)))
+        transaction.commit()
+    tree.put("ds=1/x=1/f", ("1", 1, 1))
+    tree.put("ds=2/f", ("1", 1, 1))
+    (tree.path / "ds=3").mkdir()
+    assert [each.action for each in tree.sync()] == ["added"] * 3
+    assert tree.partition(1).arrangement.skew == SkewMap(("x",), (("1",),), directories=True)
+    assert tree.partition(2).arrangement.skew == SkewMap(("x",), (), directories=True)
+    assert tree.cells(2) == {"f": REST}
+    assert tree.partition(3).arrangement.skew == skew
     assert tree.sync() == []
 
 
