@@ -11,7 +11,8 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** One version of a table; `identity` is what the next questions about it name. */
 case class TableAnswer(
     name: String, identity: JValue, id: String, version: Long, logical: StructType, physical: StructType,
-    partitionColumns: Seq[String], format: String, properties: Map[String, String])
+    partitionColumns: Seq[String], format: String, properties: Map[String, String],
+    clauses: Map[String, String], details: Seq[(String, String)])
 
 case class MetadataTableAnswer(name: String, kind: String, identity: JValue, schema: StructType)
 
@@ -77,7 +78,8 @@ object Answers {
       case json => Json.struct(json)
     }
     TableAnswer(text(answer \ "name"), table, text(table \ "id"), long(table \ "version"), logical, physical,
-      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer))
+      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), map(answer \ "clauses"),
+      (answer \ "details").children.map(pair => (text(pair(0)), text(pair(1)))))
   }
 
   def metadataTable(answer: JValue): MetadataTableAnswer =

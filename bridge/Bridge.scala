@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, parse}
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis._
 
 /**
@@ -78,9 +79,9 @@ object Bridge {
   def write(catalog: CatalogRef, data: Object, fields: JField*): JValue =
     unwrap(asked.write(question("write", about(catalog) ++ fields), data))
 
-  /** A statement as it is to be parsed: the planner is asked where it wants to be. */
-  def rewritten(statement: String): String =
-    if (!words.exists(_.matcher(statement).find())) statement
-    else Answers.rewritten(unwrap(asked.ask(question("rewrite_statement", Seq("text" -> JString(statement))))))
-      .getOrElse(statement)
+  /** The text to parse in place of a statement's; the planner is asked where it wants to be. */
+  def rewritten(session: SparkSession, statement: String, parameters: => Seq[JField]): Option[String] =
+    if (!words.exists(_.matcher(statement).find())) None
+    else Answers.rewritten(unwrap(asked.ask(question("rewrite_statement",
+      Seq("text" -> JString(statement)) ++ parameters ++ Catalogs.fields(session)))))
 }

@@ -67,6 +67,10 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
   override def createTable(ident: Identifier, info: TableInfo): Table =
     new ParquetryTable(ref, Answers.table(ref.ask("create_table", at(ident) ++ definition(info): _*)))
 
+  override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table =
+    new ParquetryTable(ref, Answers.table(ref.ask("create_table",
+      at(ident) ++ definition(info) :+ ("like" -> Json.strings(source.properties().asScala.toMap)): _*)))
+
   private def stage(ident: Identifier, info: TableInfo, mode: String): StagedTable = {
     val answer = ref.ask("stage_table", at(ident) ++ definition(info) :+ ("mode" -> JString(mode)): _*)
     new StagedParquetryTable(ref, Answers.table(answer), mode)

@@ -7,10 +7,12 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 /** `spark.sql.extensions` names this class. */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectParser((_, inner) => new Parser(inner))
+    extensions.injectParser((session, inner) => new Parser(session, inner))
     extensions.injectPostHocResolutionRule(_ => DynamicOverwrite)
     extensions.injectPostHocResolutionRule(_ => RepairStatement)
     extensions.injectPostHocResolutionRule(_ => ShowPartitionsStatement)
+    extensions.injectPostHocResolutionRule(_ => ShowCreateTableStatement)
+    extensions.injectPostHocResolutionRule(_ => DescribeStatement)
     extensions.injectPostHocResolutionRule(_ => RowLevelStatement)
     extensions.injectPostHocResolutionRule(_ => DeleteFromCached)
     extensions.injectPostHocResolutionRule(_ => RowsOfReplaceWhere)

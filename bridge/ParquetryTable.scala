@@ -25,6 +25,12 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   val physical: StructType = answer.physical
   val partitionColumns: Seq[String] = answer.partitionColumns
   val format: String = answer.format
+  /** Clauses that say some of the properties, and what DESCRIBE EXTENDED shows besides Spark's own rows. */
+  val clauses: Seq[String] = answer.clauses.values.toSeq
+  val details: Seq[(String, String)] = answer.details
+  /** The same table without the properties that clauses say. */
+  def withoutClauses: ParquetryTable =
+    new ParquetryTable(ref, answer.copy(properties = answer.properties -- answer.clauses.keys))
   val identity: Seq[JField] = Seq("table" -> answer.identity)
 
   override def name(): String = answer.name

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.parquetry
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface, SqlStatementSplitResult, TemporalIdentifier}
@@ -8,13 +9,14 @@ import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
  * Hands everything to the parser that was there before, Spark's own or that of another extension. A statement in which
- * one of the planner's words occurs is shown to the planner first; what it gives instead is parsed in its place, and
- * errors then show that text, since their positions are within it.
+ * one of the planner's words occurs is shown to the planner first; what it gives instead is parsed in its place, parameters
+ * filled in, and errors then show that text, since their positions are within it.
  */
-class Parser(inner: ParserInterface) extends ParserInterface {
-  override def parsePlan(text: String): LogicalPlan = inner.parsePlan(Bridge.rewritten(text))
+class Parser(session: SparkSession, inner: ParserInterface) extends ParserInterface {
+  override def parsePlan(text: String): LogicalPlan = inner.parsePlan(Bridge.rewritten(session, text, Nil).getOrElse(text))
   override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
-    inner.parsePlanWithParameters(Bridge.rewritten(text), parameters)
+    Bridge.rewritten(session, text, Parameters.fields(parameters)).map(inner.parsePlan)
+      .getOrElse(inner.parsePlanWithParameters(text, parameters))
 
   override def parseQuery(text: String): LogicalPlan = inner.parseQuery(text)
   override def parseExpression(text: String): Expression = inner.parseExpression(text)

@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
+import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, ResolvedTable}
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -16,6 +16,7 @@ object RowLevelStatement extends Rule[LogicalPlan] {
       case m: MergeIntoTable => target(m.targetTable).foreach(refuse(_, "MERGE INTO"))
       case d: DeleteFromTable if SubqueryExpression.hasSubquery(d.condition) =>
         target(d.table).foreach(refuse(_, "DELETE FROM", "condition" -> JString(d.condition.sql)))
+      case LoadData(ResolvedTable(_, _, t: ParquetryTable, _), _, _, _, _) => refuse(t, "LOAD DATA INTO")
       case _ =>
     }
     plan

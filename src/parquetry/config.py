@@ -54,6 +54,26 @@ def _one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise ValueError("not a share of the rows such as 0.05, above 0 and at most 1")
+    return share
+
+
+def _count(most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        stripped = text.strip()
+        if not (stripped.isascii() and stripped.isdigit() and 1 <= int(stripped) <= most):
+            raise ValueError(f"not a number from 1 to {most}")
+        return int(stripped)
+
+    return parse
+
+
 Level = Literal["option", "session", "property", "default"]
 """Where the value of a setting comes from: an option of one read or write, the session, a property of the table."""
 EVERYWHERE: tuple[Level, ...] = ("option", "session", "property")
@@ -108,6 +128,9 @@ class Setting:
 
 
 PARTITION_INDEXES = "partition-indexes"
+SKEWED_BY = "skewed-by"
+SKEWED_LOCATIONS = "skewed-locations"
+LIST_BUCKETING_RULES = "list-bucketing-rules"
 
 CATALOG_OPTIONS = (
     Setting(
@@ -169,6 +192,45 @@ TABLE_SETTINGS = (
         "Later on, `CALL system.create_partition_index` and `drop_partition_index` change them.",
         levels=("property",),
         fixed=True,
+    ),
+    Setting(
+        SKEWED_BY,
+        None,
+        str,
+        "Which values are so frequent that their rows are kept apart: Hive's clause behind the words `SKEWED BY`, such as "
+        "`(x) ON (10, 20) STORED AS DIRECTORIES` or `(x) ON AUTO STORED AS DIRECTORIES`. See "
+        "[list bucketing](list-bucketing.md). For partitions made from then on.",
+        levels=("property",),
+    ),
+    Setting(
+        SKEWED_LOCATIONS,
+        None,
+        str,
+        "Where the directories of some of these values are instead of in their usual places: Hive's clause behind the words "
+        "`SET SKEWED LOCATION`, such as `(10 = 'hdfs://h/far/x=10')`.",
+        levels=("property",),
+    ),
+    Setting(
+        "auto-skew-share",
+        "0.05",
+        _share,
+        "With `ON AUTO`: the share of a partition's rows from which on a value is heavy.",
+        levels=("property",),
+    ),
+    Setting(
+        "auto-skew-values",
+        "16",
+        _count(1000),
+        "With `ON AUTO`: the greatest number of heavy values of a partition, at most 1000.",
+        levels=("property",),
+    ),
+    Setting(
+        LIST_BUCKETING_RULES,
+        "strict",
+        _one_of("strict", "relaxed"),
+        "`strict` refuses what Hive's design does not let go together with directories for heavy values; `relaxed` allows "
+        "what Parquetry can do all the same. See [the rules](list-bucketing.md#what-does-not-go-together).",
+        levels=("property",),
     ),
 )
 

@@ -156,15 +156,15 @@ class UnsupportedError(ParquetryError):
     code = "UNSUPPORTED"
 
 
-class FilterError(ParquetryError):
-    """A filter's text cannot be used; the message marks the place.
+class MarkedTextError(ParquetryError):
+    """A text cannot be used; the message marks the place.
 
     Attributes:
-        text: the filter as given.
+        text: as given.
         position: offset of the offending place in `text`, in characters.
     """
 
-    code = "FILTER"
+    code = "TEXT"
 
     def __init__(self, message: str, text: str, position: int) -> None:
         start = text.rfind("\n", 0, position) + 1
@@ -173,6 +173,108 @@ class FilterError(ParquetryError):
         super().__init__(f"{message}\n  {line}\n  {' ' * (position - start)}^")
         self.text = text
         self.position = position
+
+
+class FilterError(MarkedTextError):
+    """A filter's text cannot be used; the message marks the place."""
+
+    code = "FILTER"
+
+
+class ClauseError(MarkedTextError):
+    """The text of a clause of a statement, or of the property that stands for it, cannot be used."""
+
+    code = "CLAUSE"
+
+
+class SkewError(ParquetryError):
+    """What is said of a table's skewed columns cannot be so.
+
+    Where Hive has the same check, the message begins with Hive's code and text, as Hive's users know them.
+
+    Attributes:
+        hive: Hive's code; None: Hive has the text without a code, or no such check.
+    """
+
+    code = "SKEW"
+    hive: ClassVar[int | None] = None
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if self.hive is None else f"[Error {self.hive}]: {message}")
+
+
+class LoadIntoSkewedError(SkewError):
+    """LOAD DATA cannot put files into directories by their rows' values."""
+
+    hive = 10195
+
+
+class NotSkewedError(SkewError):
+    """Only of a skewed table can this be said."""
+
+    hive = 10196
+
+
+class NoSkewedLocationsError(SkewError):
+    """SET SKEWED LOCATION names no location."""
+
+    hive = 10197
+
+
+class SkewedLocationPairError(SkewError):
+    """An entry of SET SKEWED LOCATION is no value with its location."""
+
+    hive = 10198
+
+
+class NoSkewedColumnsError(SkewError):
+    """SKEWED BY names no column."""
+
+    hive = 10200
+
+
+class NoSkewedValuesError(SkewError):
+    """SKEWED BY … ON names no value, or something that is not a constant."""
+
+    hive = 10201
+
+
+class DuplicateSkewedColumnError(SkewError):
+    """SKEWED BY names a column twice."""
+
+    hive = 10202
+
+
+class InvalidSkewedColumnError(SkewError):
+    """SKEWED BY names what is no column of the files, such as a partition column."""
+
+    hive = 10203
+
+
+class SkewedWidthError(SkewError):
+    """A tuple of SKEWED BY … ON has more or fewer values than there are columns."""
+
+    hive = 10206
+
+
+class SkewedColumnChangeError(SkewError):
+    """A skewed column cannot be dropped, renamed, or given another type."""
+
+    hive = 10207
+
+
+class SkewedLocationError(SkewError):
+    """A location of SET SKEWED LOCATION is no absolute URI."""
+
+
+class SkewedValueError(SkewError):
+    """A skewed value does not fit its column, or cannot name a directory, or there are too many of them."""
+
+
+class ListBucketingError(SkewError):
+    """A table with directories for its heavy values cannot be combined with this; the message names the rule."""
+
+    code = "LIST_BUCKETING"
 
 
 class StoreError(ParquetryError):

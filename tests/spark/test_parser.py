@@ -29,7 +29,9 @@ class Listening(Door):
         self.asked += 1
         asked = json.loads(question)
         if asked["op"] == "rewrite_statement":
-            assert set(asked) == {"protocol", "op", "text"}
+            assert set(asked) - {"named", "positional"} == {
+                "protocol", "op", "text", "catalogs", "other_catalogs", "current_catalog", "current_namespace",
+            }  # fmt: skip
             self.shown.append(asked["text"])
         return super().ask(question)
 
@@ -50,15 +52,14 @@ def installed(spark: SparkSession) -> Iterator[Callable[..., Listening]]:
 
 def _first_word_as_select(q: questions.RewriteStatement) -> answers.Rewritten:
     """Rewrite `FROBNICATED BY n` to a SELECT; leave everything else."""
-    words = q.text.split()
+    words = [q.named.get(word.removeprefix(":"), word) for word in q.text.split()]
     return answers.Rewritten(f"SELECT {words[2]} AS n" if words[0].upper() == "FROBNICATED" else None)
 
 
 def test_without_words_the_planner_is_never_asked(
     spark: SparkSession, installed: Callable[..., Listening]
 ) -> None:
-    """Today there are none: statements of every kind are parsed without a call into Python."""
-    assert statements.WORDS == ()
+    """Statements of every kind that hold none are parsed without a call into Python."""
     door = installed(*statements.WORDS)
     assert spark.sql("SELECT 'frobnicated by', 1 /* unskew */").collect()[0][1] == 1
     spark.sql("CREATE OR REPLACE TEMP VIEW parser_view AS SELECT 1 AS a")
@@ -74,7 +75,7 @@ def test_a_statement_with_a_word_is_asked_about(
     monkeypatch.setitem(statements.ANSWERS, questions.RewriteStatement, _first_word_as_select)
     door = installed(*WORDS)
     assert spark.sql("Frobnicated By 7").collect() == [(7,)]
-    assert spark.sql("FROBNICATED BY :n x", {"n": 8}).collect() == [(8,)]
+    assert spark.sql("FROBNICATED BY :n x", {"n": 8}).collect() == [(8,)]  # the planner fills it in
     assert spark.sql("SELECT 1 AS unskew").collect() == [(1,)]
     assert spark.sql("SELECT 1 AS unskewed").collect() == [(1,)]  # another word
     assert door.shown == ["Frobnicated By 7", "FROBNICATED BY :n x", "SELECT 1 AS unskew"]
@@ -146,7 +147,7 @@ def test_every_method_is_handed_on(spark: SparkSession, installed: Callable[...,
     methods = {m.getName(): m.getParameterCount() for m in interface.getMethods() if "$" not in m.getName()}
     assert {"parsePlan", "parsePlanWithParameters", "parseTemporalTableIdentifier"} <= set(methods)
     below = Recording()
-    parser = getattr(jvm, PACKAGE).Parser(below)
+    parser = getattr(jvm, PACKAGE).Parser(spark._jsparkSession, below)
     for name, parameters in methods.items():
         getattr(parser, name)(*["a text", None][:parameters])
     assert below.calls == [(name, *["a text", "None"][:n]) for name, n in methods.items()]

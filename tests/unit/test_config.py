@@ -84,7 +84,7 @@ def test_what_is_no_list_of_columns(text: str) -> None:
         ("target_file_size", "did you mean 'target-file-size'"),
         ("target.file.size", "did you mean 'target-file-size'"),
         ("sortby", "did you mean 'sort-by'"),
-        ("parquetry.anything", "known are compression, "),
+        ("parquetry.anything", "known are auto-skew-share, .*compression, "),
     ],
 )
 def test_slips(name: str, says: str) -> None:

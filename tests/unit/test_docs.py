@@ -19,7 +19,15 @@ def test_configuration_reference_is_current() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/concepts.md", "docs/sql.md", "docs/hbase.md"],
+    [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/concepts.md",
+        "docs/sql.md",
+        "docs/hbase.md",
+        "docs/list-bucketing.md",
+    ],
 )
 def test_links_lead_somewhere(page: str) -> None:
     """A link to a file of the project leads to one."""

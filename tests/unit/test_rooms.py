@@ -17,6 +17,7 @@ FLOORS = (
     {"metastore"},
     {"scan"},
     {"layout", "store", "key_schema", "warehouse", "config_reference", "precedence"},
+    {"ddl"},
     {"predicate", "keys", "config"},
     {"types", "identifiers", "progress"},
     {"errors", "temporal", "_version"},

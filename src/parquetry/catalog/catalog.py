@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Literal
 
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table, table_view
@@ -156,6 +157,37 @@ class Catalog(CatalogReader):
             readopt=readopt,
             progress=progress,
         )
+
+    def set_skew(
+        self,
+        name: str,
+        columns: Sequence[str],
+        values: Sequence[Any] | Literal["auto"],
+        *,
+        directories: bool = True,
+    ) -> Table:
+        """Say which values of a table are heavy, for partitions made from now on; see `docs/list-bucketing.md`.
+
+        Args:
+            name: of the table.
+            columns: the skewed columns; none: the table is not skewed any more.
+            values: of one column its values, of several tuples of theirs, None being NULL; or ``"auto"``: they are found
+                while each partition is loaded.
+            directories: whether the rows of each get a directory of their own.
+
+        Returns:
+            The table as it is now.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            SkewError: a column or a value cannot be skewed; each reason has a class of its own.
+            ListBucketingError: directories do not go together with what the table is.
+            CommitConflictError: others keep changing the table's metadata.
+        """
+        from parquetry.maintenance.skew import set_skew
+
+        heavy = None if isinstance(values, str) and values == "auto" else values
+        return table_view(set_skew(self._snapshot(name), _columns(columns), heavy, directories))
 
     def create_partition_index(
         self,

@@ -72,7 +72,7 @@ class Page(Answer, frozen=True):
     next: Cursor | None
 
 
-class Table(Answer, frozen=True, kw_only=True):
+class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """One version of a table.
 
     Attributes:
@@ -83,6 +83,8 @@ class Table(Answer, frozen=True, kw_only=True):
         partition_by: names of the partition columns.
         format: ``parquet`` or ``orc``.
         properties: the table's, and those that Spark reserves.
+        clauses: by the names of the properties that they say, clauses for SHOW CREATE TABLE to show instead.
+        details: pairs of a name and a text for DESCRIBE EXTENDED to show besides.
     """
 
     name: str
@@ -92,6 +94,8 @@ class Table(Answer, frozen=True, kw_only=True):
     partition_by: list[str]
     format: str
     properties: dict[str, str]
+    clauses: dict[str, str] = {}
+    details: list[list[str]] = []
 
 
 class MetadataTable(Answer, frozen=True):

@@ -9,20 +9,23 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.config import PARTITION_INDEXES, check_properties
+from parquetry.config import PARTITION_INDEXES, SKEWED_BY, SKEWED_LOCATIONS, check_properties
+from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
 from parquetry.errors import (
     ColumnNotFoundError,
     PropertyError,
     UnsupportedError,
 )
 from parquetry.identifiers import joined_name
+from parquetry.layout.list_bucketing_rules import Subject, require_allowed
 from parquetry.layout.records import Column
 from parquetry.layout.schema_json import Field, declared
+from parquetry.maintenance.skew import is_relaxed, recorded
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import questions
 from parquetry.planner.lake import Lake
-from parquetry.planner.locations import external_location, managed_location
+from parquetry.planner.locations import external_location, managed_location, require_free_cells
 from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import Settings, settle
 from parquetry.types import type_text
@@ -40,12 +43,18 @@ RESERVED = (
 _OPTION = "option."
 """Spark gives each of OPTIONS twice, and so once for `SHOW CREATE TABLE`; we keep it as a property only."""
 _HIVE = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
+_BUCKETS = ("bucket", "sorted_bucket")
+_OF_SPARKS_TABLES = ("transient_lastDdlTime", "spark.sql.", "serialization.", "totalSize", "numFiles")
+"""What names of properties begin with that Spark and Hive's metastore put on their tables themselves."""
 _UNKEYABLE = "a partition column has to be a number, a string, a boolean, binary, a date or a timestamp"
 
 
 def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions.StageTable) -> TableMetadata:
     """Return what a new table is, from what its statement says; each clause has a function of its own."""
     label = f"{database}.{q.name}"
+    if isinstance(q, questions.CreateTable) and q.like is not None:
+        q = msgspec.structs.replace(q, properties={**_like(q.like), **q.properties})
+    _check_rules(label, q)
     _check_collation(label, q.properties)
     external = _external_location(lake, database, q)
     file_format = _format(q.properties)
@@ -68,10 +77,59 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
         descending=_descending(settings, partition_by),
     )
     metadata = _indexed(metadata, settings)
+    metadata = _skewed(metadata, lake, label)
     sort_columns(metadata, settings)  # refuses what files cannot be sorted by
     if external is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
     return metadata
+
+
+def _like(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return what of a table's properties one like it gets: those of its user, its format, comment and heavy values."""
+    return {
+        key: value
+        for key, value in _kept_properties(properties).items()
+        if not key.startswith(_OF_SPARKS_TABLES) and key != SKEWED_LOCATIONS
+    } | {key: properties[key] for key in ("provider", "comment") if key in properties}
+
+
+def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) -> None:
+    """Make sure that clauses go together with directories for heavy values, if there are to be any.
+
+    Raises:
+        ListBucketingError: one does not.
+    """
+    clause = q.properties.get(SKEWED_BY)
+    directories = (
+        clause is not None and not is_not_directories(clause) and parse_skewed_by(clause).directories
+    )
+    asked = Subject(
+        label=label,
+        directories=directories,
+        buckets=any(transform.name in _BUCKETS for transform in q.partitioning),
+        external="location" in q.properties or q.properties.get("external") == "true",
+        file_format=_named_format(q.properties),
+        relaxed=is_relaxed(q.properties),
+    )
+    require_allowed(asked, "define")
+    if isinstance(q, questions.StageTable) and q.mode == "create":  # which is for queries alone
+        require_allowed(asked, "create as")
+
+
+def _skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
+    """Return the metadata with the heavy values that its properties say.
+
+    Raises:
+        SkewError: they cannot be.
+        LocationTakenError: a place that one of them is given is another, managed table's.
+    """
+    found, of_partition = recorded(metadata, lambda: lake.engine.time_zone)
+    if of_partition is not None:
+        raise PropertyError(
+            f"Table property {SKEWED_LOCATIONS!r} names a partition, and a new table has none: leave PARTITION out."
+        )
+    require_free_cells(lake, label, found.arrangement.skew)
+    return found
 
 
 def _check_collation(label: str, properties: Mapping[str, str]) -> None:
@@ -156,8 +214,19 @@ def _check_partition_column(name: str, column: Column) -> None:
         )
 
 
-def _format(properties: dict[str, str]) -> Literal["parquet", "orc"]:
+def _format(properties: Mapping[str, str]) -> Literal["parquet", "orc"]:
     """Return the format that USING, STORED AS, or the classes that Hive's DDL names, ask for."""
+    name = _named_format(properties)
+    if name == "parquet":
+        return "parquet"
+    if name == "orc":
+        return "orc"
+    raise UnsupportedError(
+        f"Tables are stored as parquet or orc, not {name}: say USING parquet or USING orc."
+    )
+
+
+def _named_format(properties: Mapping[str, str]) -> str:
     classes = " ".join(value for key, value in properties.items() if key in _HIVE[1:]).lower()
     named = properties.get("hive.stored-as") or properties.get("provider")
     if classes:
@@ -165,13 +234,7 @@ def _format(properties: dict[str, str]) -> Literal["parquet", "orc"]:
             (name for name in ("parquet", "orc") if all(name in x for x in classes.split())), classes
         )
     name = (named or "parquet").lower()
-    if name in ("parquet", "parquetry"):
-        return "parquet"
-    if name == "orc":
-        return "orc"
-    raise UnsupportedError(
-        f"Tables are stored as parquet or orc, not {name}: say USING parquet or USING orc."
-    )
+    return "parquet" if name == "parquetry" else name
 
 
 def _partition_column(transform: questions.Transform) -> str:
@@ -185,7 +248,7 @@ def _partition_column(transform: questions.Transform) -> str:
 
 def _clause(transform: questions.Transform) -> str:
     """Return the clause that a transform came by, as it may have been written."""
-    if transform.name not in ("bucket", "sorted_bucket"):
+    if transform.name not in _BUCKETS:
         clause = "CLUSTER BY" if transform.name == "cluster_by" else "PARTITIONED BY"
         return f"{clause} ({transform.text})"
     at = next(i for i, argument in enumerate(transform.arguments) if "lit" in argument)

@@ -8,11 +8,13 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from parquetry.config import PARTITION_INDEXES, check_catalog_options
+from parquetry.config import PARTITION_INDEXES, SKEWED_BY, check_catalog_options
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name
 from parquetry.layout.places import warehouse_location
 from parquetry.layout.schema_json import logical_schema, physical_schema
+from parquetry.layout.skew_text import described_skew
+from parquetry.maintenance.skew import skew_properties
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.model import TableMetadata
@@ -182,7 +184,14 @@ class Lake:
             physical_schema=None if physical == logical else physical,
             partition_by=list(metadata.partition_by),
             format=metadata.format,
-            properties={**metadata.properties, **_indexes(metadata), **reserved},
+            properties={
+                **metadata.properties,
+                **_indexes(metadata),
+                **skew_properties(metadata),
+                **reserved,
+            },
+            clauses=_clauses(metadata),
+            details=_details(metadata),
         )
 
 
@@ -205,6 +214,17 @@ def _indexes(metadata: TableMetadata) -> dict[str, str]:
     """Return the indexes as the property by which they can be made with the table."""
     lists = [index_columns(metadata, index) for index in metadata.indexes if index.ready]
     return {PARTITION_INDEXES: column_lists_text(lists)} if lists else {}
+
+
+def _clauses(metadata: TableMetadata) -> dict[str, str]:
+    """Return the properties that a clause says, which SHOW CREATE TABLE shows in their place."""
+    shown = skew_properties(metadata)
+    return {SKEWED_BY: f"SKEWED BY {shown[SKEWED_BY]}"} if SKEWED_BY in shown else {}
+
+
+def _details(metadata: TableMetadata) -> list[list[str]]:
+    skew = metadata.arrangement.skew
+    return [] if skew is None else [list(pair) for pair in described_skew(skew, metadata.data_columns)]
 
 
 def _file_of(metastore: Metastore) -> tuple[int, int] | None:

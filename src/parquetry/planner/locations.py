@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow.fs as pafs
 
 from parquetry.errors import LocationTakenError, TableNotFoundError, WarehouseError
+from parquetry.layout.arrangement import SkewMap
 from parquetry.layout.location import open_location
 from parquetry.layout.places import absolute_location
 from parquetry.maintenance.claims import Claim, claims, require_free, require_outside
@@ -106,6 +107,24 @@ def partition_location(lake: Lake, table: TableSnapshot, given: str, name: str) 
     held = (claim for claim in _held(lake) if claim.table != table.id)
     require_free(held, location, f"partition {name} of table {table.label}")
     return location
+
+
+def require_free_cells(lake: Lake, label: str, skew: SkewMap | None, table: bytes = b"") -> None:
+    """Make sure that directories of heavy values are not given places that are others'.
+
+    Args:
+        lake: the catalog.
+        label: of the table, for messages.
+        skew: its heavy values, or those of one of its partitions.
+        table: its id; its own location may hold them.
+
+    Raises:
+        LocationTakenError: a place is another, managed table's.
+    """
+    places = {place for place in skew.locations if place is not None} if skew is not None else set()
+    held = [claim for claim in _held(lake) if claim.table != table] if places else []
+    for place in sorted(places):
+        require_free(held, place, f"a skewed value of table {label}")
 
 
 def database_location(lake: Lake, name: str, given: str | None) -> str:

@@ -14,8 +14,10 @@ from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
 from parquetry.layout.paths import stored_value
 from parquetry.layout.places import join_location
+from parquetry.layout.skew_text import described_skew
 from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
+from parquetry.maintenance.skew import refuse_values
 from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
@@ -50,6 +52,7 @@ def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value
                 f"Table {snapshot.label}: a directory's name cannot hold {value!r}, which partition column {name} is "
                 "given, as the character NUL is in it: write it as text, with hex() or base64()."
             )
+    refuse_values(snapshot, values)
     return values
 
 
@@ -150,7 +153,16 @@ def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
         "bytes": str(partition.bytes),
     }
     rows = {} if partition.rows is None else {"rows": str(partition.rows)}
-    return answers.Properties({**known, **rows})
+    skew = partition.arrangement.skew
+    columns, place = snapshot.metadata.data_columns, _truncated(snapshot, partition.location)
+    skewed = {} if skew is None else dict(described_skew(skew, columns, place))
+    return answers.Properties({**known, **rows, **skewed})
+
+
+def _truncated(snapshot: TableSnapshot, location: str) -> str:
+    """Return where a partition lies from its table's folder on, if it lies there."""
+    table = snapshot.metadata.location.rstrip("/")
+    return location.removeprefix(table.rpartition("/")[0]) if location.startswith(f"{table}/") else location
 
 
 def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:

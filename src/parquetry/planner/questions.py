@@ -21,9 +21,25 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
 
 
 class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
-    """Answer: `Rewritten`. A parser asks, and knows no catalog yet."""
+    """Answer: `Rewritten`. A parser asks, before anybody has looked for the table that the statement names.
+
+    Attributes:
+        text: the statement.
+        named: what its markers `:name` stand for, as SQL.
+        positional: what its markers `?` stand for, as SQL.
+        catalogs: names of the session's Parquetry catalogs.
+        other_catalogs: names of the others that are configured.
+        current_catalog: name of the session's current catalog.
+        current_namespace: its current namespace.
+    """
 
     text: str
+    named: dict[str, str] = {}
+    positional: list[str] = []
+    catalogs: list[str] = []
+    other_catalogs: list[str] = []
+    current_catalog: str = ""
+    current_namespace: list[str] = []
 
 
 class CatalogQuestion(Question, tag="catalog_question", frozen=True):
@@ -138,13 +154,18 @@ class Transform(msgspec.Struct, frozen=True):
 
 
 class CreateTable(CatalogQuestion, tag="create_table", frozen=True):
-    """Answer: `Table`. `schema` is Spark's JSON of a struct."""
+    """Answer: `Table`. `schema` is Spark's JSON of a struct.
+
+    Attributes:
+        like: of CREATE TABLE LIKE, the properties of the other table, those that Spark reserves among them.
+    """
 
     namespace: list[str]
     name: str
     schema: dict[str, Any]
     partitioning: list[Transform]
     properties: dict[str, str]
+    like: dict[str, str] | None = None
 
 
 class StageTable(CatalogQuestion, tag="stage_table", frozen=True):

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from parquetry.config import check_properties, is_fixed, rename_column
+from parquetry.config import SKEWED_BY, SKEWED_LOCATIONS, check_properties, is_fixed, rename_column
 from parquetry.errors import (
     NamespaceNotFoundError,
     PropertyError,
@@ -15,11 +15,12 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import answers, questions
 from parquetry.planner.definition import RESERVED, new_database, new_metadata
 from parquetry.planner.lake import Lake, Staged
-from parquetry.planner.locations import doomed_files, doomed_staged, give_back
+from parquetry.planner.locations import doomed_files, doomed_staged, give_back, require_free_cells
 from parquetry.planner.schema_changes import changed
 from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import settle
@@ -94,14 +95,24 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
     for change in q.changes:
-        metadata = _altered(metadata, change)
+        metadata = _altered(snapshot.label, metadata, change)
     sort_columns(metadata, settle(properties=metadata.properties))  # refuses what files cannot be sorted by
+
+    def zone() -> str:
+        return lake.engine.time_zone
+
+    metadata, of_partition = recorded(metadata, zone)
+    if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
+        require_rules(snapshot.label, metadata, "define")
     transaction = snapshot.begin("alter")
-    transaction.set_metadata(metadata)
+    skew = metadata.arrangement.skew if of_partition is None else relocate(transaction, of_partition, zone)
+    require_free_cells(lake, snapshot.label, skew, snapshot.id)
+    if metadata != snapshot.metadata or of_partition is None:
+        transaction.set_metadata(metadata)
     return lake.described(transaction.commit())
 
 
-def _altered(metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
+def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
     replace = msgspec.structs.replace
     if change["change"] == "set_property":
         key, value = change["key"], change["value"]
@@ -113,10 +124,14 @@ def _altered(metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
     if change["change"] == "remove_property":
         if change["key"] != "comment":
             _check_changeable(change["key"])
+        if change["key"] in (SKEWED_BY, SKEWED_LOCATIONS):
+            return without(metadata, change["key"])
         kept = {key: value for key, value in metadata.properties.items() if key != change["key"]}
         return replace(
             metadata, properties=kept, comment=None if change["key"] == "comment" else metadata.comment
         )
+    if change["change"] in ("drop_column", "rename_column", "update_type"):
+        require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
     columns = changed(metadata, change)
     if change["change"] != "rename_column" or len(change["column"]) != 1:
         return replace(metadata, columns=columns)
@@ -179,6 +194,9 @@ _INSTEAD = "write the rows as they are to be with INSERT OVERWRITE, which replac
 
 def _refuse(lake: Lake, q: questions.Refuse) -> NoReturn:
     """Say that a statement is not offered, and what is."""
+    if q.statement == "LOAD DATA INTO":
+        label = f"{lake.name}.{q.table.database}.{q.table.table}"
+        require_rules(label, lake.snapshot(q.table).metadata, "load")
     if q.condition is not None:
         raise UnsupportedError(
             f"{q.statement} {lake.name}.{q.table.database}.{q.table.table} takes whole partitions only, and which "

@@ -24,11 +24,13 @@ class Token:
         kind: sqlglot's name of its type, or `END_OF_TEXT`, which is none of those.
         text: the token; of a text, what it says, without quotes.
         start: where it begins, in characters.
+        end: where it ends: the place behind it. The suffix of a number, as in `5L`, is not told of.
     """
 
     kind: str
     text: str
     start: int
+    end: int
 
     @property
     def quoted(self) -> bool:
@@ -72,15 +74,16 @@ def tokenise(text: str) -> list[Token]:
             # 'it''s' is one text, and so it is for Spark from version 4 on.
             quote = text[previous.start]
             if text[start] == quote:
-                tokens[-1] = Token("STRING", previous.text + quote + item.text, previous.start)
                 end = item.end - 1
+                tokens[-1] = Token("STRING", previous.text + quote + item.text, previous.start, end + 1)
                 continue
         if kind == "NUMBER" and previous and previous.kind == "DOT" and start == end + 1:
-            tokens[-1] = Token("NUMBER", "." + item.text, previous.start)
+            tokens[-1] = Token("NUMBER", "." + item.text, previous.start, item.end)
         else:
-            tokens.append(Token(kind, item.text, start))
+            tokens.append(Token(kind, item.text, start, item.end))
         end = item.end - 1
-    return [*tokens, Token(END_OF_TEXT, "", len(text.rstrip()))]
+    place = len(text.rstrip())
+    return [*tokens, Token(END_OF_TEXT, "", place, place)]
 
 
 def _unquoted(text: str) -> str:

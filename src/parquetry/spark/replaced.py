@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 
 from parquetry.errors import OutsideConditionError, UnsupportedError
 from parquetry.identifiers import quoted
+from parquetry.maintenance.skew import refuse_values
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
@@ -81,9 +82,11 @@ def check_partitions(
 
     Raises:
         OutsideConditionError: one does not.
+        ListBucketingError: one has a value that a list-bucketed table's partitions cannot have.
     """
     condition = _all(by_partition(snapshot, where))
     for values in written:
+        refuse_values(snapshot, values)
         row = dict(zip(snapshot.metadata.partition_by, values, strict=True))
         if evaluate(condition, row) is not True:
             raise OutsideConditionError(

@@ -25,6 +25,7 @@ from parquetry.metastore.transaction import Transaction
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where, whole
+from parquetry.planner.write_rules import require_writable_so
 from parquetry.precedence import Settings, settle
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
@@ -61,6 +62,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     arrangement = RowArrangement.of(snapshot.metadata, settings)
     options = _file_options(snapshot, q, settings)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates)]
+    require_writable_so(lake, snapshot, mode, where)
     of_rows = () if any(name.lower() == CHECKED for name in q.write_options) else where
     if mode == "overwrite":
         whole(snapshot, where, _OVERWRITE)  # before hours of work

@@ -1,0 +1,60 @@
+"""`ALTER TABLE` with Hive's clauses: those about skewed columns become table properties, `CONCATENATE` a procedure."""
+
+from __future__ import annotations
+
+from parquetry.ddl.cursor import Cursor
+from parquetry.ddl.edit import Edit, string
+from parquetry.ddl.partition_spec import filter_text, read_partition
+from parquetry.ddl.session import Named, Session, read_table
+from parquetry.ddl.skewed_by import NOT_DIRECTORIES, find_clause
+from parquetry.identifiers import joined_name, part_text
+
+
+def edits(cursor: Cursor, session: Session) -> list[Edit]:
+    """Return what is to be replaced in a statement that alters a table; nothing of any other."""
+    begins = cursor.next.start
+    if not cursor.take("alter", "table"):
+        return []
+    table = read_table(cursor, session)
+    if table is None:
+        return []
+    start = cursor.next.start
+    partition = None
+    if cursor.take("partition"):
+        partition = read_partition(cursor)
+        if partition is None:
+            return []
+    spec = "" if partition is None else f"{cursor.text[start : cursor.behind]} "
+    if cursor.take("concatenate"):
+        where = "" if partition is None else filter_text(partition)
+        found = Edit(begins, cursor.behind, _compact(table, where))
+    elif cursor.take("set", "skewed", "location"):
+        place = cursor.next.start
+        if not cursor.skip_parentheses():
+            return []
+        found = _set(start, cursor, "skewed-locations", spec + cursor.text[place : cursor.behind])
+    elif partition is not None:
+        return []
+    elif cursor.take("skewed", "by"):
+        place = cursor.next.start
+        if not find_clause(cursor):
+            return []
+        found = _set(start, cursor, "skewed-by", cursor.text[place : cursor.behind])
+    elif cursor.take("not", "stored", "as", "directories"):
+        found = _set(start, cursor, "skewed-by", NOT_DIRECTORIES)
+    elif cursor.take("not", "skewed"):
+        found = Edit(start, cursor.behind, "UNSET TBLPROPERTIES IF EXISTS ('skewed-by')")
+    else:
+        return []
+    return [found] if cursor.ended else []
+
+
+def _set(start: int, cursor: Cursor, name: str, value: str) -> Edit:
+    return Edit(start, cursor.behind, f"SET TBLPROPERTIES ('{name}' = {string(value)})")
+
+
+def _compact(table: Named, where: str) -> str:
+    given = f"table => {string(joined_name(table.table))}"
+    if where:
+        given += f", where => {string(where)}"
+    return f"CALL {part_text(table.catalog)}.system.compact({given})"

@@ -1,0 +1,39 @@
+"""Markers `:name` and `?` of a statement, and what they stand for.
+
+Spark fills them in before it parses, and has to understand a statement for that; ours it does not understand.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from parquetry.ddl.cursor import Cursor
+from parquetry.ddl.edit import Edit, edited
+
+NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def filled(text: str, named: Mapping[str, str], positional: Sequence[str]) -> str:
+    """Return a statement with its markers replaced by what they stand for; those that nothing is given for stay.
+
+    Raises:
+        ClauseError: a quote or a comment is not closed.
+
+    >>> filled("ON (:a, ':a', :b)", {"a": "'x'"}, ())
+    "ON ('x', ':a', :b)"
+    >>> filled("ON (?, '?', ?)", {}, ["1", "NULL"])
+    "ON (1, '?', NULL)"
+    """
+    if not (named or positional):
+        return text
+    values = iter(positional)
+    edits = []
+    tokens = Cursor(text).tokens
+    for token, following in itertools.pairwise(tokens):
+        if token.word == "?":
+            edits.append(Edit(token.start, token.end, next(values, "?")))
+        elif token.word == ":" and following.start == token.end and following.text in named:
+            edits.append(Edit(token.start, following.end, named[following.text]))
+    return edited(text, edits)

@@ -1,0 +1,49 @@
+"""The clause `PARTITION (column = value, …)`, said as a filter on the partition columns."""
+
+from __future__ import annotations
+
+from parquetry.ddl.constants import Constant, read_constant
+from parquetry.ddl.cursor import Cursor
+from parquetry.identifiers import quoted
+from parquetry.types import STRING, sql_literal
+
+
+def read_partition(cursor: Cursor) -> dict[str, Constant] | None:
+    """Take the clause behind its word `PARTITION`; None if it is none, or leaves a column without a value.
+
+    >>> spec = read_partition(Cursor("(ds = '2026-01-01', `h r` = 5)"))
+    >>> {name: value.text for name, value in spec.items()}
+    {'ds': '2026-01-01', 'h r': '5'}
+    """
+    values: dict[str, Constant] = {}
+    if not cursor.take("("):
+        return None
+    while True:
+        name = cursor.name()
+        if name is None or name in values or not cursor.take("="):
+            return None
+        value = read_constant(cursor)
+        if value is None:
+            return None
+        values[name] = value
+        if not cursor.take(","):
+            break
+    return values if cursor.take(")") else None
+
+
+def filter_text(values: dict[str, Constant]) -> str:
+    """Return the filter that the values are, each as the text that it has in a directory's name.
+
+    >>> filter_text(read_partition(Cursor("(`a``b` = 'it''s', n = -5, s = NULL)")))
+    "`a``b` = 'it''s' AND `n` = '-5' AND `s` IS NULL"
+    """
+    return " AND ".join(f"{quoted(name)} {_condition(value)}" for name, value in values.items())
+
+
+def _condition(value: Constant) -> str:
+    match value.kind:
+        case "null":
+            return "IS NULL"
+        case "binary":
+            return f"= X'{value.text}'"
+    return f"= {sql_literal(STRING, value.text)}"

@@ -1,0 +1,86 @@
+"""Whose a table is that a statement names: tables of others are left to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parquetry.ddl.cursor import Cursor
+from parquetry.identifiers import parse_name
+
+SPARKS_OWN = "spark_catalog"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A table of a Parquetry catalog.
+
+    Attributes:
+        catalog: its name in the session.
+        table: the parts of the table's name within the catalog.
+    """
+
+    catalog: str
+    table: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What of a session says whose a table is.
+
+    Attributes:
+        catalogs: names of the Parquetry catalogs.
+        others: names of the other catalogs that are configured; Spark's own is there always.
+        current: name of the current catalog.
+        namespace: the current namespace.
+    """
+
+    catalogs: frozenset[str]
+    others: frozenset[str]
+    current: str
+    namespace: tuple[str, ...]
+
+    def named(self, parts: Sequence[str]) -> Named | None:
+        """Return the table that a name means, as Spark looks it up; None: it is none of ours.
+
+        >>> session = Session(frozenset({"lake"}), frozenset(), "lake", ("db",))
+        >>> session.named(["t"]).table, session.named(["lake", "a", "t"]).table, session.named(["a", "t"]).table
+        (('db', 't'), ('a', 't'), ('a', 't'))
+        >>> session.named(["spark_catalog", "a", "t"]) is None
+        True
+        """
+        if len(parts) > 1 and parts[0] in self.catalogs:
+            return Named(parts[0], tuple(parts[1:]))
+        if len(parts) > 1 and (parts[0] in self.others or parts[0].lower() == SPARKS_OWN):
+            return None
+        if self.current not in self.catalogs:
+            return None
+        return Named(self.current, (*self.namespace, *parts) if len(parts) == 1 else tuple(parts))
+
+
+def read_table(cursor: Cursor, session: Session) -> Named | None:
+    """Take the name of a table; None if it is none, or not of a Parquetry catalog."""
+    parts = _identifier(cursor) if cursor.take("identifier", "(") else _parts(cursor)
+    return None if parts is None else session.named(parts)
+
+
+def _parts(cursor: Cursor) -> list[str] | None:
+    parts = []
+    while True:
+        part = cursor.name()
+        if part is None:
+            return None
+        parts.append(part)
+        if not cursor.take("."):
+            return parts
+
+
+def _identifier(cursor: Cursor) -> list[str] | None:
+    """Take the rest of `IDENTIFIER('…')`; None if what is in it is more than a text."""
+    text = cursor.advance()
+    if not text.quoted or not cursor.take(")"):
+        return None
+    try:
+        return parse_name(text.text)
+    except ValueError:
+        return None

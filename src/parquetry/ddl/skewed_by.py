@@ -1,0 +1,129 @@
+"""The clause `SKEWED BY (columns) ON (values | AUTO) [STORED AS DIRECTORIES]`.
+
+Its text from the first parenthesis on is also the value of the table property `skewed-by`. Whether there are such columns,
+and which values the constants are, is not known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parquetry.ddl.constants import Constant, read_constant
+from parquetry.ddl.cursor import Cursor
+from parquetry.errors import NoSkewedColumnsError, NoSkewedValuesError
+
+NOT_DIRECTORIES = "NOT STORED AS DIRECTORIES"
+"""What takes the directories from a table and leaves it skewed, as a statement and as a value of the property."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkewedBy:
+    """What the clause says.
+
+    Attributes:
+        columns: names, as they are written.
+        tuples: for each heavy tuple its constants; None: they are to be found by themselves.
+        directories: whether each of them gets a directory.
+    """
+
+    columns: tuple[str, ...]
+    tuples: tuple[tuple[Constant, ...], ...] | None
+    directories: bool
+
+
+def find_clause(cursor: Cursor) -> bool:
+    """Pass over the clause behind its words `SKEWED BY`, with what is in its parentheses; False if it is none."""
+    if not (cursor.skip_parentheses() and cursor.take("on")):
+        return False
+    if not (cursor.take("auto") or cursor.skip_parentheses()):
+        return False
+    cursor.take("stored", "as", "directories")
+    return True
+
+
+def parse_skewed_by(text: str) -> SkewedBy:
+    """Read the clause behind its words `SKEWED BY`.
+
+    Raises:
+        ClauseError: it is no such clause; the message marks the place.
+        NoSkewedColumnsError: no column is named.
+        NoSkewedValuesError: something is no constant.
+
+    >>> found = parse_skewed_by("(x, `Y`) ON ((1, 'a'), (2, NULL)) STORED AS DIRECTORIES")
+    >>> found.columns, [[each.text for each in row] for row in found.tuples], found.directories
+    (('x', 'Y'), [['1', 'a'], ['2', '']], True)
+    """
+    cursor = Cursor(text)
+    columns = _columns(cursor)
+    cursor.expect("on", "write ON and the heavy values, or ON AUTO")
+    tuples = None if cursor.take("auto") else _tuples(cursor)
+    directories = cursor.take("stored", "as", "directories")
+    if not directories and not cursor.ended:
+        raise cursor.error(f"{cursor.shown} is not expected here: only STORED AS DIRECTORIES can follow.")
+    cursor.expect_end()
+    return SkewedBy(columns, tuples, directories)
+
+
+def is_not_directories(text: str) -> bool:
+    """Return whether a value of the property only takes the directories from a table."""
+    cursor = Cursor(text)
+    return cursor.take("not", "stored", "as", "directories") and cursor.ended
+
+
+def _columns(cursor: Cursor) -> tuple[str, ...]:
+    cursor.expect("(", "write the skewed columns in parentheses")
+    if cursor.take(")"):
+        raise NoSkewedColumnsError("No skewed column name. Name one or more columns in SKEWED BY (…).")
+    columns = []
+    while True:
+        name = cursor.name()
+        if name is None:
+            raise cursor.error(f"{cursor.shown} is not expected here: write the name of a column.")
+        columns.append(name)
+        if not cursor.take(","):
+            break
+    cursor.expect(")", "write a comma and another column, or close the parenthesis")
+    return tuple(columns)
+
+
+def _tuples(cursor: Cursor) -> tuple[tuple[Constant, ...], ...]:
+    cursor.expect("(", "write the heavy values in parentheses, or AUTO")
+    if cursor.take(")"):
+        return ()
+    nested = cursor.next.word == "("
+    found = []
+    while True:
+        if (cursor.next.word == "(") != nested:
+            raise cursor.error(
+                f"{cursor.shown} is not expected here: write each value in parentheses of its own, or none."
+            )
+        found.append(read_tuple(cursor))
+        if not cursor.take(","):
+            break
+    cursor.expect(")", "write a comma and another value, or close the parenthesis")
+    return tuple(found)
+
+
+def read_tuple(cursor: Cursor) -> tuple[Constant, ...]:
+    """Take the values of one cell: a constant, or several in parentheses.
+
+    Raises:
+        NoSkewedValuesError: something else is next.
+    """
+    if not cursor.take("("):
+        return (_constant(cursor),)
+    found = [_constant(cursor)]
+    while cursor.take(","):
+        found.append(_constant(cursor))
+    cursor.expect(")", "write a comma and the value of the next column, or close the parenthesis")
+    return tuple(found)
+
+
+def _constant(cursor: Cursor) -> Constant:
+    found = read_constant(cursor)
+    if found is None:
+        raise NoSkewedValuesError(
+            f"No skewed values. {cursor.shown} is no constant: write numbers, texts in quotes, NULL, TRUE, FALSE, "
+            "DATE '…', TIMESTAMP '…' or X'…'."
+        )
+    return found

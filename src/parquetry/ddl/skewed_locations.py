@@ -1,0 +1,73 @@
+"""The clause `[PARTITION (…)] SET SKEWED LOCATION (value = 'uri', (a, b) = 'uri', …)`.
+
+Its parenthesis, with the partition before it if there is one, is also the value of the table property `skewed-locations`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parquetry.ddl.constants import Constant, read_constant
+from parquetry.ddl.cursor import Cursor
+from parquetry.ddl.partition_spec import read_partition
+from parquetry.ddl.skewed_by import read_tuple
+from parquetry.errors import NoSkewedLocationsError, SkewedLocationPairError
+
+
+@dataclass(frozen=True, slots=True)
+class SkewedLocations:
+    """What the clause says.
+
+    Attributes:
+        partition: the values of the partition whose directories they are; None: the table's.
+        pairs: for each cell the constants of its values, and the URI.
+    """
+
+    partition: dict[str, Constant] | None
+    pairs: tuple[tuple[tuple[Constant, ...], str], ...]
+
+
+def parse_skewed_locations(text: str) -> SkewedLocations:
+    """Read the clause without its words `SET SKEWED LOCATION`.
+
+    Raises:
+        ClauseError: it is no such clause; the message marks the place.
+        NoSkewedLocationsError: there is no location.
+        SkewedLocationPairError: an entry is no value with a location.
+        NoSkewedValuesError: a value is no constant.
+
+    >>> found = parse_skewed_locations("PARTITION (ds = '1') (10 = 'hdfs://h/a', (20) = 'hdfs://h/b')")
+    >>> found.partition["ds"].text, [(key[0].text, uri) for key, uri in found.pairs]
+    ('1', [('10', 'hdfs://h/a'), ('20', 'hdfs://h/b')])
+    """
+    cursor = Cursor(text)
+    partition = None
+    if cursor.take("partition"):
+        place = cursor.next.start
+        partition = read_partition(cursor)
+        if partition is None:
+            raise cursor.error("PARTITION takes a value for each column, as in (ds = '2026-01-01').", place)
+    cursor.expect("(", "write the values and their locations in parentheses")
+    if cursor.take(")"):
+        raise NoSkewedLocationsError(
+            "Alter table skewed location doesn't have locations. Write them as value = 'uri'."
+        )
+    pairs = []
+    while True:
+        pairs.append(_pair(cursor))
+        if not cursor.take(","):
+            break
+    cursor.expect(")", "write a comma and another location, or close the parenthesis")
+    cursor.expect_end()
+    return SkewedLocations(partition, tuple(pairs))
+
+
+def _pair(cursor: Cursor) -> tuple[tuple[Constant, ...], str]:
+    key = read_tuple(cursor)
+    uri = read_constant(cursor) if cursor.take("=") else None
+    if uri is None or uri.kind != "text":
+        raise SkewedLocationPairError(
+            f"Alter table skewed location doesn't have location map. {cursor.shown} is not expected here: write each "
+            "entry as value = 'uri'."
+        )
+    return key, uri.text
