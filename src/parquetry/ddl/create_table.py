@@ -40,9 +40,10 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
     if clause is None:
         return []
     start, begins, end = clause
-    entry = f"'skewed-by' = {string(cursor.text[begins:end])}"
+    text = cursor.text[begins:end]
     if properties is None:
-        return [Edit(start, end, f"TBLPROPERTIES ({entry})")]
+        return [Edit(start, end, f"TBLPROPERTIES ('skewed-by' = {string(text)})")]
+    entry = f"'skewed-by' = {string(text, one_line=True)}"
     return [
         Edit(start, end, blank(cursor.text[start:end])),
         Edit(properties, properties, entry if _closes(cursor.text, properties) else f"{entry}, "),

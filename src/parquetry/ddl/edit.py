@@ -34,11 +34,17 @@ def blank(text: str) -> str:
     return _VISIBLE.sub(" ", text)
 
 
-def string(text: str) -> str:
-    r"""Return a text in quotes, as any session of Spark reads it; its lines stay lines.
+def string(text: str, *, one_line: bool = False) -> str:
+    r"""Return a text in quotes, as any session of Spark reads it.
 
-    >>> print(string("it's \\"))
-    'it\'s \\'
+    Args:
+        text: what is to be read.
+        one_line: whether its lines become one, which is read as the same lines; else they stay lines.
+
+    >>> print(string("it's \\"), string("a\nb", one_line=True))
+    'it\'s \\' 'a\nb'
     """
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    if one_line:
+        escaped = escaped.replace("\r", "\\r").replace("\n", "\\n")
     return f"'{escaped}'"

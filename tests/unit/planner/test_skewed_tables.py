@@ -1,0 +1,290 @@
+"""What becomes of the properties about heavy values: made, altered, shown, refused, kept by partitions that are there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import parquetry
+from parquetry.errors import InvalidSkewedColumnError, ListBucketingError, SkewedValueError
+from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.metastore import Metastore, TableSnapshot, open_metastore
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import PROTOCOL
+from tests.support.goldens import GOLDENS, check_golden
+
+COLUMNS = {"x": "integer", "y": "string", "p": "integer"}
+BY_P = [
+    {"name": "identity", "columns": [["p"]], "arguments": [{"col": ["p"]}], "text": "p"},
+]
+BUCKETS = {"name": "bucket", "columns": [["x"]], "arguments": [{"lit": "4", "type": "int"}, {"col": ["x"]}], "text": "x"}  # fmt: skip
+HEAVY = "(x) ON (1, NULL) STORED AS DIRECTORIES"
+RELAXED = {"list-bucketing-rules": "relaxed"}
+
+
+class Lake:
+    """A catalog, asked as the bridge asks it.
+
+    Attributes:
+        folder: of the warehouse.
+    """
+
+    def __init__(self, folder: Path, metastore: Metastore) -> None:
+        self._planner = Planner(NoEngine("UTC"))
+        self.folder = folder
+        self._metastore = metastore
+
+    def ask(self, op: str, **question: Any) -> Any:
+        """Return an answer, or the error."""
+        head = {"protocol": PROTOCOL, "op": op, "catalog": "lake", "options": {"warehouse": str(self.folder)}}
+        answer = json.loads(self._planner.ask(json.dumps({**head, **question})))
+        return answer.get("ok", answer.get("error"))
+
+    def create(self, name: str = "t", op: str = "create_table", by: Any = None, **question: Any) -> Any:
+        """Make a table with these properties."""
+        fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in COLUMNS.items()]
+        return self.ask(
+            op, namespace=["default"], name=name, schema={"type": "struct", "fields": fields},
+            partitioning=BY_P if by is None else by, **question,
+        )  # fmt: skip
+
+    def alter(self, *changes: dict[str, Any], name: str = "t", **properties: str) -> Any:
+        """Change columns, and set properties."""
+        set_ = [
+            {"change": "set_property", "key": key.replace("_", "-"), "value": value}
+            for key, value in properties.items()
+        ]
+        return self.ask("alter_table", namespace=["default"], name=name, changes=[*set_, *changes])
+
+    def table(self, name: str = "t") -> TableSnapshot:
+        """Return a table as the metastore has it."""
+        return self._metastore.table("default", name)
+
+    def skew(self, name: str = "t") -> SkewMap | None:
+        """Return what its record says."""
+        return self.table(name).metadata.arrangement.skew
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    """An empty catalog."""
+    folder = tmp_path / "lake"
+    with open_metastore(str(folder), create=True) as metastore:
+        yield Lake(folder, metastore)
+
+
+def test_the_property_becomes_the_record_and_is_shown_from_it(lake: Lake) -> None:
+    """It is kept as a property no more; the table is told with it, with the clause, and with what DESCRIBE shows."""
+    made = lake.create(properties={"skewed-by": "( X ) on ('1', null) stored as directories", "mine": "1"})
+    assert lake.skew() == SkewMap(("x",), ((1,), (None,)), directories=True)
+    assert lake.table().metadata.properties == {"mine": "1"}
+    assert made["properties"]["skewed-by"] == HEAVY
+    assert made["clauses"] == {"skewed-by": f"SKEWED BY {HEAVY}"}
+    assert made["details"] == [
+        ["Stored As SubDirectories", "Yes"], ["Skewed Columns", "[x]"], ["Skewed Values", "[[1], [NULL]]"],
+    ]  # fmt: skip
+    plain = lake.create("plain", properties={})
+    assert (plain["clauses"], plain["details"]) == ({}, [])
+
+
+def test_alter_is_for_partitions_made_from_then_on(lake: Lake) -> None:
+    """A history of what was heavy: each partition has what the table said when it was made."""
+    lake.create(properties={})
+    expected: dict[tuple[int], SkewMap | None] = {}
+    steps: list[tuple[dict[str, Any], SkewMap | None]] = [
+        ({}, None),
+        ({"skewed_by": HEAVY}, SkewMap(("x",), ((1,), (None,)), True)),
+        ({"skewed_by": "(x, y) ON ((1, 'a'))"}, SkewMap(("x", "y"), ((1, "a"),))),
+        ({"skewed_by": "(y) ON AUTO STORED AS DIRECTORIES"}, SkewMap(("y",), (), True, auto=AutoSkew(0.05, 16))),
+        ({"auto_skew_share": "0.5", "auto_skew_values": "3"}, SkewMap(("y",), (), True, auto=AutoSkew(0.5, 3))),
+        ({"skewed_by": "not stored as directories"}, SkewMap(("y",), (), auto=AutoSkew(0.5, 3))),
+        ({"skewed_by": HEAVY}, SkewMap(("x",), ((1,), (None,)), True)),
+        ({"skewed_locations": "(null = 'file:/far')"}, SkewMap(("x",), ((1,), (None,)), True, (None, "file:/far"))),
+        ({"skewed_by": "NOT STORED AS DIRECTORIES"}, SkewMap(("x",), ((1,), (None,)))),
+    ]  # fmt: skip
+    for number, (properties, skew) in enumerate(steps):
+        if properties:
+            assert "code" not in lake.alter(**properties), properties
+        assert lake.skew() == skew
+        table = lake.ask("load_table", namespace=["default"], name="t")["table"]
+        lake.ask("add_partitions", table=table, partitions=[[str(number)]], properties=[{}])
+        expected[(number,)] = skew
+    lake.alter({"change": "remove_property", "key": "skewed-by"})
+    assert lake.skew() is None
+    assert {part.values: part.arrangement.skew for part in lake.table().partitions()} == expected
+
+
+def test_a_partitions_directories_are_given_places(lake: Lake) -> None:
+    """Only that partition's record changes, its files stay; the table's own places can be taken back."""
+    lake.create(properties={"skewed-by": HEAVY, "skewed-locations": "(1 = 'file:/one')"})
+    assert lake.ask("load_table", namespace=["default"], name="t")["properties"]["skewed-locations"] == "(1 = 'file:/one')"  # fmt: skip
+    table = lake.ask("load_table", namespace=["default"], name="t")["table"]
+    lake.ask("add_partitions", table=table, partitions=[["1"], ["2"]], properties=[{}, {}])
+    before = lake.table()
+    assert "code" not in lake.alter(skewed_locations="PARTITION (P = '2') (NULL = 'file:/null')")
+    found = {part.values: part.arrangement.skew for part in lake.table().partitions()}
+    one = SkewMap(("x",), ((1,), (None,)), True, ("file:/one", None))
+    assert found == {
+        (1,): one,
+        (2,): SkewMap(("x",), ((1,), (None,)), True, ("file:/one", "file:/null")),
+    }
+    assert lake.table().metadata == before.metadata
+    shown = lake.ask("load_partition", table=table | {"version": 3}, partitions=[["2"]])
+    assert "code" in shown or shown["properties"]["Skewed Value to Truncated Path"]
+    now = lake.ask("load_table", namespace=["default"], name="t")["table"]
+    shown = lake.ask("load_partition", table=now, partitions=[["2"]])["properties"]
+    assert shown["Skewed Value to Truncated Path"] == "{[1]=file:/one, [NULL]=file:/null}"
+    lake.alter({"change": "remove_property", "key": "skewed-locations"})
+    assert lake.skew() == SkewMap(("x",), ((1,), (None,)), True)
+    assert {part.values: part.arrangement.skew for part in lake.table().partitions()} == found
+
+
+def test_a_table_like_another_has_its_heavy_values(lake: Lake) -> None:
+    """Format, comment, the user's properties and heavy values are those of the other; places are its own."""
+    source = lake.create(
+        properties={
+            "skewed-by": HEAVY, "skewed-locations": "(1 = 'file:/one')", "provider": "orc", "comment": "heavy",
+            "sort-by": "y", "location": str(lake.folder / "far"), **RELAXED,
+        }
+    )["properties"]  # fmt: skip
+    made = lake.create("u", properties={"mine": "1"}, like=source)["properties"]
+    assert {key: value for key, value in made.items() if key not in ("location", "owner")} == {
+        "skewed-by": HEAVY, "provider": "orc", "comment": "heavy", "sort-by": "y", "mine": "1",
+        "is_managed_location": "true", **RELAXED,
+    }  # fmt: skip
+    made = lake.create("v", properties={"provider": "parquet", "comment": "own"}, like=source)["properties"]
+    assert (made["provider"], made["comment"], made["skewed-by"]) == ("parquet", "own", HEAVY)
+
+
+def test_a_column_that_is_skewed_stays_as_it_is(lake: Lake) -> None:
+    """Renaming is let go where rules are relaxed, and the record follows; a type never changes."""
+    lake.create(properties={"skewed-by": "(x) ON (1)"})
+    rename = {"change": "rename_column", "column": ["X"], "to": "weight"}
+    assert lake.alter(rename)["code"] == "SKEW"
+    assert "code" not in lake.alter({**rename, "column": ["y"]})  # not skewed
+    lake.alter(list_bucketing_rules="relaxed")
+    assert lake.alter({**rename, "to": "heavy"})["properties"]["skewed-by"] == "(heavy) ON (1)"
+    assert lake.skew() == SkewMap(("x",), ((1,),))
+    retype = {"change": "update_type", "column": ["heavy"], "type": "long", "metadata": {}}
+    assert lake.alter(retype)["message"].startswith("[Error 10207]: heavy is a skewed column. ")
+    lake.alter({"change": "remove_property", "key": "skewed-by"})
+    assert "code" not in lake.alter(retype)
+
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("columns that are none", {"properties": {"skewed-by": "(z, z) ON ()"}}),
+    ("a partition column", {"properties": {"skewed-by": "(p) ON (1)"}}),
+    ("a column named twice", {"properties": {"skewed-by": "(x, X) ON ()"}}),
+    ("no column", {"properties": {"skewed-by": "() ON (1)"}}),
+    ("no value", {"properties": {"skewed-by": "(x) ON ()"}}),
+    ("no constant", {"properties": {"skewed-by": "(x) ON (upper('a'))"}}),
+    ("another width", {"properties": {"skewed-by": "(x) ON ((1), (5, 8), (6))"}}),
+    ("a value of another type", {"properties": {"skewed-by": "(x) ON ('one')"}}),
+    ("a value twice", {"properties": {"skewed-by": "(x) ON (1, '1')"}}),
+    ("no clause", {"properties": {"skewed-by": "x ON (1)"}}),
+    ("only without directories", {"properties": {"skewed-by": "NOT STORED AS DIRECTORIES"}}),
+    ("locations without heavy values", {"properties": {"skewed-locations": "(1 = 'file:/x')"}}),
+    ("a location of a partition", {"properties": {"skewed-by": HEAVY, "skewed-locations": "PARTITION (p = 1) (1 = 'file:/x')"}}),
+    ("no location", {"properties": {"skewed-by": HEAVY, "skewed-locations": "()"}}),
+    ("a location without a value", {"properties": {"skewed-by": HEAVY, "skewed-locations": "('file:/x')"}}),
+    ("a path", {"properties": {"skewed-by": HEAVY, "skewed-locations": "(1 = '/x')"}}),
+    ("a location of no value", {"properties": {"skewed-by": HEAVY, "skewed-locations": "(2 = 'file:/x')"}}),
+    ("too large a share", {"properties": {"skewed-by": "(x) ON AUTO", "auto-skew-share": "5"}}),
+    ("too many values", {"properties": {"skewed-by": "(x) ON AUTO", "auto-skew-values": "1001"}}),
+    ("unknown rules", {"properties": {"list-bucketing-rules": "lax"}}),
+    ("buckets", {"properties": {"skewed-by": HEAVY, **RELAXED}, "by": [*BY_P, BUCKETS]}),
+    ("files that cannot be merged", {"properties": {"skewed-by": HEAVY, "hive.stored-as": "TEXTFILE", **RELAXED}}),
+    ("an external table", {"properties": {"skewed-by": HEAVY, "location": "/nowhere"}}),
+    ("a table from a query", {"properties": {"skewed-by": HEAVY}, "op": "stage_table", "mode": "create"}),
+]  # fmt: skip
+
+
+def test_what_cannot_be_is_refused_with_these_messages(lake: Lake) -> None:
+    """No table is made, and each message says what, and what to do."""
+    told = []
+    for name, question in CASES:
+        failure = lake.create(**question)
+        assert failure.get("code"), name
+        told.append(f"{name}\n  {failure['code']}: {failure['message']}\n")
+    check_golden(GOLDENS / "skewed-ddl" / "refusals.txt", "\n".join(told))
+    assert lake.ask("list_tables", namespace=["default"]) == {"names": []}
+    assert not (lake.folder / "t").exists()
+
+
+def test_rules_hold_for_alter_and_for_partitions(lake: Lake) -> None:
+    """A failing ALTER changes nothing; what was relaxed cannot become strict while it breaks a rule."""
+    place = str(lake.folder / "far")
+    lake.create(properties={"location": place})
+    assert "rule external" in lake.alter(skewed_by=HEAVY)["message"]
+    assert lake.skew() is None
+    assert "code" not in lake.alter(skewed_by=HEAVY, list_bucketing_rules="relaxed")
+    assert "rule external" in lake.alter(list_bucketing_rules="strict")["message"]
+    removed = lake.alter({"change": "remove_property", "key": "list-bucketing-rules"})
+    assert "rule external" in removed["message"]
+    assert lake.alter({"change": "set_property", "key": "comment", "value": "still"})["properties"]["comment"] == "still"  # fmt: skip
+    assert lake.alter(skewed_by="(x) ON (1)")["properties"]["skewed-by"] == "(x) ON (1)"
+    assert "code" not in lake.alter(list_bucketing_rules="strict")
+    assert lake.alter(skewed_locations="(1 = 'file:/x')")["code"] == "SKEW"
+    lake.create("s", properties={"skewed-by": HEAVY})
+    taken = lake.table("s").metadata.location
+    assert lake.alter(skewed_by="(x) ON (1) STORED AS DIRECTORIES", skewed_locations=f"(1 = '{taken}/x')",
+                      list_bucketing_rules="relaxed")["code"] == "LOCATION_TAKEN"  # fmt: skip
+    refused = lake.alter(name="s", skewed_locations="PARTITION (p = 1) (1 = 'file:/x')")
+    assert refused["code"] == "PARTITION_NOT_FOUND"
+    refused = lake.alter(name="s", skewed_locations="PARTITION (x = 1) (1 = 'file:/x')")
+    assert "give a value for each of p" in refused["message"]
+
+
+def test_load_data_has_hives_code(lake: Lake) -> None:
+    """Of a table whose heavy values have directories; of others it is not offered, as before."""
+    for name, properties in (("t", {"skewed-by": HEAVY}), ("u", {"skewed-by": "(x) ON (1)"})):
+        table = lake.create(name, properties=properties)["table"]
+        refused = lake.ask("refuse", table=table, statement="LOAD DATA INTO")
+        hive = "[Error 10195]: A stored-as-directories table cannot be used as target for LOAD"
+        assert refused["message"].startswith(hive if name == "t" else "LOAD DATA INTO lake.default.u is not")
+
+
+def test_partitions_are_not_called_what_the_default_directory_is(lake: Lake) -> None:
+    """Adding and renaming are refused; without directories, and relaxed, they are not."""
+    name = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
+    by = [{**BY_P[0], "columns": [["y"]], "arguments": [{"col": ["y"]}], "text": "y"}]
+    for table, properties, refused in (
+        ("strict", {"skewed-by": HEAVY}, True),
+        ("relaxed", {"skewed-by": HEAVY, **RELAXED}, False),
+        ("plain", {}, False),
+    ):
+        ref = lake.create(table, by=by, properties=properties)["table"]
+        answer = lake.ask("add_partitions", table=ref, partitions=[[name]], properties=[{}])
+        assert ("rule default-directory" in str(answer)) == refused
+        lake.ask("add_partitions", table=ref, partitions=[["a"]], properties=[{}])
+        answer = lake.ask("rename_partition", table=ref, partitions=[["a"], [f"{name}"]])
+        assert ("rule default-directory" in str(answer)) == refused
+
+
+def test_python_says_what_is_heavy(lake: Lake) -> None:
+    """Values are Python's; columns of none are no skew; errors are those of the statements."""
+    lake.create(properties={})
+    with parquetry.open(lake.folder) as catalog:
+        shown = catalog.set_skew("t", ["x", "Y"], [(1, "it's"), [None, "b"]]).arrangement
+        assert shown is not None
+        assert shown.skew is not None
+        assert (shown.skew.columns, shown.skew.directories) == (("x", "y"), True)
+        assert lake.skew() == SkewMap(("x", "y"), ((1, "it's"), (None, "b")), directories=True)
+        catalog.set_skew("t", ["y"], ["auto"], directories=False)
+        assert lake.skew() == SkewMap(("y",), (("auto",),))
+        catalog.set_skew("t", ["y"], "auto")
+        assert lake.skew() == SkewMap(("y",), (), True, auto=AutoSkew(0.05, 16))
+        with pytest.raises(InvalidSkewedColumnError, match="Invalid skewed column name: p"):
+            catalog.set_skew("t", ["p"], [1])
+        with pytest.raises(SkewedValueError, match="can be no skewed value"):
+            catalog.set_skew("t", ["x"], [{}])
+        catalog.set_skew("t", [], [])
+        assert lake.skew() is None
+        lake.create("far", properties={"location": str(lake.folder / "far")})
+        with pytest.raises(ListBucketingError, match="rule external"):
+            catalog.set_skew("far", ["x"], [1])
