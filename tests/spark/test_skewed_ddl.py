@@ -101,7 +101,7 @@ def test_describe_shows_hives_rows(spark: SparkSession, rows: Rows, db: str) -> 
     spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1)")
     plain = [row[0] for row in rows(f"DESCRIBE EXTENDED {db}.plain")]
     found = rows(f"DESCRIBE FORMATTED {db}.t")
-    assert [row[0] for row in found if row[0] in plain] == plain + [""]
+    assert [row[0] for row in found if row[0] in plain] == [*plain, ""]
     assert found[-4:] == [
         ("# Storage Information", "", ""),
         ("Stored As SubDirectories", "Yes", ""),
