@@ -264,7 +264,10 @@ def test_create_table_as_select(spark: SparkSession, rows: Rows, db: str, file_f
             "(a int) TBLPROPERTIES ('target-file-size'='big')",
             "'target-file-size' is 'big': not a size such as 128mb",
         ),
-        ("(a int) TBLPROPERTIES ('parquetry.x'='1')", "'parquetry.x' is unknown; known are auto-skew-share, "),
+        (
+            "(a int) TBLPROPERTIES ('parquetry.x'='1')",
+            "'parquetry.x' is unknown; known are auto-skew-share, ",
+        ),
         ("(a int) TBLPROPERTIES ('compression'='best')", "'compression' is 'best': not one of none"),
         ("(a int) TBLPROPERTIES ('sort-by'='a, nope')", "'sort-by': Column 'nope' is not in the table"),
         ("(a int) TBLPROPERTIES ('sort-by'='a,,')", "'sort-by' is 'a,,': not a list of column names"),
