@@ -11,14 +11,19 @@ import org.apache.spark.TaskContext
 import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
 import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
 
-case class WrittenFile(directory: String, path: String, bytes: Long, modified: Long)
+/** A file, the directory of its partition below the table, and the number of the directory that it has there. */
+case class WrittenFile(directory: String, cell: Int, path: String, bytes: Long, modified: Long)
 
 /**
  * Files are written where they will stay, under names never used before. Nobody sees them before the
  * metastore's commit names them, so nothing is moved and a failed attempt has only to be swept up.
+ *
+ * Where there are `directories`, the last level that Spark gives a file, `…=3`, is the number of the one that it belongs
+ * in: below its partition, or absolute.
  */
-class DirectCommitProtocol(location: String, prefix: String) extends FileCommitProtocol with Serializable {
-  private case class Begun(directory: String, suffix: String, name: String, path: Path)
+class DirectCommitProtocol(location: String, prefix: String, directories: Array[String])
+  extends FileCommitProtocol with Serializable {
+  private case class Begun(directory: String, cell: Int, suffix: String, name: String, path: Path)
 
   @transient private var files = Seq.empty[WrittenFile]
   @transient private var begun = ArrayBuffer.empty[Begun]
@@ -40,7 +45,8 @@ class DirectCommitProtocol(location: String, prefix: String) extends FileCommitP
 
   override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], spec: FileNameSpec): String = {
     val id = task.getTaskAttemptID
-    begin(dir.getOrElse(""), f"$prefix-${id.getTaskID.getId}%05d-${id.getId}", spec.suffix.replaceFirst("^[-.]c\\d+", ""))
+    val (directory, cell) = taken(dir.getOrElse(""))
+    begin(directory, cell, f"$prefix-${id.getTaskID.getId}%05d-${id.getId}", spec.suffix.replaceFirst("^[-.]c\\d+", ""))
   }
   override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], ext: String): String =
     newTaskTempFile(task, dir, FileNameSpec("", ext))
@@ -50,13 +56,21 @@ class DirectCommitProtocol(location: String, prefix: String) extends FileCommitP
   /** A further file for the rows of one that has become large enough. */
   def another(path: String): String = {
     val first = begun.reverseIterator.find(_.path.toString == path).get
-    begin(first.directory, first.name, first.suffix)
+    begin(first.directory, first.cell, first.name, first.suffix)
   }
 
-  private def begin(directory: String, name: String, suffix: String): String = {
-    val folder = if (directory.isEmpty) new Path(location) else new Path(location, directory)
+  /** A file's directory as Spark says it, without the level that is a number, and that number. */
+  private def taken(directory: String): (String, Int) =
+    if (directories.length < 2) (directory, 0)
+    else {
+      val last = directory.lastIndexOf('/')
+      (directory.take(last.max(0)), directory.drop(directory.lastIndexOf('=') + 1).toInt)
+    }
+
+  private def begin(directory: String, cell: Int, name: String, suffix: String): String = {
+    val folder = Seq(directory, directories(cell)).filter(_.nonEmpty).foldLeft(new Path(location))(new Path(_, _))
     val path = new Path(folder, f"$name-${begun.size}%04d$suffix")
-    begun += Begun(directory, suffix, name, path)
+    begun += Begun(directory, cell, suffix, name, path)
     path.toString
   }
 
@@ -65,7 +79,7 @@ class DirectCommitProtocol(location: String, prefix: String) extends FileCommitP
     Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
     new TaskCommitMessage(begun.toSeq.map { file =>
       val status: FileStatus = file.path.getFileSystem(task.getConfiguration).getFileStatus(file.path)
-      WrittenFile(file.directory, file.path.toString, status.getLen, status.getModificationTime)
+      WrittenFile(file.directory, file.cell, file.path.toString, status.getLen, status.getModificationTime)
     })
   }
   override def abortTask(task: TaskAttemptContext): Unit =

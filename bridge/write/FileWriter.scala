@@ -35,18 +35,20 @@ object FileWriter {
 
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
-   * begin with `prefix`, and returns them as JSON: directory, path, bytes and time of change in milliseconds.
+   * begin with `prefix`, and returns them as JSON: directory, cell, path, bytes and time of change in milliseconds.
    *
+   * @param directories if there are several, the last of the columns is the number of one of them, which takes its place
    * @param target bytes after which another file is begun
    * @param rowBytes what a row may take in a file, until a file has been measured; 0 if unknown
    */
   def write(data: DataFrame, format: String, location: String, partitionColumns: java.util.List[String],
-      prefix: String, target: Long, rowBytes: Double, options: java.util.Map[String, String]): String = {
+      directories: java.util.List[String], prefix: String, target: Long, rowBytes: Double,
+      options: java.util.Map[String, String]): String = {
     val rows = data.asInstanceOf[Dataset[_]]
     val session = rows.sparkSession
     val execution = rows.queryExecution
     val output = execution.analyzed.output
-    val protocol = new DirectCommitProtocol(location, prefix)
+    val protocol = new DirectCommitProtocol(location, prefix, directories.asScala.toArray)
     val settings = options.asScala.toMap
     val fileFormat = format match {
       case "orc" => new OrcFileFormat
@@ -61,8 +63,8 @@ object FileWriter {
         None, Nil, settings)
     }
     compact(JArray(protocol.committed.map { f => JObject(
-      "directory" -> JString(f.directory), "path" -> JString(f.path), "bytes" -> JInt(f.bytes),
-      "modified" -> JInt(f.modified))
+      "directory" -> JString(f.directory), "cell" -> JInt(f.cell), "path" -> JString(f.path),
+      "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified))
     }.toList))
   }
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.layout.arrangement import REST, SkewMap
-from parquetry.layout.paths import partition_path
+from parquetry.layout.paths import LONGEST_NAME, partition_path
 from parquetry.types import ColumnType
 
 DEFAULT_DIRECTORY = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
@@ -38,3 +38,26 @@ def cell_directory(skew: SkewMap, types: Sequence[ColumnType], cell: int) -> str
     if cell == REST:
         return "/".join([DEFAULT_DIRECTORY] * len(skew.columns))
     return partition_path([name.lower() for name in skew.columns], types, skew.values(types)[cell])
+
+
+def cell_place(skew: SkewMap, types: Sequence[ColumnType], cell: int) -> str:
+    """Return where files of a cell are written: below its partition, or an absolute place that was given to it.
+
+    A cell whose directory's name would be too long for file systems shares the directory of the rest.
+
+    Args:
+        skew: the partition's map.
+        types: of its columns.
+        cell: the place of the cell in the map, or `REST`.
+
+    >>> from parquetry.types import parse_type
+    >>> skew = SkewMap(("x",), (("a",), ("b" * 300,), ("c",)), True, (None, None, "/far/c"))
+    >>> [cell_place(skew, [parse_type("string")], cell) for cell in (0, 1, 2)]
+    ['x=a', 'HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME', '/far/c']
+    """
+    given = skew.locations[cell] if skew.locations and cell != REST else None
+    if given is not None:
+        return given
+    directory = cell_directory(skew, types, cell)
+    fits = all(len(name.encode()) <= LONGEST_NAME for name in directory.split("/"))
+    return directory if fits else cell_directory(skew, types, REST)

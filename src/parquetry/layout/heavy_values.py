@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from parquetry.layout.arrangement import AutoSkew, SkewMap
-from parquetry.layout.paths import partition_path
+from parquetry.layout.paths import LONGEST_NAME, partition_path
 from parquetry.types import ColumnType, Value, order_key
 
-LONGEST_NAME = 255
-"""Bytes of a directory's name that file systems take, escapes included."""
-
 Heavy = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How often values occur in one partition.
+
+    Attributes:
+        partition: values of the partition columns.
+        rows: of the partition.
+        counts: by the values, those that are frequent enough.
+    """
+
+    partition: tuple[Value, ...]
+    rows: int
+    counts: dict[Heavy, int]
 
 
 def least_count(rows: int, share: float) -> int:

@@ -16,6 +16,9 @@ from parquetry.types import ColumnType, Value, text_from_value, value_from_text
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The directory's value for NULL, and for the empty string, which no directory name can hold."""
 
+LONGEST_NAME = 255
+"""Bytes of a directory's name that most file systems take, escapes included."""
+
 _HEX_PAIR = re.compile("%([0-9a-fA-F]{2})")
 # Spark's ExternalCatalogUtils.charToEscape, and NUL, which Spark leaves alone and no file system takes.
 _ESCAPES = {ord(char): f"%{ord(char):02X}" for char in [*map(chr, range(0x20)), *"\"#%'*/:=?\\\x7f{[]^"]}

@@ -1,12 +1,20 @@
-"""What the planner asks back of the engine that asked it: five things that only the engine knows."""
+"""What the planner asks back of the engine that asked it: what only the engine knows, or can do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from parquetry.errors import UnsupportedError
 from parquetry.layout.footers import ArrowFooters, FooterReader
+from parquetry.layout.heavy_values import Counted
+from parquetry.layout.records import Column
+from parquetry.maintenance.compaction import Rewrite
 from parquetry.maintenance.publishing import HiveMetastore
+from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.precedence import settle
+from parquetry.progress import Progress
 
 
 class Failure(NamedTuple):
@@ -39,6 +47,49 @@ class Engine(FooterReader, Protocol):
         """
         ...
 
+    def target_file_size(self, metadata: TableMetadata) -> int:
+        """Return the bytes that a file of a table should have, as the session has it."""
+        ...
+
+    def compact(
+        self, table: str, snapshot: TableSnapshot, rewrites: Sequence[Rewrite], progress: Progress, /
+    ) -> TableSnapshot:
+        """Write files of a table anew, and commit.
+
+        Args:
+            table: the table's name in the session.
+            snapshot: of the table, which the rewrites are of.
+            rewrites: which files, by partition.
+            progress: called with what is done.
+
+        Returns:
+            The version made.
+
+        Raises:
+            CommitConflictError: others changed one of the partitions meanwhile.
+        """
+        ...
+
+    def heavy_values(
+        self,
+        table: str,
+        snapshot: TableSnapshot,
+        where: str | None,
+        columns: Sequence[Column],
+        share: float,
+        /,
+    ) -> list[Counted]:
+        """Count how often values occur in each partition; nothing but the columns asked for is read.
+
+        Args:
+            table: the table's name in the session.
+            snapshot: of the table.
+            where: a condition on partition columns; None: all.
+            columns: whose values are counted together.
+            share: least share of a partition's rows of the values to tell of.
+        """
+        ...
+
     def hive(self) -> HiveMetastore:
         """Return the Hive metastore that the engine knows.
 
@@ -63,6 +114,41 @@ class NoEngine(ArrowFooters):
         """
         raise UnsupportedError(
             f"The columns cannot be read from the {file_format} files of LOCATION {location} without an engine: name them."
+        )
+
+    def target_file_size(self, metadata: TableMetadata) -> int:
+        """Return what the table's properties say."""
+        size: int = settle(properties=metadata.properties)["target-file-size"]
+        return size
+
+    def compact(
+        self, table: str, _snapshot: TableSnapshot, rewrites: Sequence[Rewrite], _progress: Progress, /
+    ) -> TableSnapshot:
+        """Refuse: an engine writes.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            f"The {len(rewrites)} partitions of table {table} cannot be compacted without an engine: CALL system.compact in Spark."
+        )
+
+    def heavy_values(
+        self,
+        table: str,
+        _snapshot: TableSnapshot,
+        _where: str | None,
+        _columns: Sequence[Column],
+        _share: float,
+        /,
+    ) -> list[Counted]:
+        """Refuse: an engine reads.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            f"The rows of table {table} cannot be counted without an engine: CALL system.suggest_skew in Spark."
         )
 
     def hive(self) -> HiveMetastore:

@@ -12,6 +12,7 @@ from parquetry.layout.file_columns import UNKNOWN
 from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
+from parquetry.planner.chosen_files import only_chosen
 from parquetry.planner.file_list import file_list
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, implied_by, without_implied
@@ -87,6 +88,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     selection = select_files(
         snapshot, telling, q.columns, table=lake.full_name(snapshot), about=(), recent=lake.recent
     )
+    selection = replace(selection, block=only_chosen(q.read_options, selection.partitions, selection.block))
     # the order in which Spark wants the values: that of the columns it reads
     places = [
         snapshot.metadata.partition_by.index(column.name)

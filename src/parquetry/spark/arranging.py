@@ -6,7 +6,7 @@ each task. Which arrangement a write asks for is the caller's to say; the files 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -18,6 +18,7 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import Settings
+from parquetry.spark.row_cells import CELL
 
 _SHUFFLED_TO_WRITTEN = 2
 """Shuffled rows are about twice as large as the files they end in."""
@@ -34,16 +35,19 @@ class RowArrangement:
     """How the rows of one write are arranged.
 
     Attributes:
-        partition_columns: the partition columns' names in the files; rows of a partition come together.
+        partition_columns: the partition columns' names in the files; rows of a partition come together. The number of
+            a row's cell is the last of them, where there are cells.
         sort_by: names in the files of the columns that rows are sorted by, within a partition.
         file_bytes: size to aim at for one file.
         clustered: whether rows are shuffled at all; if not, they stay in the tasks that they are in.
+        split: whether rows that come together may be more than one task's.
     """
 
     partition_columns: tuple[str, ...]
     sort_by: tuple[str, ...]
     file_bytes: int
     clustered: bool
+    split: bool = True
 
     @classmethod
     def of(cls, metadata: TableMetadata, settings: Settings) -> RowArrangement:
@@ -59,6 +63,10 @@ class RowArrangement:
             settings["target-file-size"],
             settings["distribution"] == "auto",
         )
+
+    def by_cell(self) -> RowArrangement:
+        """Return the same with the rows of each cell of a partition together; see `row_cells`."""
+        return replace(self, partition_columns=(*self.partition_columns, CELL))
 
     def apply(self, rows: DataFrame) -> DataFrame:
         """Return rows, with the columns of the files, clustered and sorted; a query's own order is left alone."""
@@ -88,7 +96,9 @@ def _settings(spark: SparkSession, arrangement: RowArrangement) -> dict[str, str
         f"{adaptive}.enabled": "true",  # how many files there are to be is known only once the rows are
         f"{adaptive}.coalescePartitions.enabled": "true",
         # a split partition would be sorted piece by piece
-        f"{adaptive}.optimizeSkewsInRebalancePartitions.enabled": "false" if arrangement.sort_by else "true",
+        f"{adaptive}.optimizeSkewsInRebalancePartitions.enabled": "true"
+        if arrangement.split and not arrangement.sort_by
+        else "false",
     }
     if arrangement.partition_columns or arrangement.sort_by:
         settings[f"{adaptive}.coalescePartitions.initialPartitionNum"] = str(clusters)

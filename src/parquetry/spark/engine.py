@@ -12,12 +12,21 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
+from parquetry.config import SESSION_PREFIX
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout.footers import ArrowFooters
+from parquetry.layout.heavy_values import Counted
 from parquetry.layout.places import join_location
-from parquetry.layout.records import DataFile
+from parquetry.layout.records import Column, DataFile
 from parquetry.layout.statistics import from_bridge
+from parquetry.maintenance.compaction import Rewrite
+from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.engine import Failure
+from parquetry.precedence import settle
+from parquetry.progress import Progress
+from parquetry.spark.compaction import compact
+from parquetry.spark.heavy_hitters import counted
 from parquetry.spark.hive import SparkHive
 
 _THREADS = 8
@@ -76,6 +85,31 @@ class SparkEngine:
         fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
         return fields, tuple(relation.partitionSchema().fieldNames())
 
+    def target_file_size(self, metadata: TableMetadata) -> int:
+        """Return the bytes that a file of a table should have, as the session has it."""
+        size: int = settle(session=_session(), properties=metadata.properties)["target-file-size"]
+        return size
+
+    def compact(
+        self, table: str, snapshot: TableSnapshot, rewrites: Sequence[Rewrite], progress: Progress
+    ) -> TableSnapshot:
+        """Write files of a table anew, and commit; see `Engine.compact`."""
+        return compact(self, table, snapshot, rewrites, _session(), progress)
+
+    def heavy_values(
+        self, table: str, snapshot: TableSnapshot, where: str | None, columns: Sequence[Column], share: float
+    ) -> list[Counted]:
+        """Count how often values occur in each partition; see `Engine.heavy_values`."""
+        rows = SparkSession.active().read.option("versionAsOf", str(snapshot.version)).table(table)
+        metadata = snapshot.metadata
+        return counted(
+            rows if where is None else rows.where(where),
+            list(zip(metadata.partition_by, snapshot.partition_types, strict=True)),
+            [column.name for column in columns],
+            [column.column_type for column in columns],
+            share,
+        )
+
     def hive(self) -> SparkHive:
         """Return the session's Hive metastore; that it has one shows when it is told something."""
         return SparkHive()
@@ -87,6 +121,12 @@ class SparkEngine:
         door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.Bridge
         java = error._origin if isinstance(error, CapturedException) else error.java_exception
         return Failure("SPARK", door.keep(java))
+
+
+def _session() -> dict[str, str]:
+    """Return the settings of the active session that are ours."""
+    settings = SparkSession.active().conf.getAll
+    return {key: value for key, value in settings.items() if key.startswith(SESSION_PREFIX)}
 
 
 def _reason(error: Py4JJavaError | CapturedException) -> str:

@@ -9,12 +9,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.errors import ParquetryError, PropertyError, ValueTypeError
+from parquetry.layout.paths import LONGEST_NAME
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.spark.arranging import unnameable
 from parquetry.spark.replaced import outside
-
-_LONGEST_NAME = 255
 
 
 def write_error(
@@ -39,7 +38,7 @@ def write_error(
     if _names_too_much(f"{error} {getattr(error, '_stackTrace', '')}"):
         return ValueTypeError(
             f"A value of a partition column ({', '.join(snapshot.metadata.partition_by)}) of table {snapshot.label} is too "
-            f"long for the name of a directory, which most file systems limit to {_LONGEST_NAME} bytes, escapes included: "
+            f"long for the name of a directory, which most file systems limit to {LONGEST_NAME} bytes, escapes included: "
             "shorten it, or partition by another column. Nothing was written."
         )
     if options and (reason := _not_an_argument(error)) is not None:
@@ -77,4 +76,4 @@ def _names_too_much(trace: str) -> bool:
     if "PathComponentTooLongException" in trace or "File name too long" in trace:
         return True
     failed = re.search(r"Mkdirs failed to create (.*)", trace)
-    return failed is not None and any(len(name.encode()) > _LONGEST_NAME for name in failed[1].split("/"))
+    return failed is not None and any(len(name.encode()) > LONGEST_NAME for name in failed[1].split("/"))

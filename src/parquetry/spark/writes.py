@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -23,6 +24,7 @@ from parquetry.layout.paths import stored_value
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner import answers, questions
+from parquetry.planner.destinations import Destinations, destinations_of
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where, whole
 from parquetry.planner.write_rules import require_writable_so
@@ -30,7 +32,9 @@ from parquetry.precedence import Settings, settle
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.arranging import RowArrangement, stored_columns
+from parquetry.spark.heavy_hitters import kept, measured
 from parquetry.spark.replaced import CHECKED, by_partition, check_partitions, checked_rows
+from parquetry.spark.row_cells import CELL, RowCells
 from parquetry.spark.write_errors import write_error
 from parquetry.spark.written import Written, collect, delete_files
 from parquetry.types import Value
@@ -60,7 +64,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
     arrangement = RowArrangement.of(snapshot.metadata, settings)
-    options = _file_options(snapshot, q, settings)
+    options = file_options(snapshot, settings, q.write_options)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates)]
     require_writable_so(lake, snapshot, mode, where)
     of_rows = () if any(name.lower() == CHECKED for name in q.write_options) else where
@@ -68,9 +72,10 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         whole(snapshot, where, _OVERWRITE)  # before hours of work
         by_partition(snapshot, of_rows)
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
-    files = write_files(snapshot, DataFrame(data, spark), arrangement, options, of_rows)
+    destinations = destinations_of(snapshot, keeps=mode == "append")
+    files, cells = write_files(snapshot, DataFrame(data, spark), arrangement, options, destinations, of_rows)
     try:
-        written = collect(lake, snapshot, files)
+        written = collect(lake.engine, snapshot, files, cells)
         check_partitions(snapshot, of_rows, (part.values for part in written))
         transaction = snapshot.begin(_OPERATIONS[mode])
         _change(transaction, mode, where, written)
@@ -94,7 +99,14 @@ def _change(transaction: Transaction, mode: str, where: Sequence[Filter], writte
     elif mode == "overwrite":
         replace_where(transaction, where, _OVERWRITE)
     for part in written:
-        (transaction.replace if mode == "dynamic" else transaction.append)(part.values, part.files)
+        if mode == "dynamic" or part.remade:
+            transaction.replace(part.values, part.files, arrangement=part.arrangement)
+        elif mode == "append" and not any(file.is_arranged for file in part.files):
+            transaction.append(
+                part.values, part.files
+            )  # which fits a partition however others arrange it meanwhile
+        else:
+            transaction.append(part.values, part.files, arrangement=part.arrangement)
 
 
 def _stored(snapshot: TableSnapshot, predicate: Filter) -> Filter:
@@ -123,7 +135,7 @@ def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple
 
 def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
     """Return the statement's mode, unless an option says which partitions a plain overwrite replaces."""
-    asked = _option(q, "partitionOverwriteMode")
+    asked = _option(q.write_options, "partitionOverwriteMode")
     if asked is None:
         return q.mode
     if asked.lower() not in ("static", "dynamic"):
@@ -133,24 +145,32 @@ def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
     return "dynamic" if asked.lower() == "dynamic" else "truncate"
 
 
-def _file_options(snapshot: TableSnapshot, q: questions.Write, settings: Settings) -> dict[str, str]:
-    """Return what the files' writer is given: the codec, and what only the writer understands."""
+def file_options(
+    snapshot: TableSnapshot, settings: Settings, given: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return what the files' writer is given: the codec, and what only the writer understands.
+
+    Args:
+        snapshot: of the table.
+        settings: that hold for the write.
+        given: options of the write.
+    """
     options = {
         name: value
         for name, value in snapshot.metadata.properties.items()
         if name.startswith((*_OF_WRITERS, "maxRecords"))
     }
-    options.update((name, value) for name, value in q.write_options.items() if name.startswith(_OF_WRITERS))
-    if (most := _option(q, "maxRecordsPerFile")) is not None:
+    options.update((name, value) for name, value in given.items() if name.startswith(_OF_WRITERS))
+    if (most := _option(given, "maxRecordsPerFile")) is not None:
         options["maxRecordsPerFile"] = most
     if (compression := settings["compression"]) is not None:
         options["compression"] = compression
     return options
 
 
-def _option(q: questions.Write, name: str) -> str | None:
+def _option(given: Mapping[str, str], name: str) -> str | None:
     """Return an option of the write, whose name counts in any letter case."""
-    return {key.lower(): value for key, value in q.write_options.items()}.get(name.lower())
+    return {key.lower(): value for key, value in given.items()}.get(name.lower())
 
 
 def write_files(
@@ -158,8 +178,9 @@ def write_files(
     frame: DataFrame,
     arrangement: RowArrangement,
     options: Mapping[str, str],
+    destinations: Destinations,
     where: Sequence[Filter] = (),
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], RowCells]:
     """Write rows as data files of a table, which nobody sees yet.
 
     Args:
@@ -167,33 +188,52 @@ def write_files(
         frame: its columns, in order.
         arrangement: of the rows in the files.
         options: for the files' writer.
+        destinations: for which arrangement of its partition a row is written; heavy values are measured here.
         where: the conditions, joined by AND, that each row has to satisfy; see `replaced`.
 
     Returns:
-        For each file its directory below the table, its path, bytes and time of change.
+        For each file the directory of its partition below the table, the number of its cell, its path, bytes and time
+        of change; and what the numbers mean.
 
     Raises:
         ValueTypeError: a partition's value makes no name of a directory.
         PropertyError: the writer of the files cannot use an option.
         OutsideConditionError: a row does not satisfy the conditions.
     """
-    metadata, totals = snapshot.metadata, snapshot.totals
     rows = checked_rows(snapshot, where, frame.select(*stored_columns(snapshot, frame.columns)))
-    rows = arrangement.apply(rows)
     try:
-        written = frame.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter.write(
-            rows._jdf,
-            metadata.format,
-            metadata.location,
-            list(arrangement.partition_columns),
-            new_prefix(snapshot.id),
-            arrangement.file_bytes,
-            totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0,
-            {**options, "timeZone": "UTC"},  # of timestamps in paths; see types.text_from_value
-        )
+        if (skew := destinations.to_measure) is None:
+            return _write(snapshot, rows, arrangement, options, destinations)
+        with kept(rows):
+            maps = measured(snapshot, rows, skew)
+            destinations = destinations.measured(snapshot, maps)
+            return _write(snapshot, rows, arrangement, options, destinations)
     except (Py4JJavaError, CapturedException) as error:
         if (told := write_error(snapshot, where, options, error)) is not None:
             raise told from None
         raise
-    files: list[dict[str, Any]] = json.loads(written)
-    return files
+
+
+def _write(
+    snapshot: TableSnapshot,
+    rows: DataFrame,
+    arrangement: RowArrangement,
+    options: Mapping[str, str],
+    destinations: Destinations,
+) -> tuple[list[dict[str, Any]], RowCells]:
+    metadata, totals = snapshot.metadata, snapshot.totals
+    cells = RowCells(snapshot, destinations)
+    rows = cells.add(rows)
+    arrangement = arrangement.by_cell() if CELL in rows.columns else arrangement
+    written = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter.write(
+        arrangement.apply(rows)._jdf,
+        metadata.format,
+        metadata.location,
+        list(arrangement.partition_columns),
+        cells.directories,
+        new_prefix(snapshot.id),
+        arrangement.file_bytes,
+        totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0,
+        {**options, "timeZone": "UTC"},  # of timestamps in paths; see types.text_from_value
+    )
+    return json.loads(written), cells

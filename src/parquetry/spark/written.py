@@ -11,58 +11,87 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from parquetry.keys import successor
+from parquetry.layout.arrangement import Arrangement
+from parquetry.layout.footers import FooterReader
 from parquetry.layout.paths import parse_partition_path, stored_value
-from parquetry.layout.places import base_name, join_location, path_within
+from parquetry.layout.places import base_name, is_absolute, join_location, join_relative, path_within
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner.lake import Lake
 from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.spark.row_cells import RowCells
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
 
 
 class Written(NamedTuple):
-    """The files that one write made for one partition."""
+    """The files that one write made for one partition.
+
+    Attributes:
+        values: of the partition columns.
+        files: with the cells that they are of.
+        arrangement: that they were written for; None: any.
+        remade: whether the partition is to get this arrangement although it is there; see `Destinations.remade`.
+    """
 
     values: tuple[Value, ...]
     files: tuple[DataFile, ...]
+    arrangement: Arrangement | None
+    remade: bool
 
 
-def collect(lake: Lake, snapshot: TableSnapshot, files: list[dict[str, Any]]) -> list[Written]:
+def collect(
+    footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], cells: RowCells
+) -> list[Written]:
     """Return the files of a write by partition, with their footers' statistics; empty ones are deleted.
 
     Args:
-        lake: the catalog.
+        footers: reads what the files say of themselves.
         snapshot: the table as it was when the write began.
         files: as `writes.write_files` returns them.
+        cells: what the numbers of their cells mean.
     """
-    root = snapshot.metadata.location
     by_key: dict[bytes, list[DataFile]] = defaultdict(list)
     values_of: dict[bytes, tuple[Value, ...]] = {}
-    for directory, file in _with_rows(lake, snapshot, files):
-        values = _values(snapshot, directory)
+    for made, file in _with_rows(footers, snapshot, files, cells):
+        values = _values(snapshot, made["directory"])
         key = snapshot.key_of(values)
         values_of.setdefault(key, values)
-        by_key[key].append(file)
+        by_key[key].append(msgspec.structs.replace(file, cell=cells.cell(key, made["cell"])))
     located = _locations(snapshot, values_of)
+    destinations = cells.destinations
     return [
-        Written(values_of[key], tuple(_placed(file, root, located[key]) for file in by_key[key]))
+        Written(
+            values_of[key],
+            tuple(_placed(file, located[key]) for file in by_key[key]),
+            destinations.arrangement(key),
+            key in destinations.remade,
+        )
         for key in sorted(by_key)
     ]
 
 
 def _with_rows(
-    lake: Lake, snapshot: TableSnapshot, files: list[dict[str, Any]]
-) -> Iterator[tuple[str, DataFile]]:
-    """Yield the files that hold rows, each after its directory below the table; delete the others."""
+    footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], cells: RowCells
+) -> Iterator[tuple[dict[str, Any], DataFile]]:
+    """Yield the files that hold rows, each after what its writer says of it; delete the others."""
     root = snapshot.metadata.location
-    relative = [f"{file['directory']}/{base_name(file['path'])}".lstrip("/") for file in files]
-    read = lake.engine.data_files(snapshot.metadata.format, root, relative)
-    delete_files([join_location(root, file.path) for file in read if not file.rows], root)
-    for made, file in zip(files, read, strict=True):
-        if file.rows:
-            yield made["directory"], file
+    paths: dict[str, list[str]] = defaultdict(list)
+    below: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for made in files:
+        directory, name = cells.directories[made["cell"]], base_name(made["path"])
+        if is_absolute(directory):  # which was given to a cell
+            base, path = directory, name
+        else:
+            base, path = root, join_relative(join_relative(made["directory"], directory).strip("/"), name)
+        paths[base].append(path)
+        below[base].append(made)
+    for base, relative in paths.items():
+        read = footers.data_files(snapshot.metadata.format, base, relative)
+        delete_files([join_location(base, file.path) for file in read if not file.rows], root)
+        for made, file in zip(below[base], read, strict=True):
+            if file.rows:
+                yield made, msgspec.structs.replace(file, path=join_location(base, file.path))
 
 
 def _values(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
@@ -81,9 +110,9 @@ def _locations(snapshot: TableSnapshot, values_of: dict[bytes, tuple[Value, ...]
     return {key: located.get(key) or snapshot.default_location(values) for key, values in values_of.items()}
 
 
-def _placed(file: DataFile, root: str, base: str) -> DataFile:
+def _placed(file: DataFile, base: str) -> DataFile:
     """Return a file with the path that its partition records: relative to its location, if below it."""
-    return msgspec.structs.replace(file, path=path_within(base, join_location(root, file.path)))
+    return msgspec.structs.replace(file, path=path_within(base, file.path))
 
 
 def delete_files(paths: Sequence[str], location: str) -> None:

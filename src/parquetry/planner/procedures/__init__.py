@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from parquetry.planner.procedures.compact import COMPACT
 from parquetry.planner.procedures.compact_metadata import COMPACT_METADATA
 from parquetry.planner.procedures.create_partition_index import CREATE_PARTITION_INDEX
 from parquetry.planner.procedures.drop_partition_index import DROP_PARTITION_INDEX
@@ -13,6 +14,7 @@ from parquetry.planner.procedures.procedure import Procedure
 from parquetry.planner.procedures.publish import PUBLISH
 from parquetry.planner.procedures.rebuild_partition_index import REBUILD_PARTITION_INDEX
 from parquetry.planner.procedures.rollback import ROLLBACK
+from parquetry.planner.procedures.suggest_skew import SUGGEST_SKEW
 from parquetry.planner.procedures.sync import SYNC
 from parquetry.planner.procedures.vacuum import VACUUM
 
@@ -23,11 +25,13 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         HISTORY,
         ROLLBACK,
         VACUUM,
+        COMPACT,
         COMPACT_METADATA,
         CREATE_PARTITION_INDEX,
         DROP_PARTITION_INDEX,
         REBUILD_PARTITION_INDEX,
         FSCK,
         PUBLISH,
+        SUGGEST_SKEW,
     )
 }

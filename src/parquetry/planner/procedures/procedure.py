@@ -16,7 +16,7 @@ import msgspec
 from parquetry.planner.answers import Parameter, Values
 from parquetry.planner.lake import Lake
 
-Row: TypeAlias = Sequence[str | int | bool | None]
+Row: TypeAlias = Sequence[str | int | float | bool | None]
 Rows: TypeAlias = list[Values]
 """Rows as the bridge reads them: text, numbers and timestamps (microseconds) as their digits."""
 Timestamp = NewType("Timestamp", int)
@@ -26,6 +26,7 @@ _TYPES: dict[Any, tuple[str, str]] = {
     str: ("string", "NULL"),
     int: ("bigint", "CAST(NULL AS BIGINT)"),
     bool: ("boolean", "CAST(NULL AS BOOLEAN)"),
+    float: ("double", "CAST(NULL AS DOUBLE)"),
     Timestamp: ("timestamp", "CAST(NULL AS TIMESTAMP)"),
     list: ("array<string>", "CAST(NULL AS ARRAY<STRING>)"),
 }
@@ -94,7 +95,7 @@ def wire_rows(rows: Iterable[Row]) -> Rows:
     return [[_text(value) for value in row] for row in rows]
 
 
-def _text(value: str | int | bool | None) -> str | None:
+def _text(value: str | int | float | bool | None) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if value is None else str(value)

@@ -1,0 +1,148 @@
+"""Which files of a table are worth writing anew: small ones that make fewer together, and those that lie in a wrong place.
+
+Pure planning: nothing is read but the metastore, and nothing is written. Files of one cell and bucket are merged with
+each other alone. Example, of a partition with a directory for `x = 10`, where files should have 128 MB:
+
+    x=10/a      60 MB    cell 0     \\  one file of 100 MB
+    x=10/b      40 MB    cell 0     /
+    x=20/c      120 MB   cell 1        stays: alone, and large enough
+    …DEFAULT…/d 50 MB    the rest      stays: alone
+    e           5 MB     not known     is written into the cells that its rows are of
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from parquetry.errors import FilterError
+from parquetry.layout.arrangement import Arrangement, SkewMap
+from parquetry.layout.cells import cell_place
+from parquetry.layout.places import is_absolute, join_location, place_of
+from parquetry.layout.records import DataFile
+from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.partition import Partition
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.parse import parse_filter
+from parquetry.progress import Progress, silent
+from parquetry.types import ColumnType
+
+_SMALL = 0.75
+"""Share of the size aimed at from which on a file is large enough."""
+_WORTH = 2
+"""A group is merged if it then has at most a half of its files: of 21 of 60 MB there would be 10 of 128 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What is written anew of one partition.
+
+    Attributes:
+        partition: as it is.
+        files: that are written anew.
+        kept: all others.
+    """
+
+    partition: Partition
+    files: tuple[DataFile, ...]
+    kept: tuple[DataFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Return the size of the files that are written anew."""
+        return sum(file.bytes for file in self.files)
+
+
+def rewrites(
+    snapshot: TableSnapshot, target: int, where: str | None = None, progress: Progress = silent
+) -> list[Rewrite]:
+    """Return what is worth writing anew of a table.
+
+    Args:
+        snapshot: of the table.
+        target: bytes that a file should have.
+        where: a condition on partition columns: only these partitions; None: all.
+        progress: called with how many partitions have been looked at.
+
+    Raises:
+        FilterError: the condition cannot be used.
+    """
+    names = {column.physical: column.column_type for column in snapshot.metadata.columns}
+    found = []
+    for done, partition in enumerate(_selected(snapshot, where), 1):
+        if partition.file_count:
+            skew = partition.arrangement.skew
+            types = [] if skew is None else [names[name] for name in skew.columns]
+            files = partition.files
+            chosen = worth_rewriting(files, partition.arrangement, types, partition.location, target)
+            if chosen:
+                taken = set(chosen)
+                kept = tuple(file for i, file in enumerate(files) if i not in taken)
+                found.append(Rewrite(partition, tuple(files[i] for i in chosen), kept))
+        progress("Looking for small files", done, snapshot.totals.partitions if where is None else None)
+    return found
+
+
+def worth_rewriting(
+    files: Sequence[DataFile],
+    arrangement: Arrangement,
+    types: Sequence[ColumnType],
+    location: str,
+    target: int,
+) -> list[int]:
+    """Return the positions of the files of a partition that are worth writing anew.
+
+    Args:
+        files: of the partition.
+        arrangement: of the partition.
+        types: of the columns of its skew map.
+        location: of the partition, which paths are relative to.
+        target: bytes that a file should have.
+
+    >>> from parquetry.layout.arrangement import PLAIN
+    >>> files = [DataFile("a", 60), DataFile("b", 40), DataFile("c", 120), DataFile("d", 99)]
+    >>> worth_rewriting(files, PLAIN, [], "/t", 128)
+    [0, 1]
+    """
+    skew = arrangement.skew if arrangement.skew is not None and arrangement.skew.directories else None
+    chosen: set[int] = set()
+    groups: dict[tuple[int | None, int | None], list[int]] = defaultdict(list)
+    for i, file in enumerate(files):
+        if skew is not None and not _in_place(file, skew, types, location):
+            chosen.add(i)
+        elif file.bytes < _SMALL * target:
+            groups[file.cell, file.bucket].append(i)
+    moved = {files[i].cell for i in chosen}
+    for group in groups.values():
+        needed = max(1, -(-sum(files[i].bytes for i in group) // target))
+        joined = bool({files[group[0]].cell, None} & moved)  # rows from a wrong place may well come here
+        if len(group) + joined >= _WORTH * needed:
+            chosen.update(group)
+    return sorted(chosen)
+
+
+def _in_place(file: DataFile, skew: SkewMap, types: Sequence[ColumnType], location: str) -> bool:
+    """Return whether the cell of a file is known and the file lies in its directory, below whichever partition."""
+    if file.cell is None:
+        return False
+    place = cell_place(skew, types, file.cell)
+    folder = join_location(location, file.path).rpartition("/")[0]
+    if is_absolute(place):
+        return place_of(folder) == place_of(place)
+    return folder.endswith(f"/{place}")
+
+
+def _selected(snapshot: TableSnapshot, where: str | None) -> Iterator[Partition]:
+    if where is None:
+        return snapshot.partitions()
+    types = dict(zip(snapshot.metadata.partition_by, snapshot.partition_types, strict=True))
+    if not types:
+        raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", where, 0)
+    condition = parse_filter(where, types)
+    return (
+        partition
+        for partition in snapshot.partitions(cheapest_plan(snapshot, condition))
+        if evaluate(condition.node, dict(zip(types, partition.values, strict=True))) is True
+    )

@@ -1,0 +1,47 @@
+"""`CALL system.compact`, and ALTER TABLE … CONCATENATE, which gives the same rows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from parquetry.maintenance.compaction import rewrites
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+from parquetry.progress import progress_bar
+
+
+class Compact(Arguments, frozen=True, kw_only=True):
+    """See `rewrites`."""
+
+    where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
+
+
+def _run(lake: Lake, asked: Compact) -> list[Row]:
+    snapshot = lake.find(asked.table)
+    with progress_bar() as progress:
+        found = rewrites(snapshot, lake.engine.target_file_size(snapshot.metadata), asked.where, progress)
+        if not found:
+            return []
+        after = lake.hold(lake.engine.compact(lake.full_name(snapshot), snapshot, found, progress))
+    rows: list[Row] = []
+    for each in found:
+        before, now = each.partition, after.partition(each.partition.values)
+        assert now is not None  # this commit replaced it
+        name = snapshot.describe(before.key) if before.values else None
+        rows.append((name, before.file_count, now.file_count, before.bytes, now.bytes))
+    return rows
+
+
+COMPACT = Procedure(
+    "compact",
+    "Writes small files of each partition, and of each directory of heavy values, anew as fewer.",
+    Compact,
+    (
+        ("partition", "string"),
+        ("files_before", "long"),
+        ("files_after", "long"),
+        ("bytes_before", "long"),
+        ("bytes_after", "long"),
+    ),
+    _run,
+)

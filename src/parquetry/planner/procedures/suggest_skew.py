@@ -1,0 +1,90 @@
+"""`CALL system.suggest_skew`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from parquetry.errors import UnsupportedError
+from parquetry.layout.arrangement import AutoSkew
+from parquetry.layout.records import Column
+from parquetry.maintenance.skew_suggestions import suggestions
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+from parquetry.types import sql_literal
+
+
+class SuggestSkew(Arguments, frozen=True, kw_only=True):
+    """See `suggestions`."""
+
+    columns: Annotated[
+        list[str | None] | None,
+        "Columns whose values are looked at together; by default those that the table is skewed by, or else each column alone.",
+    ] = None
+    where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
+    share: Annotated[float, "What share of a partition's rows makes a value heavy."] = 0.05
+    values: Annotated[int, "How many values of a partition may be heavy."] = 16
+
+
+def _run(lake: Lake, asked: SuggestSkew) -> Iterator[Row]:
+    snapshot = lake.find(asked.table)
+    auto = AutoSkew(asked.share, asked.values)
+    for columns in _together(snapshot, asked.columns):
+        yield from _rows(lake, snapshot, columns, asked.where, auto)
+
+
+def _together(snapshot: TableSnapshot, names: Sequence[str | None] | None) -> list[list[Column]]:
+    """Return the columns to look at, those in one list together.
+
+    Raises:
+        ColumnNotFoundError: one is not there.
+        UnsupportedError: the files hold no values of one that could be compared.
+    """
+    metadata = snapshot.metadata
+    skew = metadata.arrangement.skew
+    if not names:
+        if skew is not None:
+            return [
+                [column for name in skew.columns for column in metadata.columns if column.physical == name]
+            ]
+        return [[column] for column in metadata.data_columns if column.column_type.primitive]
+    columns = [metadata.column(str(name)) for name in names]
+    for column in columns:
+        if column not in metadata.data_columns or not column.column_type.primitive:
+            raise UnsupportedError(
+                f"Table {snapshot.label} cannot be skewed by {column.name}, which is a partition column or of a type whose "
+                "values make no names of directories: name another column."
+            )
+    return [columns]
+
+
+def _rows(
+    lake: Lake, snapshot: TableSnapshot, columns: Sequence[Column], where: str | None, auto: AutoSkew
+) -> Iterator[Row]:
+    names, types = [column.name for column in columns], [column.column_type for column in columns]
+    for counted in lake.engine.heavy_values(lake.full_name(snapshot), snapshot, where, columns, auto.share):
+        partition = snapshot.partition(counted.partition)
+        if partition is None:
+            continue  # an unpartitioned table without rows
+        name = snapshot.describe(partition.key) if partition.values else None
+        for each in suggestions(counted, partition.bytes, auto, names, types):
+            cell = None if each.cell is None else ", ".join(map(sql_literal, types, each.cell))
+            yield ", ".join(names), name, cell, each.rows, each.share, each.bytes, each.before
+
+
+SUGGEST_SKEW = Procedure(
+    "suggest_skew",
+    "Shows which values are heavy in each partition, and what a query on one would read if it had a directory.",
+    SuggestSkew,
+    (
+        ("columns", "string"),
+        ("partition", "string"),
+        ("value", "string"),
+        ("rows", "long"),
+        ("share", "double"),
+        ("bytes_read", "long"),
+        ("bytes_read_now", "long"),
+    ),
+    _run,
+)

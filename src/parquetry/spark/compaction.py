@@ -1,0 +1,93 @@
+"""Files of a table are written anew: read as every query reads them, written as every write does, in one commit.
+
+Which files that are, `maintenance.compaction` says. Each partition keeps its arrangement. Readers of earlier versions are not
+disturbed: the old files stay until a vacuum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from parquetry.errors import CommitUnknownError, FileCorruptError
+from parquetry.layout.footers import FooterReader
+from parquetry.layout.location import require_writable
+from parquetry.layout.places import join_location
+from parquetry.maintenance.compaction import Rewrite
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner.chosen_files import OPTION, chosen_files
+from parquetry.planner.destinations import own_of
+from parquetry.precedence import settle
+from parquetry.progress import Progress
+from parquetry.spark.arranging import RowArrangement
+from parquetry.spark.writes import file_options, write_files
+from parquetry.spark.written import collect, delete_files
+
+
+def compact(
+    footers: FooterReader,
+    table: str,
+    snapshot: TableSnapshot,
+    rewrites: Sequence[Rewrite],
+    session: Mapping[str, str],
+    progress: Progress,
+) -> TableSnapshot:
+    """Write files anew and commit; see `Engine.compact`.
+
+    Args:
+        footers: reads what the new files say of themselves.
+        table: its name in the session.
+        snapshot: of the table.
+        rewrites: which files, by partition.
+        session: its settings.
+        progress: called with what is done.
+    """
+    require_writable(snapshot.metadata.location, table)
+    settings = settle(session=session, properties=snapshot.metadata.properties)
+    arrangement = RowArrangement.of(snapshot.metadata, settings)
+    together = max(rewrite.bytes for rewrite in rewrites)
+    arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
+    paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
+    progress("Writing files", 0, None)
+    with chosen_files(paths) as token:
+        reader = SparkSession.active().read.option("versionAsOf", str(snapshot.version)).option(OPTION, token)
+        files, cells = write_files(
+            snapshot,
+            reader.table(table),
+            arrangement,
+            file_options(snapshot, settings),
+            own_of(each.partition for each in rewrites),
+        )
+    try:
+        written = {part.values: part for part in collect(footers, snapshot, files, cells)}
+        transaction = snapshot.begin("compact")
+        for each in rewrites:
+            partition = each.partition
+            new = written.pop(partition.values).files if partition.values in written else ()
+            _require_all(snapshot, each, sum(file.rows or 0 for file in new))
+            transaction.replace(
+                partition.values, (*each.kept, *new), partition.entry.location, partition.arrangement
+            )
+        return transaction.commit()
+    except CommitUnknownError:
+        raise  # the files may be live
+    except BaseException:
+        delete_files([file["path"] for file in files], snapshot.metadata.location)
+        raise
+
+
+def _require_all(snapshot: TableSnapshot, rewrite: Rewrite, rows: int) -> None:
+    """Make sure that as many rows were written as the files say that they hold.
+
+    Raises:
+        FileCorruptError: rows are missing, or too many.
+    """
+    counts = [file.rows for file in rewrite.files]
+    expected = sum(count or 0 for count in counts)
+    if None not in counts and rows != expected:
+        raise FileCorruptError(
+            f"Partition {snapshot.describe(rewrite.partition.key)} of table {snapshot.label}: {len(counts)} files are "
+            f"recorded with {expected} rows, and {rows} were read of them; nothing was changed. CALL system.fsck tells more."
+        )

@@ -1,0 +1,158 @@
+"""CALL system.compact makes few files of many, in one version, where rows are what they were and nobody is disturbed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from parquetry import metastore as ms
+from parquetry.spark import compaction
+from tests.support.skewed_tables import arrange, files_by_cell, misplaced, rows_of
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+SKEW = ms.SkewMap(("x",), ((1,), (None,)), directories=True)
+
+
+@pytest.fixture
+def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
+    """The metastore of the catalog `lake`."""
+    spark.sql("SHOW NAMESPACES IN lake")
+    with ms.open_metastore(str(warehouse / "lake")) as metastore:
+        yield metastore
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+def test_compaction(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path, fmt: str
+) -> None:
+    """Each directory of each partition has one file afterwards, by the partition's own map, in its order; vacuum takes the old."""
+    name = f"{db.removeprefix('lake.')}.t"
+
+    def table() -> ms.TableSnapshot:
+        return store.table(*name.split("."))
+
+    spark.sql(
+        f"CREATE TABLE {db}.t (id bigint, x int, old string, p int) USING {fmt} PARTITIONED BY (p) "
+        f"LOCATION '{tmp_path}/t' TBLPROPERTIES ('sort-by' = 'id')"
+    )
+    insert = f"INSERT INTO {db}.t SELECT id, if(id % 2 = 0, 1, nullif(cast(id % 5 AS int), 3)), 'old', "
+    spark.sql(f"{insert} cast(id % 2 AS int) FROM range(100)")
+    spark.sql(f"{insert} 0 FROM range(100, 200)")
+    spark.sql(f"ALTER TABLE {db}.t ADD COLUMN more string")
+    spark.sql(f"ALTER TABLE {db}.t RENAME COLUMN id TO number")
+    arrange(store, name, SKEW)
+    for start in (200, 300, 400):
+        spark.sql(f"{insert} 'new', cast(id % 4 AS int) FROM range({start}, {start + 100})")
+    spark.sql(f"{insert} 'new', 9 FROM range(500, 600)")  # one file in each directory: nothing to do
+    before = table()
+    # a file of which no cell is known, and one in a directory such as Hive makes for a second insert
+    part = before.partition((9,))
+    assert part is not None
+    flat = tmp_path / "t" / "p=9"
+    moved = []
+    for file, place in zip(part.files, ("unknown", "x=1_copy_1", None), strict=True):
+        if place is None:
+            moved.append(file)
+            continue
+        (flat / place).mkdir()
+        (flat / file.path).rename(flat / place / Path(file.path).name)
+        cell = None if place == "unknown" else file.cell
+        moved.append(msgspec.structs.replace(file, path=f"{place}/{Path(file.path).name}", cell=cell))
+    transaction = before.begin("move")
+    transaction.replace((9,), moved)
+    before = transaction.commit()
+    state = f"SELECT * FROM {db}.t ORDER BY number"
+    content = rows(state)
+    old = spark.read.option("versionAsOf", before.version).table(f"{db}.t")
+    old.count()  # an early reader
+    assert rows(f"CALL lake.system.compact('{name}', where => 'p > 9')") == []
+    told = rows(f"CALL lake.system.compact('{name}', where => 'p < 3')")
+    assert [each[:3] for each in told] == [("p=0", 5, 1), ("p=1", 4, 1), ("p=2", 3, 1)]
+    after = table()
+    assert after.version == before.version + 1
+    assert [(each[3], each[4]) for each in told] == [
+        (before.partition((p,)).bytes, after.partition((p,)).bytes)  # type: ignore[union-attr]
+        for p in (0, 1, 2)
+    ]
+    told = rows(f"CALL lake.system.compact(table => '{name}')")
+    assert [each[:3] for each in told] == [("p=3", 9, 3), ("p=9", 3, 3)]
+    after = table()
+    assert rows(f"CALL lake.system.compact(table => '{name}')") == []
+    assert table().version == after.version
+    assert rows(state) == content
+    assert {part.values[0]: part.arrangement for part in after.partitions()} == {
+        part.values[0]: part.arrangement for part in before.partitions()
+    }
+    assert list(misplaced(after)) == []
+    assert all(set(counts.values()) == {1} for counts in files_by_cell(after).values())
+    assert set(files_by_cell(after)[2,]) <= {-1, 0, 1}
+    for part in after.partitions():
+        for file in part.files:
+            numbers = [row["id"] for row in rows_of(after, part, file)]
+            assert numbers == sorted(numbers)
+    assert old.orderBy("number").collect() == [tuple(row) for row in content]
+    spark.sql(f"CALL lake.system.vacuum(table => '{name}', older_than => current_timestamp())")
+    files = set((tmp_path / "t").rglob(f"*.{fmt}"))
+    assert len(files) == table().totals.files
+    assert rows(state) == content
+
+
+def test_others_meanwhile(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path
+) -> None:
+    """An append to a partition that is compacted makes it conflict, without a trace; one to another partition does not."""
+    name = f"{db.removeprefix('lake.')}.t"
+    spark.sql(f"CREATE TABLE {db}.t (id bigint, p int) PARTITIONED BY (p) LOCATION '{tmp_path}/t'")
+    for _ in range(2):
+        spark.sql(f"INSERT INTO {db}.t SELECT id, cast(id % 2 AS int) FROM range(10)")
+    real = compaction.collect
+    for p, fails in ((5, False), (0, True)):
+
+        def collect(*given: Any, p: int = p) -> Any:
+            spark.sql(f"INSERT INTO {db}.t VALUES (100, {p})")
+            return real(*given)
+
+        compaction.collect = collect
+        try:
+            if fails:
+                with pytest.raises(AnalysisException, match="PARQUETRY_COMMIT_CONFLICT"):
+                    spark.sql(f"CALL lake.system.compact('{name}')")
+            else:
+                spark.sql(f"CALL lake.system.compact('{name}')")
+                spark.sql(f"INSERT INTO {db}.t SELECT id, 0 FROM range(10)")
+        finally:
+            compaction.collect = real
+    table = store.table(*name.split("."))
+    assert files_by_cell(table) == {
+        (0,): Counter({None: 3}),
+        (1,): Counter({None: 1}),
+        (5,): Counter({None: 1}),
+    }
+    assert rows(f"SELECT count(*), sum(id) FROM {db}.t") == [(32, 335)]
+    spark.sql(f"CALL lake.system.vacuum(table => '{name}', older_than => current_timestamp())")
+    assert len(list((tmp_path / "t").rglob("*.parquet"))) == 5
+
+
+def test_unpartitioned_and_others_files(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path
+) -> None:
+    """A table without partitions is compacted; files that others wrote are not taken in again; a plain one has no filter."""
+    spark.range(0, 100, 1, 5).selectExpr("id", "cast(id % 3 AS int) AS x").write.parquet(f"{tmp_path}/t")
+    spark.sql(f"CREATE TABLE {db}.t (id bigint, x int) USING parquet LOCATION '{tmp_path}/t'")
+    name = f"{db.removeprefix('lake.')}.t"
+    rows(f"CALL lake.system.sync('{name}')")
+    state = f"SELECT count(*), sum(id), sum(x) FROM {db}.t"
+    assert rows(state) == [(100, 4950, 99)]
+    ((partition, files, now, _, _),) = rows(f"CALL lake.system.compact('{name}')")
+    assert (partition, files, now) == (None, 5, 1)
+    assert all(each[0] != "changed" for each in rows(f"CALL lake.system.sync('{name}')"))
+    assert rows(state) == [(100, 4950, 99)]
+    with pytest.raises(AnalysisException, match="no partition columns to filter by"):
+        rows(f"CALL lake.system.compact('{name}', where => 'x = 1')")

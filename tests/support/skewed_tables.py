@@ -1,0 +1,98 @@
+"""For tests of tables with directories for heavy values: what is set, and where each row has to lie, by brute force."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.orc
+import pyarrow.parquet
+
+from parquetry import metastore as ms
+from parquetry.layout.arrangement import REST
+from parquetry.layout.cells import cell_directory
+from parquetry.layout.places import join_location
+from parquetry.types import ColumnType, to_python
+
+
+def arrange(metastore: ms.Metastore, name: str, skew: ms.SkewMap | None) -> None:
+    """Set the map of a table for partitions made from now on.
+
+    Args:
+        metastore: that has the table.
+        name: ``database.table``.
+        skew: the map; None: none.
+    """
+    table = metastore.table(*name.split("."))
+    transaction = table.begin("arrange")
+    transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=ms.Arrangement(skew)))
+    transaction.commit()
+
+
+def rows_of(table: ms.TableSnapshot, part: ms.Partition, file: ms.DataFile) -> list[dict[str, Any]]:
+    """Return the rows of a file, read alone, by the physical names of the columns."""
+    path = join_location(part.location, file.path).removeprefix("file:")
+    reader = pyarrow.orc.read_table if table.metadata.format == "orc" else pyarrow.parquet.read_table
+    options = {} if table.metadata.format == "orc" else {"partitioning": None}
+    rows: list[dict[str, Any]] = reader(path, **options).to_pylist()
+    return rows
+
+
+def cell_of(skew: ms.SkewMap, types: Sequence[ColumnType], row: dict[str, Any]) -> int:
+    """Return the cell of a row, looked for one by one."""
+    for number, cell in enumerate(skew.values(types)):
+        wanted = [to_python(type, value) for type, value in zip(types, cell, strict=True)]
+        if all(
+            _same(type, row[name], value)
+            for name, type, value in zip(skew.columns, types, wanted, strict=True)
+        ):
+            return number
+    return REST
+
+
+def _same(type: ColumnType, one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    if type.floating and math.isnan(one):
+        return math.isnan(other)
+    if type.name == "char":
+        return bool(one.rstrip(" ") == other.rstrip(" "))
+    if isinstance(one, int) and type.name == "timestamp_ntz":  # as Spark writes it to ORC
+        one = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=one)
+    if type.name in ("timestamp", "timestamp_ntz"):  # ORC says of neither, or of both, that it is in UTC
+        return bool(one.replace(tzinfo=None) == other.replace(tzinfo=None))
+    return bool(one == other)
+
+
+def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
+    """Yield what is wrong of where rows lie: the record of a file, or its directory."""
+    types = {column.physical: column.column_type for column in table.metadata.columns}
+    for part in table.partitions():
+        skew = part.arrangement.skew
+        base = table.default_location(part.values).removeprefix("file:")
+        for file in part.files:
+            path = Path(join_location(part.location, file.path).removeprefix("file:"))
+            if skew is None or not skew.directories:
+                if file.cell is not None or str(path.parent) != base:
+                    yield f"{path} is of cell {file.cell}, and there are none"
+                continue
+            kinds = [types[name] for name in skew.columns]
+            for row in rows_of(table, part, file):
+                cell = cell_of(skew, kinds, row)
+                given = skew.locations[cell] if skew.locations and cell != REST else None
+                usual = cell_directory(skew, kinds, cell)
+                if any(len(name.encode()) > 255 for name in usual.split("/")):
+                    usual = cell_directory(skew, kinds, REST)
+                folder = given.removeprefix("file:") if given else f"{base}/{usual}"
+                if (file.cell, str(path.parent)) != (cell, folder):
+                    yield f"{path} is of cell {file.cell}, its row {row} of {cell}, whose place is {folder}"
+
+
+def files_by_cell(table: ms.TableSnapshot) -> dict[tuple[Any, ...], Counter[int | None]]:
+    """Return how many files each partition has of each cell, by the partition's values."""
+    return {part.values: Counter(file.cell for file in part.files) for part in table.partitions()}

@@ -1,0 +1,97 @@
+"""Compaction writes anew what makes fewer files or lies in a wrong place, and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parquetry.layout.arrangement import PLAIN, REST, Arrangement, BucketSpec, SkewMap
+from parquetry.layout.records import DataFile
+from parquetry.maintenance.compaction import worth_rewriting
+from parquetry.types import parse_type
+
+TARGET = 128
+INT = [parse_type("int")]
+SKEWED = Arrangement(SkewMap(("x",), ((6,), (7,), (8,)), True, (None, "file:/far/seven", None)))
+DEFAULT = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
+
+
+def chosen(files: list[DataFile], arrangement: Arrangement = PLAIN) -> list[str]:
+    """Return the paths of the files that are written anew."""
+    return [files[i].path for i in worth_rewriting(files, arrangement, INT, "/t/p=1", TARGET)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "anew"),
+    [
+        ([], []),
+        ([1], []),
+        ([1, 1], [0, 1]),
+        ([64, 64], [0, 1]),
+        ([64, 65], []),  # two files again
+        ([128, 1], []),
+        ([200, 1, 1], [1, 2]),
+        ([95, 95, 95], []),
+        ([96, 96, 96, 96], []),  # large enough
+        ([60] * 5, []),  # three of five
+        ([60] * 6, [0, 1, 2, 3, 4, 5]),
+        ([0, 0], [0, 1]),
+    ],
+)
+def test_sizes(sizes: list[int], anew: list[int]) -> None:
+    """Small files are merged if that makes at most half as many."""
+    files = [DataFile(str(i), size) for i, size in enumerate(sizes)]
+    assert chosen(files) == [str(i) for i in anew]
+
+
+def test_cells_and_buckets_are_apart() -> None:
+    """Files of different cells, or of different buckets, are not merged."""
+    apart = [
+        DataFile("x=6/a", 1, cell=0),
+        DataFile("x=8/a", 1, cell=2),
+        DataFile(f"{DEFAULT}/a", 1, cell=REST),
+    ]
+    assert chosen(apart, SKEWED) == []
+    assert chosen([*apart, DataFile("x=8/b", 1, cell=2)], SKEWED) == ["x=8/a", "x=8/b"]
+    buckets = Arrangement(buckets=BucketSpec(("x",), 2))
+    assert chosen([DataFile("a", 1, bucket=0), DataFile("b", 1, bucket=1)], buckets) == []
+
+
+def test_places() -> None:
+    """A file beside its directory, of whichever size, is written anew, with the small ones of its cell."""
+    good = [
+        DataFile("x=6/a", 1, cell=0),
+        DataFile("/far/seven/a", 1, cell=1),
+        DataFile("/elsewhere/p=1/x=8/a", 1, cell=2),
+        DataFile(f"{DEFAULT}/a", 1, cell=REST),
+    ]
+    assert chosen(good, SKEWED) == []
+    assert chosen([*good, DataFile("x=6_copy_1/a", 500, cell=0)], SKEWED) == ["x=6/a", "x=6_copy_1/a"]
+    assert chosen([*good, DataFile("x=7/a", 1, cell=1)], SKEWED) == ["/far/seven/a", "x=7/a"]
+    assert chosen([*good, DataFile(f"{DEFAULT}_copy_1/a", 1, cell=REST)], SKEWED) == [
+        f"{DEFAULT}/a", f"{DEFAULT}_copy_1/a"
+    ]  # fmt: skip
+    large = DataFile("x=8/b", 200, cell=2)
+    assert chosen([*good, large, DataFile("flat", 1)], SKEWED) == [*(file.path for file in good), "flat"]
+    assert chosen([DataFile("flat", 1)], Arrangement(SkewMap(("x",), ((6,),)))) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.sampled_from([0, 2, REST])), max_size=30))
+def test_it_comes_to_an_end(sizes: list[tuple[int, int]]) -> None:
+    """Merged into files of the size aimed at, nothing is left to merge."""
+    names = {0: "x=6", 2: "x=8", REST: DEFAULT}
+    files = [DataFile(f"{names[cell]}/{i}", size, cell=cell) for i, (size, cell) in enumerate(sizes)]
+    taken = set(worth_rewriting(files, SKEWED, INT, "/t/p=1", TARGET))
+    after = [file for i, file in enumerate(files) if i not in taken]
+    merged: Counter[int] = Counter()
+    for i in taken:
+        merged[files[i].cell] += files[i].bytes  # type: ignore[index]
+    for cell, size in merged.items():
+        count = max(1, -(-size // TARGET))
+        after += [DataFile(f"{names[cell]}/new{i}", size // count, cell=cell) for i in range(count)]
+    assert len(after) <= len(files)
+    assert not taken or len(after) < len(files)
+    assert worth_rewriting(after, SKEWED, INT, "/t/p=1", TARGET) == []
