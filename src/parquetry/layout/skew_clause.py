@@ -28,7 +28,7 @@ from parquetry.errors import (
 )
 from parquetry.layout.arrangement import MOST_CELLS, AutoSkew, SkewMap
 from parquetry.layout.cells import DEFAULT_DIRECTORY, cell_directory
-from parquetry.layout.heavy_values import LONGEST_NAME
+from parquetry.layout.paths import LONGEST_NAME
 from parquetry.layout.places import take_apart
 from parquetry.layout.records import Column
 from parquetry.layout.skew_text import cell_text

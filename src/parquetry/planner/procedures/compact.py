@@ -44,4 +44,5 @@ COMPACT = Procedure(
         ("bytes_after", "long"),
     ),
     _run,
+    by_engine=True,
 )

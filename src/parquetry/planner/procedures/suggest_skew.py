@@ -87,4 +87,5 @@ SUGGEST_SKEW = Procedure(
         ("bytes_read_now", "long"),
     ),
     _run,
+    by_engine=True,
 )
