@@ -24,7 +24,7 @@ from rich.console import Console
 from benchmarks.files_planning import Asked
 from benchmarks.files_tables import TYPES, Shape
 from benchmarks.metastore_table import progress
-from tests.support.hbase.artifacts import SETTINGS, java
+from tests.support.jars import SETTINGS, java
 
 VERSION = "1.12.0"
 PYSPARK = "4.1.4"

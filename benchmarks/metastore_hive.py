@@ -18,7 +18,7 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from benchmarks.metastore_table import DATABASE, KEYS, TABLE, Grid, Values
-from tests.support.hbase.artifacts import java, pyspark_jars
+from tests.support.jars import java, pyspark_jars
 
 _OPENED = (
     "java.lang",

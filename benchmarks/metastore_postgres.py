@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.metastore_hive import Backend
-from tests.support.hbase.artifacts import SETTINGS, java, pyspark_jars
 from tests.support.hbase.launcher import free_ports
+from tests.support.jars import SETTINGS, java, pyspark_jars
 
 _DRIVER = ("org.postgresql", "postgresql", "42.7.4")
 _UNPRIVILEGED = "postgres"

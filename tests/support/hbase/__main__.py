@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.support.hbase.artifacts import ArtifactsError
 from tests.support.hbase.launcher import HBaseServer
+from tests.support.jars import ArtifactsError
 
 
 def main() -> int:

@@ -21,7 +21,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from tests.support.hbase.artifacts import java, libraries, pyspark_jars
+from tests.support.hbase.artifacts import libraries
+from tests.support.jars import java, pyspark_jars
 
 START_SECONDS = 180
 ANSWER_SECONDS = 60
