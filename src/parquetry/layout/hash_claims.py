@@ -1,0 +1,80 @@
+"""What is not claimed of buckets: types of which equal values may lie in different ones, depending on who wrote them.
+
+A join without a shuffle and a query that reads one bucket rely on equal values having equal hashes. The hashes are exact, and
+for some types that is not enough: their rows may be read by bucket only where their writer is known to have settled what the
+hash leaves open.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from parquetry.layout.arrangement import Version
+from parquetry.types import ColumnType, type_from_json
+
+_BINARY = "of binary, Hive's version 2 also hashes what its buffer holds behind the value"
+_ZERO = "-0.0 equals 0.0, and Hive's version 2 hashes it to another bucket"
+_ZONE = "Hive hashes a timestamp by the clock of its own time zone{}, and a table does not say which that was"
+_CALENDAR = " and, before 1582, by the Julian calendar"
+_MAP = "Spark makes no buckets by a map"
+_UNKNOWN = "values of type {} have no hash"
+
+
+def unsettled(version: Version, types: Sequence[ColumnType]) -> str | None:
+    """Return why equal values of some columns may lie in different buckets; None: they lie in one, whoever wrote them.
+
+    Args:
+        version: of the hash.
+        types: of the bucket columns.
+
+    >>> from parquetry.types import parse_type
+    >>> unsettled(2, [parse_type('bigint'), parse_type('string')]) is None
+    True
+    >>> unsettled(2, [parse_type('bigint'), parse_type('double')])
+    "-0.0 equals 0.0, and Hive's version 2 hashes it to another bucket"
+    """
+    for type in types:
+        for leaf in _leaves(type):
+            reason = _of_leaf(version, leaf)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _of_leaf(version: Version, type: ColumnType) -> str | None:
+    if type.name == "map":
+        return _MAP if version == "spark" else None
+    if not type.primitive and type.name != "void":
+        return _UNKNOWN.format(type)
+    if version == "spark":
+        return None
+    if type.name == "timestamp" or (type.name == "timestamp_ntz" and version == 1):
+        return _ZONE.format(_CALENDAR if version == 1 else "")
+    if version == 2 and type.floating:
+        return _ZERO
+    return _BINARY if version == 2 and type.name == "binary" else None
+
+
+def _leaves(type: ColumnType) -> Iterator[ColumnType]:
+    """Yield the primitive types in a type; a map also as such."""
+    if not type.name.startswith("{"):
+        yield type
+        return
+    yield from _leaves_of_json(json.loads(type.name))
+
+
+def _leaves_of_json(type: Any) -> Iterator[ColumnType]:
+    match type:
+        case {"type": "struct", "fields": fields}:
+            for field in fields:
+                yield from _leaves_of_json(field["type"])
+        case {"type": "array", "elementType": element}:
+            yield from _leaves_of_json(element)
+        case {"type": "map", "keyType": key, "valueType": value}:
+            yield ColumnType("map")
+            yield from _leaves_of_json(key)
+            yield from _leaves_of_json(value)
+        case _:
+            yield type_from_json(type)

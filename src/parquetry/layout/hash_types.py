@@ -1,0 +1,134 @@
+"""How the values of a column are hashed, as far as its type says it, down to the parts of nested types."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from parquetry.errors import UnsupportedError
+from parquetry.types import ColumnType, type_from_json, type_text
+
+_ARROW = {
+    "boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(),
+    "float": pa.float32(), "double": pa.float64(), "string": pa.string(), "varchar": pa.string(), "char": pa.string(),
+    "binary": pa.binary(), "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"), "void": pa.null(),
+}  # fmt: skip
+_TEXTS = (pa.string(), pa.large_string())
+_BINARIES = (pa.binary(), pa.large_binary())
+
+
+@dataclass(frozen=True, slots=True)
+class HashType:
+    """A type as the hashes see it.
+
+    Attributes:
+        name: as `ColumnType.name` of primitive types; otherwise `struct`, `array`, `map` (its one part is a struct of key and
+            value) or `void`.
+        arrow: which arrays hold its values.
+        parts: the types of a struct's fields, of an array's elements, of a map's pairs.
+        length: characters of a `char` or `varchar`.
+    """
+
+    name: str
+    arrow: pa.DataType
+    parts: tuple[HashType, ...] = ()
+    length: int = 0
+
+    @staticmethod
+    def of(type: ColumnType) -> HashType:
+        """Return how values of a column's type are hashed.
+
+        Raises:
+            UnsupportedError: they are not: intervals, variants and others that no engine makes buckets by.
+
+        >>> HashType.of(type_from_json({'type': 'array', 'elementType': 'varchar(3)', 'containsNull': True})).parts[0].name
+        'varchar'
+        """
+        if type.name == "decimal":
+            return HashType("decimal", pa.decimal128(type.precision, type.scale))
+        if type.name in _ARROW:
+            return HashType(type.name, _ARROW[type.name], length=type.length)
+        return HashType._nested(json.loads(type.name) if type.name.startswith("{") else type.name)
+
+    @staticmethod
+    def _nested(type: Any) -> HashType:
+        match type:
+            case {"type": "struct", "fields": fields}:
+                named = [(field["name"], HashType.of(type_from_json(field["type"]))) for field in fields]
+                arrow = pa.struct([(name, part.arrow) for name, part in named])
+                return HashType("struct", arrow, tuple(part for _, part in named))
+            case {"type": "array", "elementType": element}:
+                part = HashType.of(type_from_json(element))
+                return HashType("array", pa.list_(part.arrow), (part,))
+            case {"type": "map", "keyType": key, "valueType": value}:
+                return _map(HashType.of(type_from_json(key)), HashType.of(type_from_json(value)))
+        raise UnsupportedError(
+            f"Values of type {type_text(type)} have no hash for buckets: name columns of other types."
+        )
+
+    @staticmethod
+    def of_arrow(type: pa.DataType) -> HashType:
+        """Return how the values of an array are hashed of which nothing is known but its own type.
+
+        Raises:
+            UnsupportedError: as `of`.
+
+        >>> HashType.of_arrow(pa.list_(pa.int64())).parts[0].name
+        'bigint'
+        """
+        if pa.types.is_dictionary(type):
+            return HashType.of_arrow(type.value_type)
+        if pa.types.is_struct(type):
+            return HashType("struct", type, tuple(HashType.of_arrow(field.type) for field in type))
+        if pa.types.is_map(type):
+            return _map(HashType.of_arrow(type.key_type), HashType.of_arrow(type.item_type))
+        if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type):
+            return HashType("array", type, (HashType.of_arrow(type.value_type),))
+        if pa.types.is_decimal(type):
+            return HashType("decimal", pa.decimal128(min(type.precision, 38), type.scale))
+        if pa.types.is_timestamp(type):
+            return HashType("timestamp" if type.tz else "timestamp_ntz", type)
+        if pa.types.is_large_string(type) or pa.types.is_string_view(type):
+            return HashType("string", pa.string())
+        if (
+            pa.types.is_large_binary(type)
+            or pa.types.is_binary_view(type)
+            or pa.types.is_fixed_size_binary(type)
+        ):
+            return HashType("binary", pa.binary())
+        for name, arrow in _ARROW.items():
+            if type == arrow:
+                return HashType(name, arrow)
+        raise UnsupportedError(
+            f"Arrays of type {type} have no hash for buckets: cast them to a type of Spark's first."
+        )
+
+    def cast(self, array: pa.Array) -> pa.Array:
+        """Give an array the form that is hashed: a file may hold a tinyint in 32 bits, or text in a dictionary."""
+        given = array.type
+        if given == self.arrow or (pa.types.is_timestamp(given) and pa.types.is_timestamp(self.arrow)):
+            return array
+        if (given in _TEXTS and self.arrow in _TEXTS) or (given in _BINARIES and self.arrow in _BINARIES):
+            return array
+        if self.name == "struct" and pa.types.is_struct(given):
+            return array
+        if self.name == "map" and pa.types.is_map(given):
+            return array
+        if self.name == "array" and pa.types.is_fixed_size_list(given):
+            return array.cast(pa.list_(given.value_type))
+        if self.name == "array" and (pa.types.is_list(given) or pa.types.is_large_list(given)):
+            return array
+        return array.cast(self.arrow)
+
+
+def _map(key: HashType, value: HashType) -> HashType:
+    arrow = pa.map_(key.arrow, value.arrow)
+    return HashType(
+        "map",
+        arrow,
+        (HashType("struct", pa.struct([("key", key.arrow), ("value", value.arrow)]), (key, value)),),
+    )

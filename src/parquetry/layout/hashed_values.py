@@ -1,0 +1,163 @@
+"""What a hash reads of an Arrow array: numbers, bytes, decimals, seconds, as NumPy's arrays, and the parts of nested ones.
+
+Of a NULL there is some value, which means nothing: who hashes looks at `missing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_LARGE = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Rows of bytes, in one array: where each starts, and how many they are."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @staticmethod
+    def of(rows: Iterable[bytes]) -> Bytes:
+        """Put rows one behind the other."""
+        held = list(rows)
+        lengths = np.array([len(row) for row in held], np.int64)
+        return Bytes(np.frombuffer(b"".join(held), np.uint8), np.cumsum(lengths) - lengths, lengths)
+
+    @staticmethod
+    def of_matrix(matrix: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Bytes:
+        """Take the first bytes of each row of a matrix."""
+        starts = np.arange(len(matrix), dtype=np.int64) * matrix.shape[1]
+        return Bytes(np.ascontiguousarray(matrix).reshape(-1), starts, lengths)
+
+
+def missing(array: pa.Array) -> NDArray[np.bool_] | None:
+    """Return which rows are NULL; None: none is."""
+    if not array.null_count:
+        return None
+    found: NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
+    return found
+
+
+def numbers(array: pa.Array, dtype: str) -> NDArray[Any]:
+    """Return the values of an array of fixed width, as they lie in memory."""
+    if not len(array):
+        return np.empty(0, dtype)
+    width = np.dtype(dtype).itemsize
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * width)
+
+
+def booleans(array: pa.Array) -> NDArray[np.uint8]:
+    """Return 1 for true and 0 for false."""
+    found: NDArray[np.uint8] = array.fill_null(False).cast(pa.uint8()).to_numpy()
+    return found
+
+
+def bytes_of(array: pa.Array) -> Bytes:
+    """Return the bytes of text or binary."""
+    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    _, places, data = array.buffers()
+    dtype: Any = np.int64 if wide else np.int32
+    if not len(array):
+        return Bytes(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
+    offsets = np.frombuffer(places, dtype, len(array) + 1, array.offset * np.dtype(dtype).itemsize)
+    held = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    starts = offsets[:-1].astype(np.int64)
+    lengths = offsets[1:] - starts
+    gone = missing(array)
+    return Bytes(held, starts, lengths if gone is None else np.where(gone, 0, lengths))
+
+
+def stripped(rows: Bytes, width: int) -> Bytes:
+    r"""Leave out the blanks at the end of each row, as Hive does of a char of so many characters.
+
+    Hive fills a char up with blanks first, and where it then finds one at the end, it leaves out zero bytes as well.
+
+    >>> stripped(Bytes.of([b'a b  ', b'a\0', b'a\0bc', b'abc\0']), 4).lengths.tolist()
+    [3, 1, 4, 4]
+    """
+    lengths = rows.lengths.copy()
+    candidates = np.flatnonzero(lengths)
+    while len(candidates):
+        candidates = candidates[rows.data[rows.starts[candidates] + lengths[candidates] - 1] == ord(" ")]
+        lengths[candidates] -= 1
+        candidates = candidates[lengths[candidates] > 0]
+    rest = np.flatnonzero(lengths)
+    for row in rest[rows.data[rows.starts[rest] + lengths[rest] - 1] == 0]:
+        text = rows.data[rows.starts[row] :][: lengths[row]].tobytes()
+        if lengths[row] < rows.lengths[row] or len(text.decode(errors="replace")) < width:
+            lengths[row] = len(text.rstrip(b" \0"))
+    return Bytes(rows.data, rows.starts, lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class Decimals:
+    """Decimals: `small[i]` without a point, and after how many of its digits the point stands.
+
+    Attributes:
+        small: where 64 bits hold it; elsewhere meaningless.
+        scales: digits behind the point.
+        large: those that 64 bits do not hold, by their rows.
+    """
+
+    small: NDArray[np.int64]
+    scales: NDArray[np.int64]
+    large: dict[int, int]
+
+
+def decimals(array: pa.Array) -> Decimals:
+    """Return decimals as the type's scale writes them."""
+    pairs = numbers(array, "(2,)<i8") if len(array) else np.empty((0, 2), np.int64)
+    small = np.ascontiguousarray(pairs[:, 0])
+    over = (small >> 63) != pairs[:, 1]
+    gone = missing(array)
+    if gone is not None:
+        over &= ~gone
+    large = {
+        int(i): (int(pairs[i, 1]) << 64) | (int(small[i]) & (2 * _LARGE - 1)) for i in np.flatnonzero(over)
+    }
+    return Decimals(small, np.full(len(array), array.type.scale, np.int64), large)
+
+
+def shortened(given: Decimals) -> Decimals:
+    """Leave out the zeros behind the point at the end, as Hive does: 1.50 becomes 1.5, 0.00 becomes 0; 100 stays."""
+    small, scales, large = given.small.copy(), given.scales.copy(), {}
+    candidates = np.flatnonzero(scales > 0)
+    while len(candidates):
+        tenth, rest = np.divmod(small[candidates], 10)
+        candidates, tenth = candidates[rest == 0], tenth[rest == 0]
+        small[candidates] = tenth
+        scales[candidates] -= 1
+        candidates = candidates[scales[candidates] > 0]
+    for row, value in given.large.items():
+        scale = int(given.scales[row])
+        while scale and value % 10 == 0:
+            value, scale = value // 10, scale - 1
+        large[row], scales[row] = value, scale
+    return Decimals(small, scales, large)
+
+
+def seconds_and_nanos(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return timestamps as seconds since the epoch, rounded down, and nanoseconds above that."""
+    per_second = _PER_SECOND[array.type.unit]
+    seconds, rest = np.divmod(numbers(array, "<i8"), per_second)
+    return seconds, rest * (1_000_000_000 // per_second)
+
+
+def elements(array: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
+    """Return where each row's elements begin among all of them, with the end of the last, and the elements.
+
+    Of a map, an element is a pair: a struct of key and value.
+    """
+    if not len(array):
+        return np.zeros(1, np.int64), array.values[:0]
+    offsets = array.offsets.to_numpy().astype(np.int64)
+    return offsets - offsets[0], array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
