@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from demo.tpcds import PARTITIONED_BY
+from parquetry.prune.directory_rule import DirectoryRule
 from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.report import Report
@@ -58,6 +59,21 @@ def _days(table: str, rows: str) -> Limit:
 def _dates(dates: str) -> Limit:
     """Limit the scan of store_sales to the partitions of the given days of date_dim."""
     return _days("store_sales", f"ss_sold_date_sk IN (SELECT d_date_sk FROM date_dim WHERE {dates})")
+
+
+def _visits(name: str, asks: str, table: str, where: str, lies_with: str | None = None) -> Query:
+    """Return a query of visits, which may read a directory for each heavy page of each year with such rows.
+
+    Args:
+        lies_with: a condition for the rows with which those asked for lie; None: each page has a directory of its own.
+    """
+    sql = f"""SELECT year, count(*) AS visits, sum(paid) AS paid, max(item) AS item
+FROM {table}
+WHERE {where}
+GROUP BY year"""
+    places = "year, page" if lies_with is None else "year"
+    rows = f"SELECT DISTINCT {places} FROM {table} WHERE {lies_with or where}"
+    return Query(name, asks, sql, (Limit(table, DirectoryRule.name, f"SELECT count(*) FROM ({rows})"),))
 
 
 _TPCDS = {
@@ -148,6 +164,20 @@ WHERE ws_sold_date_sk > 2452276""",
             _days("web_sales", "ws_sold_date_sk > 2452276"),
             Limit("web_sales", FileRule.name, "SELECT 0"),
         ),
+    ),
+    _visits(
+        "heavy value", "the page that half of the visits are to: a directory of its own", "visits", "page = 1"
+    ),
+    _visits(
+        "light value",
+        "a rare page: in the directory of all that are not heavy",
+        "visits",
+        "page = 50",
+        "page NOT IN (1, 2, 3, 4)",
+    ),
+    _visits("two of the heavy", "of one year, or of any", "visits", "page = 1 AND year = 2000 OR page = 3"),
+    _visits(
+        "found heavy", "the same page, where what is heavy was found by itself", "visits_auto", "page = 1"
     ),
 )
 

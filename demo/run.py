@@ -173,11 +173,16 @@ def _insert(spark: SparkSession, raw: tpcds.Raw, table: str) -> None:
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in source.schema)
     key = tpcds.PARTITIONED_BY.get(table)
     partitioned = f"PARTITIONED BY ({key})" if key else ""
+    skewed = tpcds.SKEWED_BY.get(table)
+    skew = f"SKEWED BY {skewed} STORED AS DIRECTORIES" if skewed else ""
     name = f"{CATALOG}.{DATABASE}.{table}"
     spark.sparkContext.setJobGroup(table, f"load {table}")
-    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING parquet {partitioned}")
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING parquet {partitioned} {skew}")
     source.createOrReplaceTempView(f"raw_{table}")
-    spark.sql(f"INSERT INTO {name} BY NAME SELECT * FROM raw_{table}")
+    into = (
+        "OVERWRITE" if skewed else "INTO"
+    )  # a table with directories takes no INSERT INTO by default, as Hive's document has it
+    spark.sql(f"INSERT {into} {name} BY NAME SELECT * FROM raw_{table}")
 
 
 def _share_done(spark: SparkSession, group: str) -> float:

@@ -17,8 +17,19 @@ PARTITIONED_BY = {
     "store_sales": "ss_sold_date_sk",
     "catalog_sales": "cs_sold_date_sk",
     "web_sales": "ws_sold_date_sk",
+    "visits": "year",
+    "visits_auto": "year",
 }
 """The key by which each of the large tables is partitioned; the others are plain."""
+SKEWED_BY = {"visits": "(page) ON (1, 2, 3, 4)", "visits_auto": "(page) ON AUTO"}
+"""What is heavy in some of them: in the first it is said, in the second it is found while rows are loaded."""
+
+# TPC-DS draws most of its values evenly. Here half of the visits are to page 1, a sixth to page 2, and so on to 1,000.
+_VISITS = """
+SELECT CAST(least(1000, floor(1 / ((hash(ss_ticket_number, ss_item_sk) % 1000000) / 1e6 + 0.001))) AS INTEGER) AS page,
+       ss_item_sk AS item, ss_net_paid AS paid, d_year AS year
+FROM store_sales LEFT JOIN date_dim ON ss_sold_date_sk = d_date_sk
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +78,22 @@ def make(folder: Path, scale: float) -> Raw:
                 target = _quoted(unfinished / f"{table}.parquet")
                 connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
         unfinished.rename(folder)
+    for table in SKEWED_BY:
+        _derive(folder, table)
     return Raw(folder, _row_counts(folder))
+
+
+def _derive(folder: Path, table: str) -> None:
+    """Make a table of visits of the sales, if it is not there yet."""
+    target = folder / f"{table}.parquet"
+    if target.exists():
+        return
+    unfinished = folder.with_name(f"{table}.unfinished")
+    with duckdb.connect() as connection:
+        for each in ("store_sales", "date_dim"):
+            connection.execute(f"CREATE VIEW {each} AS SELECT * FROM '{_quoted(folder / f'{each}.parquet')}'")
+        connection.execute(f"COPY ({_VISITS}) TO '{_quoted(unfinished)}' (FORMAT parquet, COMPRESSION zstd)")
+    unfinished.rename(target)
 
 
 def query_texts() -> dict[int, str]:
