@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from parquetry.layout.arrangement import Arrangement
 from parquetry.metastore.entries import (
     decode_entries,
@@ -27,22 +29,21 @@ if TYPE_CHECKING:
     from parquetry.metastore.snapshot import TableSnapshot
 
 
-class Partition:
+class Partition(msgspec.Struct, eq=False, gc=False):
     """A partition of a version of a table.
+
+    The collector of garbage does not look at them: a scan makes a hundred thousand, none of which refers to itself.
 
     Attributes:
         key: its values' key, as `parquetry.keys` encodes them.
     """
 
-    __slots__ = ("_age", "_entry", "_table", "_value", "_values", "key")
-
-    def __init__(self, table: TableSnapshot, key: bytes, age: bytes, value: bytes) -> None:
-        self.key = key
-        self._table = table
-        self._age = age
-        self._value = value
-        self._entry: PartitionEntry | None = None
-        self._values: tuple[Value, ...] | None = None
+    _table: TableSnapshot
+    key: bytes
+    _age: bytes
+    _value: bytes
+    _entry: PartitionEntry | None = None
+    _values: tuple[Value, ...] | None = None
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 
 import msgspec
@@ -140,3 +141,12 @@ def test_taking_files_of_a_block_keeps_their_partitions() -> None:
         assert [each.path for each in held.files.records()] == ["f1299", "f0", "f1001"]
         (name,) = {tuple(sorted(each.columns or ())) for each in held.files.records()}
         assert name == (("id", "name") if names is None else ("name",))
+
+
+def test_listed_partitions_are_not_collected() -> None:
+    """The collector of garbage passes over partitions, of which there may be a hundred thousand; each is still itself alone."""
+    one, other = table({1: [file(1)], 2: [file(2)]}).partitions()
+    assert one.entry.file_count == len(one.values) == 1
+    assert not gc.is_tracked(one)
+    assert one != other
+    assert {one: 1}[one] == 1
