@@ -19,6 +19,7 @@ import parquetry
 from parquetry import metastore as ms
 from parquetry.layout.arrangement import REST
 from parquetry.layout.cells import cell_directory
+from parquetry.layout.paths import unescape_path_name
 from parquetry.layout.statistics import read_footers
 from parquetry.types import parse_type
 
@@ -231,4 +232,10 @@ def test_tables_that_hive_laid_down(
     for where, counts in expected.items():
         assert directories(parquetry.explain(f"SELECT * FROM {db}.t WHERE {where}")) == [counts], where
     assert rows(f"CALL lake.system.sync(table => '{db.removeprefix('lake.')}.t')") == []
+    place = next((tmp_path / name).iterdir())
+    shutil.copytree(place, f"{place}-more")
+    spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (ds = 'more') LOCATION '{place}-more'")
+    assert rows(f"SELECT ds, count(*) FROM {db}.t WHERE ds = 'more' GROUP BY ds") == [
+        ("more", len([ds for *_, ds in said if ds == unescape_path_name(place.name.removeprefix("ds="))])),
+    ]
     assert rows(f"CALL lake.system.fsck(table => '{db.removeprefix('lake.')}.t')") == []

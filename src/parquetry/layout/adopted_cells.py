@@ -28,7 +28,7 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import ValueTypeError
-from parquetry.layout.arrangement import MOST_CELLS, REST, SkewMap
+from parquetry.layout.arrangement import MOST_CELLS, REST, Arrangement, SkewMap
 from parquetry.layout.bounds import FileBounds, bounds_reader
 from parquetry.layout.cell_folders import COPY, Level, levels_of
 from parquetry.layout.paths import DEFAULT_PARTITION, unescape_path_name
@@ -44,14 +44,14 @@ class Adopted:
     Attributes:
         files: those that are taken in, of the new ones.
         before: those that were there already; of some it is no longer known of which cell they are.
-        skew: the partition's map; None: it has none.
+        arrangement: of the partition, with its map.
         refused: directories of which the files are not taken in.
         doubted: files of which the statistics contradict the names of their directories.
     """
 
     files: list[DataFile]
     before: list[DataFile]
-    skew: SkewMap | None
+    arrangement: Arrangement
     refused: list[str]
     doubted: list[str]
 
@@ -59,7 +59,7 @@ class Adopted:
 def adopt(
     files: Sequence[DataFile],
     columns: Sequence[Column],
-    known: SkewMap | None,
+    own: Arrangement,
     before: Sequence[DataFile] = (),
 ) -> Adopted:
     """Say of which cells new files of a partition are.
@@ -67,7 +67,7 @@ def adopt(
     Args:
         files: with statistics, their paths below the partition.
         columns: of the table, those that are in files.
-        known: the partition's map, or the one that it would get; None: none.
+        own: how the partition is arranged, or would be.
         before: the files that the partition has besides.
     """
     by_name = {column.physical.lower(): column for column in columns}
@@ -82,18 +82,18 @@ def adopt(
         else:
             taken.append(file)
             levels[file.path] = found
+    known = own.skew
     if taken and known is not None and known.auto is not None:  # these rows were not measured, and are there
         known = msgspec.structs.replace(known, auto=None)
     named = next((each for each in levels.values() if each and each[0].column), ())
     skew = _map(known, [by_name[level.column] for level in named if level.column in by_name])
-    if skew is None or not skew.directories:
-        return Adopted(taken, list(before), known, list(refused), [])
     physical = {column.physical: column for column in columns}
-    if any(name not in physical for name in skew.columns):
-        return Adopted(taken, list(before), known, list(refused), [])
-    return _Cells([physical[name] for name in skew.columns], skew).adopted(
-        taken, levels, before, list(refused)
-    )
+    if skew is None or not skew.directories or any(name not in physical for name in skew.columns):
+        return Adopted(taken, list(before), own, list(refused), [])
+    cells = _Cells([physical[name] for name in skew.columns], skew)
+    new, still, doubted = cells.given(taken, levels, before)
+    now = own if cells.skew == own.skew else msgspec.structs.replace(own, skew=cells.skew)
+    return Adopted(new, still, now, list(refused), doubted)
 
 
 def _in_file(levels: Sequence[Level], file: DataFile) -> bool:
@@ -111,23 +111,26 @@ def _map(known: SkewMap | None, named: Sequence[Column]) -> SkewMap | None:
 
 
 class _Cells:
-    """The cells of a map, to which proved ones are added."""
+    """The cells of a map, to which proved ones are added.
+
+    Attributes:
+        skew: the map.
+    """
 
     def __init__(self, columns: Sequence[Column], skew: SkewMap) -> None:
         self._columns = columns
         self._readers = [bounds_reader(column) for column in columns]
-        self._skew = skew
+        self.skew = skew
         self._rows = [*skew.values([column.column_type for column in columns])]
         self._numbers = {tuple(map(order_key, row)): number for number, row in enumerate(self._rows)}
 
-    def adopted(
+    def given(
         self,
         files: Sequence[DataFile],
         levels: Mapping[str, tuple[Level, ...]],
         before: Sequence[DataFile],
-        refused: list[str],
-    ) -> Adopted:
-        """Return the files with their cells."""
+    ) -> tuple[list[DataFile], list[DataFile], list[str]]:
+        """Return new files with their cells, those of before with theirs, and the paths of files in doubt."""
         cells: dict[str, int] = {}
         doubted = []
         for file in files:
@@ -142,18 +145,13 @@ class _Cells:
                 doubted.append(file.path)
             elif (number := self._number(row)) is not None:
                 cells[file.path] = number
-        added = self._rows[len(self._skew.cells) :]
-        skew = self._skew
+        added = self._rows[len(self.skew.cells) :]
         if added:
-            given = (*skew.locations, *(None,) * len(added)) if skew.locations else ()
-            skew = msgspec.structs.replace(skew, cells=(*skew.cells, *added), locations=given)
-        return Adopted(
-            [self._with_cell(file, cells.get(file.path), levels[file.path]) for file in files],
-            [self._still(file, added) for file in before],
-            skew,
-            refused,
-            doubted,
-        )
+            skew = self.skew
+            places = (*skew.locations, *(None,) * len(added)) if skew.locations else ()
+            self.skew = msgspec.structs.replace(skew, cells=(*skew.cells, *added), locations=places)
+        found = [self._with_cell(file, cells.get(file.path), levels[file.path]) for file in files]
+        return found, [self._still(file, added) for file in before], doubted
 
     def _proved(self, file: DataFile) -> tuple[Value, ...] | None:
         """Return the tuple that all rows of a file have; None: that is not proved."""

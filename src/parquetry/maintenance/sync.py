@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from parquetry.errors import CommitConflictError, FilterError
 from parquetry.layout.adopted_cells import Adopted, adopt
 from parquetry.layout.changes import ChangedPartition, Changes
@@ -128,14 +126,11 @@ class _Sync:
         """Have the transaction add a partition, with the files that lie in its folder."""
         snapshot = transaction.base
         root, place = snapshot.metadata.location, found.relative_path
-        arrangement = snapshot.metadata.arrangement
         files = self._read(snapshot, found, [file.path for file in found.files])
-        adopted = adopt(files, snapshot.metadata.data_columns, arrangement.skew)
-        if adopted.skew != arrangement.skew:
-            arrangement = msgspec.structs.replace(arrangement, skew=adopted.skew)
+        adopted = adopt(files, snapshot.metadata.data_columns, snapshot.metadata.arrangement)
         own_place = place != path_below(root, snapshot.default_location(found.values))
         location = join_location(root, place) if own_place and place else None
-        transaction.add(found.values, location, adopted.files, arrangement)
+        transaction.add(found.values, location, adopted.files, adopted.arrangement)
         yield _told(snapshot, "added", found.values, adopted.files)
         yield from _doubted(snapshot, found, adopted, unfit)
 
@@ -149,13 +144,10 @@ class _Sync:
         dropped = {*change.gone, *(file.path for file in change.added)}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
         read = self._read(snapshot, change.partition, [file.path for file in change.added])
-        arrangement = known.arrangement
-        adopted = adopt(read, snapshot.metadata.data_columns, arrangement.skew, kept)
+        adopted = adopt(read, snapshot.metadata.data_columns, known.arrangement, kept)
         if adopted.files or change.gone:
-            if adopted.skew != arrangement.skew:
-                arrangement = msgspec.structs.replace(arrangement, skew=adopted.skew)
             files = [*adopted.before, *adopted.files]
-            transaction.replace(values, files, known.entry.location, arrangement)
+            transaction.replace(values, files, known.entry.location, adopted.arrangement)
             detail = f"{len(adopted.files)} read, {len(change.gone)} gone"
             yield _told(snapshot, "changed", values, files, detail)
         yield from _doubted(snapshot, change.partition, adopted, unfit)

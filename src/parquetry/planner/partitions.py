@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import pyarrow.fs as pafs
 
 from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
+from parquetry.layout.adopted_cells import adopt
 from parquetry.layout.discover import discover
 from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
@@ -59,6 +60,8 @@ def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value
 def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
     """Add partitions; the files of their locations come with them."""
     snapshot = lake.current(q.table)
+    metadata = snapshot.metadata
+    columns = frozenset(column.physical.lower() for column in metadata.data_columns)
     transaction = snapshot.begin("add partitions")
     taken: list[str] = []
     transaction.adopt(lambda: require_files(snapshot.label, taken))
@@ -72,11 +75,12 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         filesystem, path = open_location(location)
         files: list[Any] = []
         if _is_folder(filesystem, path):
-            (part,) = discover(filesystem, path, (), ())
+            (part,) = discover(filesystem, path, (), (), columns=columns)
             found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
-            files = lake.engine.data_files(snapshot.metadata.format, location, found)
-        taken += (join_location(location, file.path) for file in files)
-        transaction.add(values, location if given else None, files)
+            files = lake.engine.data_files(metadata.format, location, found)
+        adopted = adopt(files, metadata.data_columns, metadata.arrangement)
+        taken += (join_location(location, file.path) for file in adopted.files)
+        transaction.add(values, location if given else None, adopted.files, adopted.arrangement)
     transaction.commit()
     return answers.Done()
 
