@@ -89,9 +89,33 @@ def test_each_statement_does_what_it_says(
         "CREATE OR REPLACE TABLE t (x INT, p INT) PARTITIONED BY (p) SKEWED BY (x) ON (9) STORED AS ORC"
     )
     assert skew("t") == SkewMap(("x",), ((9,),))
+    other = spark.newSession()  # whose current catalog is Spark's own
+    with pytest.raises(ParseException):
+        other.sql("ALTER TABLE t NOT SKEWED")
     spark.sql("ALTER TABLE t NOT SKEWED")
-    spark.sql("ALTER TABLE t NOT SKEWED")
+    other.sql(f"ALTER TABLE {db}.t NOT SKEWED")
     assert skew("t") is None
+
+
+def test_concatenate_merges_by_the_rules(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
+    """Of partitions whose values want quotes; an external table has to be relaxed for it, but not for the procedure."""
+    spark.sql(
+        f"CREATE TABLE {db}.t (x INT, ds STRING) PARTITIONED BY (ds) SKEWED BY (x) ON (1) STORED AS DIRECTORIES "
+        f"LOCATION '{tmp_path}/t' {RELAXED}"
+    )
+    value = "'it''s \\\\ \"'"
+    for x in (1, 1, 2, 2):
+        spark.sql(f"INSERT INTO {db}.t VALUES ({x}, {value}), ({x}, 'other')")
+    spark.sql(f"ALTER TABLE {db}.t NOT STORED AS DIRECTORIES")
+    spark.sql(f"ALTER TABLE {db}.t SET TBLPROPERTIES ('list-bucketing-rules' = 'strict')")
+    with pytest.raises(AnalysisException, match="rule external"):
+        spark.sql(f"ALTER TABLE {db}.t CONCATENATE")
+    called = rows(f"CALL lake.system.compact(table => '{db}.t', where => \"ds = 'other'\")")
+    assert [row[1:3] for row in called] == [(4, 2)]
+    spark.sql(f"ALTER TABLE {db}.t SET {RELAXED}")
+    merged = rows(f"ALTER TABLE {db}.t PARTITION (ds = {value}) CONCATENATE")
+    assert [row[1:3] for row in merged] == [(4, 2)]
+    assert rows(f"SELECT x, count(*) FROM {db}.t GROUP BY x ORDER BY x") == [(1, 4), (2, 4)]
 
 
 def test_describe_shows_hives_rows(spark: SparkSession, rows: Rows, db: str) -> None:

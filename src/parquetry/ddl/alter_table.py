@@ -57,4 +57,4 @@ def _compact(table: Named, where: str) -> str:
     given = f"table => {string(joined_name(table.table))}"
     if where:
         given += f", where => {string(where)}"
-    return f"CALL {part_text(table.catalog)}.system.compact({given})"
+    return f"CALL {part_text(table.catalog)}.system.compact({given}, concatenate => true)"

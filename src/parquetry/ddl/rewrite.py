@@ -43,7 +43,7 @@ def rewrite(
     TBLPROPERTIES ('skewed-by' = '(x) on (1, \'a\')')
     using orc
     >>> print(rewrite("ALTER TABLE a.t PARTITION (ds = '1') CONCATENATE", session))
-    CALL lake.system.compact(table => 'a.t', where => '`ds` = \'1\'')
+    CALL lake.system.compact(table => 'a.t', where => '`ds` = \'1\'', concatenate => true)
     >>> rewrite("SELECT 'ALTER TABLE t NOT SKEWED'", session) is None
     True
     """

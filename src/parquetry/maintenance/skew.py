@@ -8,6 +8,7 @@ again from the record. Partitions that are there keep their own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ from parquetry.layout.skew_clause import Zone, located, skew_map
 from parquetry.layout.skew_text import skewed_by_text, skewed_locations_text
 from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.model import TableMetadata
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.precedence import settle
 from parquetry.predicate.filter import Filter
@@ -231,6 +232,18 @@ def require_rules(label: str, metadata: TableMetadata, occasion: Occasion) -> No
         ListBucketingError: it breaks one.
     """
     require_allowed(subject(label, metadata), occasion)
+
+
+def require_concatenable(label: str, snapshot: TableSnapshot, partitions: Iterable[Partition]) -> None:
+    """Make sure that files of partitions may be merged, which may have directories although the table has none by now.
+
+    Raises:
+        ListBucketingError: they have some, and a rule forbids it.
+    """
+    asked = subject(label, snapshot.metadata)
+    skews = (partition.arrangement.skew for partition in partitions)
+    directories = asked.directories or any(skew is not None and skew.directories for skew in skews)
+    require_allowed(replace(asked, directories=directories), "concatenate")
 
 
 def refuse_values(snapshot: TableSnapshot, values: Iterable[Value]) -> None:

@@ -164,7 +164,10 @@ def test_markers_are_filled_in() -> None:
         "ALTER TABLE t SET TBLPROPERTIES ('skewed-by' = '(x, y) ON ((\\'it\\\\\\'s\\', \\':a\\'), (:b, ?))')"
     )
     positional = rewrite("ALTER TABLE t PARTITION (ds = ?) CONCATENATE", SESSION, {}, ["'1'"])
-    assert positional == "CALL lake.system.compact(table => 'db.t', where => '`ds` = \\'1\\'')"
+    assert (
+        positional
+        == "CALL lake.system.compact(table => 'db.t', where => '`ds` = \\'1\\'', concatenate => true)"
+    )
 
 
 @pytest.mark.parametrize("text", ["SELECT 1", "CREATE TABLE t (x INT)", "ALTER TABLE t ADD COLUMN y INT"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from parquetry.maintenance.compaction import rewrites
+from parquetry.maintenance.skew import require_concatenable
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import progress_bar
@@ -14,12 +15,17 @@ class Compact(Arguments, frozen=True, kw_only=True):
     """See `rewrites`."""
 
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
+    concatenate: Annotated[
+        bool, "Whether the rules of list bucketing hold, as they do for ALTER TABLE … CONCATENATE."
+    ] = False
 
 
 def _run(lake: Lake, asked: Compact) -> list[Row]:
     snapshot = lake.find(asked.table)
     with progress_bar() as progress:
         found = rewrites(snapshot, lake.engine.target_file_size(snapshot.metadata), asked.where, progress)
+        if asked.concatenate:
+            require_concatenable(lake.full_name(snapshot), snapshot, (each.partition for each in found))
         if not found:
             return []
         after = lake.hold(lake.engine.compact(lake.full_name(snapshot), snapshot, found, progress))
