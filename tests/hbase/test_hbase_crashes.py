@@ -28,15 +28,15 @@ def shared(hbase: HBaseServer) -> Iterator[HBaseStore]:
     store.close()
 
 
-@pytest.fixture(params=OPERATIONS)
+@pytest.fixture(scope="module", params=OPERATIONS)
 def name(request: pytest.FixtureRequest) -> str:
-    """Each of the operations."""
+    """Each of the operations, one after the other."""
     return str(request.param)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def expected(world: World, name: str) -> Expected:
-    """What the operation does if nothing comes in between."""
+    """What the operation does if nothing comes in between: looked at once for all ways to stop it."""
     return expect(world, OPERATIONS[name])
 
 
