@@ -52,7 +52,7 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
             return True
         if self.host != _host(os.getpid()):
             return False
-        if self.pid == os.getpid() and self.born == _born(self.pid):
+        if self.pid == os.getpid() and self.born == _own_birth(self.pid):
             return self.nonce not in _active
         return not _runs(self.pid, self.born)
 
@@ -75,7 +75,7 @@ def active_owner() -> Iterator[Owner]:
 def enter() -> Owner:
     """Return an owner of this process, alive until it leaves."""
     pid = os.getpid()
-    owner = Owner(os.urandom(8), now_ms(), _host(pid), pid, _born(pid))
+    owner = Owner(os.urandom(8), now_ms(), _host(pid), pid, _own_birth(pid))
     with _active_lock:
         _active.add(owner.nonce)
     return owner
@@ -94,6 +94,12 @@ def _host(pid: int) -> str:
         return f"{socket.gethostname()} {os.readlink(f'/proc/{pid}/ns/pid')}"
     except OSError:
         return socket.gethostname()
+
+
+@functools.cache
+def _own_birth(pid: int) -> str:
+    # Every commit asks, and this process is born once; a fork of it has another id.
+    return _born(pid)
 
 
 def _born(pid: int) -> str:
