@@ -38,6 +38,8 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.ui.retainedExecutions", "1000000")  # tests find theirs by their number
         .config("spark.sql.shuffle.partitions", "4")
+        # Spark's own tables, beside which ours are held, are listed without a job of a task for each directory
+        .config("spark.sql.sources.parallelPartitionDiscovery.threshold", "100000")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(warehouse / "spark-warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={warehouse}")
