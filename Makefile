@@ -13,6 +13,9 @@ BENCH ?=
 BENCH_SCALE ?= 1
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 
+# Tests start many processes: an environment that forbids it would have each of them compile everything again.
+export PYTHONDONTWRITEBYTECODE :=
+
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
@@ -29,7 +32,7 @@ test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them)
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase" \
-	  src/parquetry tests/unit tests/property tests/conformance
+	  tests/conformance tests/property src/parquetry tests/unit
 
 lint: $(READY) ## check style and types
 	@$(RUN) -m ruff check
