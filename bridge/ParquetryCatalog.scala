@@ -6,16 +6,17 @@ import scala.jdk.CollectionConverters._
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.analysis.{NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.catalyst.analysis.{NoSuchFunctionException, NoSuchNamespaceException, NoSuchTableException}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.TableChange._
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A catalog whose every answer is the planner's. `spark.sql.catalog.<name>` names this class. */
-class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with ProcedureCatalog {
+class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
   private var ref: CatalogRef = _
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = ref = CatalogRef(name, options)
@@ -153,4 +154,14 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
     Answers.names(ref.ask("list_procedures")).map(Identifier.of(Array("system"), _)).toArray
   override def loadProcedure(ident: Identifier): UnboundProcedure =
     new ParquetryProcedure(ref, Answers.procedure(ref.ask("load_procedure", at(ident): _*)))
+
+  // Functions
+
+  private val functions = Array("system")
+  override def listFunctions(namespace: Array[String]): Array[Identifier] =
+    if (namespace.sameElements(functions)) HashFunction.all.keys.toArray.sorted.map(Identifier.of(functions, _))
+    else Array.empty
+  override def loadFunction(ident: Identifier): UnboundFunction =
+    Option.when(ident.namespace().sameElements(functions))(ident.name().toLowerCase(util.Locale.ROOT))
+      .flatMap(HashFunction.all.get).getOrElse(throw new NoSuchFunctionException(ident))
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((session, inner) => new Parser(session, inner))
+    extensions.injectPostHocResolutionRule(_ => HashFunctionCalls)
     extensions.injectPostHocResolutionRule(_ => DynamicOverwrite)
     extensions.injectPostHocResolutionRule(_ => RepairStatement)
     extensions.injectPostHocResolutionRule(_ => ShowPartitionsStatement)

@@ -27,6 +27,7 @@ def test_configuration_reference_is_current() -> None:
         "docs/sql.md",
         "docs/hbase.md",
         "docs/list-bucketing.md",
+        "docs/buckets.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:

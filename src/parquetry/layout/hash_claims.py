@@ -15,6 +15,7 @@ from parquetry.layout.arrangement import Version
 from parquetry.types import ColumnType, type_from_json
 
 _BINARY = "of binary, Hive's version 2 also hashes what its buffer holds behind the value"
+_TEXT = "Spark, writing to tables of Hive, hashes {} as it does a string, and Hive does not"
 _ZERO = "-0.0 equals 0.0, and Hive's version 2 hashes it to another bucket"
 _ZONE = "Hive hashes a timestamp by the clock of its own time zone{}, and a table does not say which that was"
 _CALENDAR = " and, before 1582, by the Julian calendar"
@@ -52,9 +53,11 @@ def _of_leaf(version: Version, type: ColumnType) -> str | None:
         return None
     if type.name == "timestamp" or (type.name == "timestamp_ntz" and version == 1):
         return _ZONE.format(_CALENDAR if version == 1 else "")
-    if version == 2 and type.floating:
+    if version == 1:
+        return _TEXT.format(type.name) if type.name in ("varchar", "char", "binary") else None
+    if type.floating:
         return _ZERO
-    return _BINARY if version == 2 and type.name == "binary" else None
+    return _BINARY if type.name == "binary" else None
 
 
 def _leaves(type: ColumnType) -> Iterator[ColumnType]:

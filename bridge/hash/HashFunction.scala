@@ -1,0 +1,93 @@
+package org.apache.spark.sql.parquetry
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.connector.catalog.functions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * `system.hive_hash(version, a [, b …])`, and `system.hive_bucket(version, n, a [, b …])`: in which of n buckets a row belongs.
+ * `HashFunctionCalls` puts the expression in its place, which has code of its own.
+ */
+class HashFunction private (override val name: String, bucket: Boolean) extends UnboundFunction {
+  private val leading = if (bucket) 2 else 1
+
+  private val usage = s"$name(version, ${if (bucket) "n, " else ""}a [, b …])"
+
+  override def description(): String = {
+    val what =
+      if (bucket) "Returns in which of n buckets a row belongs, from 0, by the columns a, b, …"
+      else "Returns the hash by which a row with the values a, b, … is put into a bucket"
+    s"$usage - $what. The version is 1 (Hive 1 and 2), 2 (Hive 3 and later) or 'spark' (Spark's own bucketed tables)."
+  }
+
+  override def bind(input: StructType): BoundFunction = {
+    if (input.length <= leading) {
+      throw new UnsupportedOperationException(s"it needs more arguments, $usage")
+    }
+    Bound(input.map(_.dataType))
+  }
+
+  case class Bound(types: Seq[DataType]) extends ScalarFunction[Integer] {
+    override def name(): String = HashFunction.this.name
+    override def canonicalName(): String = s"parquetry.$name(${types.map(_.catalogString).mkString(",")})"
+    override def inputTypes(): Array[DataType] = types.toArray
+    override def resultType(): DataType = IntegerType
+    override def isResultNullable: Boolean = false
+
+    /** The expression of a call, given what its arguments are in their tables. */
+    def expression(arguments: Seq[Expression], rawTypes: Seq[DataType]): Expression = {
+      val version = HashFunction.version(name, constant(arguments.head, "version", "1, 2 or 'spark'"))
+      val values = arguments.drop(leading)
+      val hash = version match {
+        case 0 => new Murmur3Hash(values)
+        case _ => HiveBucketHash(version, values, rawTypes.drop(leading))
+      }
+      if (!bucket) return hash
+      val count = Literal(HashFunction.count(name, constant(arguments(1), "number of buckets", "1 or more")))
+      if (version == 0) Pmod(hash, count) else Remainder(BitwiseAnd(hash, Literal(Int.MaxValue)), count)
+    }
+
+    private def constant(e: Expression, what: String, remedy: String): Any = {
+      if (!e.foldable) {
+        throw new ParquetryException("UNSUPPORTED", s"Function $name: the $what is ${e.sql}, which is no constant: give $remedy.")
+      }
+      e.eval()
+    }
+
+    // without our rules: the same expression, of the arguments' values
+    @transient private lazy val known = mutable.Map.empty[Seq[Any], Expression]
+    override def produceResult(input: InternalRow): Integer = {
+      val first = (0 until leading).map(i => input.get(i, types(i)))
+      val expression = known.synchronized(known.getOrElseUpdate(first, this.expression(types.zipWithIndex.map {
+        case (t, i) if i < leading => Literal(first(i), t)
+        case (t, i) => BoundReference(i, t, nullable = true)
+      }, types)))
+      expression.eval(input).asInstanceOf[Integer]
+    }
+  }
+}
+
+object HashFunction {
+  val all: Map[String, HashFunction] =
+    Seq(new HashFunction("hive_hash", bucket = false), new HashFunction("hive_bucket", bucket = true))
+      .map(f => f.name -> f).toMap
+
+  /** 1 or 2; 0 is Spark's. */
+  private def version(name: String, given: Any): Int = given match {
+    case n: Number if n.doubleValue == 1 => 1
+    case n: Number if n.doubleValue == 2 => 2
+    case s: UTF8String if s.toString.equalsIgnoreCase("spark") => 0
+    case s: UTF8String if s.toString == "1" || s.toString == "2" => s.toString.toInt
+    case other => throw new ParquetryException("UNSUPPORTED", s"Function $name: the version is $other: give 1, 2 or 'spark'.")
+  }
+
+  private def count(name: String, given: Any): Int = given match {
+    case n @ (_: Byte | _: Short | _: Int | _: Long) if n.asInstanceOf[Number].longValue >= 1 &&
+        n.asInstanceOf[Number].longValue <= Int.MaxValue => n.asInstanceOf[Number].intValue
+    case other => throw new ParquetryException("UNSUPPORTED", s"Function $name: the number of buckets is $other: give 1 or more.")
+  }
+}
