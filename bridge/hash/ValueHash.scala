@@ -21,7 +21,7 @@ object ValueHash {
     case _ => method(t).isDefined
   }
 
-  /** The name of the method of `HiveHash` for values of a type that is not nested. */
+  /** The name of the method of `HiveHashCode` for values of a type that is not nested. */
   private def method(t: DataType): Option[String] = t match {
     case BooleanType => Some("ofBoolean")
     case ByteType => Some("ofByte")
@@ -43,12 +43,12 @@ object ValueHash {
   /** Java code of the hash of a value other than NULL in a variable; of nested types it calls what walks through them. */
   def code(version: Int, t: DataType, value: String, ctx: CodegenContext): String = method(t) match {
     case Some("") => "0"
-    case Some(name) => s"${HiveHash.of(version).getClass.getName.stripSuffix("$")}.$name($value)"
+    case Some(name) => s"${HiveHashCode.of(version).getClass.getName.stripSuffix("$")}.$name($value)"
     case None => s"${ctx.addReferenceObj("hash", apply(version, t), classOf[ValueHash].getName)}.of($value)"
   }
 
   def apply(version: Int, t: DataType): ValueHash = {
-    val hash = HiveHash.of(version)
+    val hash = HiveHashCode.of(version)
     t match {
       case BooleanType => (row, i) => hash.ofBoolean(row.getBoolean(i))
       case ByteType => (row, i) => hash.ofByte(row.getByte(i))

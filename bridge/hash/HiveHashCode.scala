@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * Hive's hash of values other than NULL, in one of its versions. The rules, with their quirks, are told where the planner has the
  * same: `layout/hive_hash_v1.py`, `layout/hive_hash_v2.py`. Generated code calls these methods by name.
  */
-sealed trait HiveHash extends Serializable {
+sealed trait HiveHashCode extends Serializable {
   def ofBoolean(value: Boolean): Int = if (value) 1 else 0
   def ofByte(value: Byte): Int = value
   def ofShort(value: Short): Int
@@ -26,8 +26,8 @@ sealed trait HiveHash extends Serializable {
   def ofTimestamp(value: Long): Int
 }
 
-object HiveHash {
-  def of(version: Int): HiveHash = if (version == 1) HiveHash1 else HiveHash2
+object HiveHashCode {
+  def of(version: Int): HiveHashCode = if (version == 1) HiveHashCode1 else HiveHashCode2
 
   /** Without zeros at the end behind the point. */
   private[parquetry] def shortened(value: Decimal): BigDecimal = {
@@ -45,7 +45,7 @@ object HiveHash {
   }
 }
 
-object HiveHash1 extends HiveHash {
+object HiveHashCode1 extends HiveHashCode {
   override def ofShort(value: Short): Int = value
   override def ofInt(value: Int): Int = value
   override def ofLong(value: Long): Int = (value ^ (value >>> 32)).toInt
@@ -53,7 +53,7 @@ object HiveHash1 extends HiveHash {
   override def ofDouble(value: Double): Int = ofLong(java.lang.Double.doubleToLongBits(value))
   override def ofString(value: UTF8String): Int = text(value, 0, 0)
   override def ofVarchar(value: UTF8String): Int = text(value, 0, 1)
-  override def ofChar(value: UTF8String): Int = text(value, HiveHash.blanks(value), 1)
+  override def ofChar(value: UTF8String): Int = text(value, HiveHashCode.blanks(value), 1)
 
   private def text(value: UTF8String, without: Int, first: Int): Int = {
     val end = value.numBytes() - without
@@ -68,7 +68,7 @@ object HiveHash1 extends HiveHash {
 
   override def ofBinary(value: Array[Byte]): Int = java.util.Arrays.hashCode(value)
 
-  override def ofDecimal(value: Decimal): Int = HiveHash.shortened(value).hashCode()
+  override def ofDecimal(value: Decimal): Int = HiveHashCode.shortened(value).hashCode()
 
   private final val Day = 86400L
   private final val FirstGregorian = -141427L // 1582-10-15
@@ -86,7 +86,7 @@ object HiveHash1 extends HiveHash {
   }
 }
 
-object HiveHash2 extends HiveHash {
+object HiveHashCode2 extends HiveHashCode {
   override def ofShort(value: Short): Int = HiveMurmur.ofShort(value)
   override def ofInt(value: Int): Int = HiveMurmur.ofInt(value)
   override def ofLong(value: Long): Int = HiveMurmur.ofLong(value)
@@ -99,14 +99,14 @@ object HiveHash2 extends HiveHash {
 
   override def ofString(value: UTF8String): Int = text(value, 0)
   override def ofVarchar(value: UTF8String): Int = text(value, 0)
-  override def ofChar(value: UTF8String): Int = text(value, HiveHash.blanks(value))
+  override def ofChar(value: UTF8String): Int = text(value, HiveHashCode.blanks(value))
   private def text(value: UTF8String, without: Int): Int =
     HiveMurmur.ofBytes(value.getBaseObject, value.getBaseOffset, value.numBytes() - without)
 
   override def ofBinary(value: Array[Byte]): Int = HiveMurmur.ofBytes(value)
 
   override def ofDecimal(value: Decimal): Int =
-    HiveMurmur.ofBytes(HiveHash.shortened(value).unscaledValue().toByteArray)
+    HiveMurmur.ofBytes(HiveHashCode.shortened(value).unscaledValue().toByteArray)
 
   override def ofTimestamp(value: Long): Int = HiveTimestamp.hash(value)
 }
