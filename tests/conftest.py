@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support.claims import refuse_without_claim
 
@@ -13,6 +14,10 @@ _HERE = Path(__file__).parent
 _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
 # This file has no doctests, and pytest cannot import two of the name `conftest` to look for them.
 collect_ignore = ["conftest.py", *([] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"])]
+
+# An example is not wrong because the machine was busy; the rest is as it is by default, or on CI.
+settings.register_profile("patient", parent=settings(), deadline=None)
+settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
