@@ -12,11 +12,11 @@ A directory is believed only where the file's own statistics prove what its name
     x=0.5                            0.5 to 0.5                          any row: NaN is left out of statistics
     x=10                             no such column                      nothing: it is not list bucketing
     HIVE_DEFAULT_LIST_…              11 to 500                           the rest, if no cell is within
-    HIVE_DEFAULT_LIST_…              1 to 500                            any row
+    HIVE_DEFAULT_LIST_…              1 to 500                            the rest, if no row has a cell's values; else any row
 
 Hive gives no proof of the last one: an INSERT into dynamic partitions goes by the map of the table, so that a value can get a
-directory whose rows of before are in the default one. What is told to be in any cell is read by every query, as
-far as its statistics allow, until a compaction puts each row where it belongs.
+directory whose rows of before are in the default one. So the column is read (`tuples_in_files`). What is told to be in any
+cell is read by every query, as far as its statistics allow, until a compaction puts each row where it belongs.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from parquetry.layout.cell_folders import COPY, Level, levels_of
 from parquetry.layout.paths import DEFAULT_PARTITION, unescape_path_name
 from parquetry.layout.places import is_absolute
 from parquetry.layout.records import Column, DataFile
+from parquetry.layout.tuples_in_files import Lacks
 from parquetry.types import Value, order_key, value_from_text
 
 
@@ -60,6 +61,7 @@ def adopt(
     files: Sequence[DataFile],
     columns: Sequence[Column],
     own: Arrangement,
+    lacks: Lacks,
     before: Sequence[DataFile] = (),
 ) -> Adopted:
     """Say of which cells new files of a partition are.
@@ -68,6 +70,7 @@ def adopt(
         files: with statistics, their paths below the partition.
         columns: of the table, those that are in files.
         own: how the partition is arranged, or would be.
+        lacks: asked about files of all other rows, where their statistics do not tell that they are.
         before: the files that the partition has besides.
     """
     by_name = {column.physical.lower(): column for column in columns}
@@ -90,7 +93,7 @@ def adopt(
     physical = {column.physical: column for column in columns}
     if skew is None or not skew.directories or any(name not in physical for name in skew.columns):
         return Adopted(taken, list(before), own, list(refused), [])
-    cells = _Cells([physical[name] for name in skew.columns], skew)
+    cells = _Cells([physical[name] for name in skew.columns], skew, lacks)
     new, still, doubted = cells.given(taken, levels, before)
     now = own if cells.skew == own.skew else msgspec.structs.replace(own, skew=cells.skew)
     return Adopted(new, still, now, list(refused), doubted)
@@ -117,7 +120,8 @@ class _Cells:
         skew: the map.
     """
 
-    def __init__(self, columns: Sequence[Column], skew: SkewMap) -> None:
+    def __init__(self, columns: Sequence[Column], skew: SkewMap, lacks: Lacks) -> None:
+        self._lacks = lacks
         self._columns = columns
         self._readers = [bounds_reader(column) for column in columns]
         self.skew = skew
@@ -205,12 +209,16 @@ class _Cells:
         return msgspec.structs.replace(file, cell=None)
 
     def _is_rest(self, file: DataFile, rows: Sequence[tuple[Value, ...]]) -> bool:
-        """Return whether statistics prove that no row of a file has one of some tuples."""
+        """Return whether no row of a file has one of some tuples, by its statistics or, where they do not tell, its rows."""
         bounds = [read(file) for read in self._readers]
-        return all(
-            any(found is not None and _lacks(found, value) for found, value in zip(bounds, row, strict=True))
+        open_ = [
+            row
             for row in rows
-        )
+            if not any(
+                found is not None and _lacks(found, value) for found, value in zip(bounds, row, strict=True)
+            )
+        ]
+        return not open_ or self._lacks(file, self._columns, open_)
 
 
 def _lacks(bounds: FileBounds, value: Value) -> bool:

@@ -15,6 +15,7 @@ from parquetry.layout.discover import NOT_READ, FoundPartition, Unfit
 from parquetry.layout.footers import FooterReader
 from parquetry.layout.places import join_location, join_relative, path_below, path_within
 from parquetry.layout.records import DataFile
+from parquetry.layout.tuples_in_files import lacks_tuples
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.passing_over import PassingOver
@@ -127,9 +128,11 @@ class _Sync:
         snapshot = transaction.base
         root, place = snapshot.metadata.location, found.relative_path
         files = self._read(snapshot, found, [file.path for file in found.files])
-        adopted = adopt(files, snapshot.metadata.data_columns, snapshot.metadata.arrangement)
+        metadata, lies_at = snapshot.metadata, join_location(root, place)
+        lacks = lacks_tuples(lies_at, metadata.format)
+        adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
         own_place = place != path_below(root, snapshot.default_location(found.values))
-        location = join_location(root, place) if own_place and place else None
+        location = lies_at if own_place and place else None
         transaction.add(found.values, location, adopted.files, adopted.arrangement)
         yield _told(snapshot, "added", found.values, adopted.files)
         yield from _doubted(snapshot, found, adopted, unfit)
@@ -144,7 +147,8 @@ class _Sync:
         dropped = {*change.gone, *(file.path for file in change.added)}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
         read = self._read(snapshot, change.partition, [file.path for file in change.added])
-        adopted = adopt(read, snapshot.metadata.data_columns, known.arrangement, kept)
+        lacks = lacks_tuples(known.location, snapshot.metadata.format)
+        adopted = adopt(read, snapshot.metadata.data_columns, known.arrangement, lacks, kept)
         if adopted.files or change.gone:
             files = [*adopted.before, *adopted.files]
             transaction.replace(values, files, known.entry.location, adopted.arrangement)

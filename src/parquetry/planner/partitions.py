@@ -16,6 +16,7 @@ from parquetry.layout.location import open_location
 from parquetry.layout.paths import stored_value
 from parquetry.layout.places import join_location
 from parquetry.layout.skew_text import described_skew
+from parquetry.layout.tuples_in_files import lacks_tuples
 from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.skew import refuse_values
@@ -78,7 +79,8 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
             (part,) = discover(filesystem, path, (), (), columns=columns)
             found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
             files = lake.engine.data_files(metadata.format, location, found)
-        adopted = adopt(files, metadata.data_columns, metadata.arrangement)
+        lacks = lacks_tuples(location, metadata.format)
+        adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
         taken += (join_location(location, file.path) for file in adopted.files)
         transaction.add(values, location if given else None, adopted.files, adopted.arrangement)
     transaction.commit()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,9 @@ ARROW = {
     "integer": pa.int32(),
     "double": pa.float64(),
     "decimal(5,2)": pa.decimal128(5, 2),
+    "date": pa.date32(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
 }
 NULL = "__HIVE_DEFAULT_PARTITION__"
 REST_OF_TWO = f"{DEFAULT_DIRECTORY}/{DEFAULT_DIRECTORY}"
@@ -58,7 +61,12 @@ class Tree:
             every = (*columns, *(Column(name, "integer") for name in by))
             metastore.create_table("default", "t", TableMetadata(every, tuple(by), "parquet", str(self.path)))
 
-    def put(self, path: str, *rows: Sequence[Any], names: Sequence[str] | None = None) -> None:
+    def internal(self, value: Any) -> Any:
+        return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
+
+    def put(
+        self, path: str, *rows: Sequence[Any], names: Sequence[str] | None = None, dictionary: bool = True
+    ) -> None:
         columns = [column for column in self.columns if names is None or column.name in names]
         found = zip(*rows, strict=True)
         arrays = {
@@ -67,7 +75,7 @@ class Tree:
         }
         place = self.path / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(arrays), place)
+        pq.write_table(pa.table(arrays), place, use_dictionary=dictionary)
 
     def sync(self, **options: Any) -> list[Difference]:
         with parquetry.open(self.root) as catalog:
@@ -161,7 +169,8 @@ def test_several_columns_make_as_many_levels(tree: Tree) -> None:
     other = f"{DEFAULT_DIRECTORY}/{DEFAULT_DIRECTORY}"
     tree.put("ds=1/y=7/x=a b/f", ("a b", 7, 1))
     tree.put(f"ds=1/y={NULL}/x=c/f", ("c", None, 1))
-    tree.put(f"ds=1/{other}/f", ("a b", 1, 1), ("d", 9, 1))
+    tree.put(f"ds=1/{other}/f", ("a b", 1, 1), ("d", 9, 1), (None, 7, 1), ("c", 8, 1))
+    tree.put(f"ds=1/{other}/g", ("a b", 1, 1), ("a b", 7, 1))
     tree.put(f"ds=1/{other}_copy_1/above", ("d", 8, 1), ("e", 9, 1))
     tree.put(f"ds=2/{other}/f", ("a b", 1, 1))
     assert [each.action for each in tree.sync()] == ["added", "added"]
@@ -171,12 +180,13 @@ def test_several_columns_make_as_many_levels(tree: Tree) -> None:
     assert tree.cells(1) == {
         "y=7/x=a b/f": (7, "a b"),
         f"y={NULL}/x=c/f": (None, "c"),
-        f"{other}/f": None,
+        f"{other}/f": REST,
+        f"{other}/g": None,
         f"{other}_copy_1/above": REST,
     }
     assert tree.partition(2).arrangement == Arrangement()
     assert tree.cells(2) == {f"{other}/f": None}
-    assert tree.read("x = 'a b'", "Y = 7") == {"y=7/x=a b/f", f"{other}/f"}
+    assert tree.read("x = 'a b'", "Y = 7") == {"y=7/x=a b/f", f"{other}/g"}
     assert tree.read("Y = 8") == {f"{other}/f", f"{other}_copy_1/above"}
     assert tree.sync() == []
 
@@ -224,6 +234,35 @@ def test_partitions_of_others_are_no_heavy_values(tree: Tree) -> None:
     assert tree.cells(1) == {"x=2/f": ("2",)}
 
 
+@pytest.mark.parametrize(
+    ("type", "heavy", "others"),
+    [
+        ("string", "6", ("", "é", "7", None)),
+        ("integer", 6, (-1, 9, None)),
+        ("decimal(5,2)", Decimal("1.50"), (Decimal("1.51"), Decimal("-999.99"), Decimal("999.99"))),
+        ("date", date(2020, 1, 2), (date(1500, 1, 1), date(2999, 1, 1))),
+        ("boolean", True, (False, None)),
+        ("binary", b"6", (b"", b"\xff", None)),
+    ],
+)
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_all_other_rows_are_looked_at(
+    tmp_path: Path, type: str, heavy: Any, others: tuple[Any, ...], dictionary: bool
+) -> None:
+    """Where a heavy value lies between the least and the greatest: files are read, and believed if none of their rows has it."""
+    tree = Tree(tmp_path, (Column("x", type), Column("v", "integer")))
+    text = {b"6": "6", True: "true"}.get(heavy, heavy)
+    tree.put(f"ds=1/x={text}/f", *[(heavy, 1)] * 3)
+    for name, values in {"none": others, "some": (*others, heavy)}.items():
+        tree.put(f"ds=1/{DEFAULT_DIRECTORY}/{name}", *((value, 1) for value in values), dictionary=dictionary)
+    assert [each.action for each in tree.sync()] == ["added"]
+    assert tree.cells(1) == {
+        f"x={text}/f": ("1.5" if type.startswith("decimal") else tree.internal(heavy),),
+        f"{DEFAULT_DIRECTORY}/none": REST,
+        f"{DEFAULT_DIRECTORY}/some": None,
+    }
+
+
 def test_floats_and_decimals(tmp_path: Path) -> None:
     """Statistics leave NaN out, so that no float is proved; a decimal is, however many digits its directory has."""
     columns = (Column("f", "double"), Column("d", "decimal(5,2)"))
@@ -243,7 +282,7 @@ def test_floats_and_decimals(tmp_path: Path) -> None:
 def test_later_files(tree: Tree) -> None:
     """In a directory that is known, in a new one, of which the rest may have rows already, gone, changed, taken out and back."""
     tree.put("ds=1/x=1/f", ("1", 1, 1))
-    tree.put(f"ds=1/{DEFAULT_DIRECTORY}/low", ("2", 1, 1), ("4", 1, 1))
+    tree.put(f"ds=1/{DEFAULT_DIRECTORY}/low", ("2", 1, 1), ("3", 1, 1), ("4", 1, 1))
     tree.put(f"ds=1/{DEFAULT_DIRECTORY}/high", ("5", 1, 1), ("7", 1, 1))
     assert [each.action for each in tree.sync()] == ["added"]
     rest = {f"{DEFAULT_DIRECTORY}/low": REST, f"{DEFAULT_DIRECTORY}/high": REST}
