@@ -8,30 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parquetry.layout.arrangement import REST, SkewMap
 from parquetry.layout.file_columns import UNKNOWN, Flags, Numbers
 from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.wire import decode_arrangement
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.guarantees import allowed_values
-from parquetry.predicate.knowledge import Knowledge
-from parquetry.predicate.match import MOST_TUPLES, Match, match
-from parquetry.predicate.nodes import And, Like, Not, Opaque, Or, Predicate
+from parquetry.predicate.match import Match
 from parquetry.prune.condition import Condition
-from parquetry.prune.directories import (
-    CellKnowledge,
-    HeavyTuples,
-    RestKnowledge,
-    WithinPartitions,
-    heavy_tuples,
-)
+from parquetry.prune.directories import heavy_tuples
+from parquetry.prune.directory_answers import DirectoryAnswers
 from parquetry.prune.rule import Left, Rule, Scan
 from parquetry.prune.scan_report import Step
 from parquetry.prune.tally import Tally
@@ -124,20 +113,22 @@ class _Judge:
 
     def __init__(self, scan: Scan, partitions: Sequence[Partition], maps: _Maps) -> None:
         self._scan = scan
-        heavy, places = heavy_tuples(scan.snapshot.metadata, maps.distinct)
         self._map_of = maps.of
-        # of each map, and of none: by whom it is judged, as which, and how many cells it has
-        known = [(-1, 0) if place is None else place for place in places]
-        self._judge_of = np.array([*(judge for judge, _ in known), -1], np.int64)
-        self._number_of = np.array([*(number for _, number in known), 0], np.int64)
         self._width = max([len(each.cells) for each in maps.distinct], default=0) - _NO_CELL
-        names = {name for each in heavy for name in each.names}
+        physical = {name for names in {each.columns for each in maps.distinct} for name in names}
+        columns = scan.snapshot.metadata.data_columns
+        names = {column.name for column in columns if column.physical in physical}
         self.asked = [
             condition
             for condition in scan.conditions
             if condition.about & names and not condition.decided_by(scan.partition_by)
         ]
-        self._judges = [_OfColumns(scan, partitions, each, self.asked) for each in heavy]
+        heavy, places = heavy_tuples(scan.snapshot.metadata, maps.distinct if self.asked else ())
+        # of each map, and of none: by whom it is judged, and as which
+        known = [(-1, 0) if place is None else place for place in places]
+        self._judge_of = np.array([*(judge for judge, _ in known), -1], np.int64)
+        self._number_of = np.array([*(number for _, number in known), 0], np.int64)
+        self._judges = [DirectoryAnswers(scan, partitions, each, self.asked) for each in heavy]
         self.tally = Tally()
         self.seen: list[Numbers] = []
         self.left: list[Numbers] = []
@@ -193,92 +184,3 @@ class _Judge:
         if condition in self.tally:
             return None
         return condition.not_understood or "every directory may hold a match"
-
-
-class _OfColumns:
-    """The answers of conditions for directories of partitions that are skewed by the same columns.
-
-    A condition is asked once of each heavy tuple, unless it is about the values of partitions, too.
-
-    Attributes:
-        heavy: the tuples.
-    """
-
-    def __init__(
-        self, scan: Scan, partitions: Sequence[Partition], heavy: HeavyTuples, asked: Sequence[Condition]
-    ) -> None:
-        self._metadata = scan.snapshot.metadata
-        self._partitions = partitions
-        self.heavy = heavy
-        self._asked = [
-            condition if condition.about & set(heavy.names) and not _on_sign(condition.predicate) else None
-            for condition in asked
-        ]
-        self._mixed = [each is not None and bool(each.about & scan.partition_by) for each in self._asked]
-        self._all = Filter.all_of(each.filter for each in self._asked if each is not None)
-
-    @cached_property
-    def guarantors(self) -> list[Condition]:
-        """The conditions that allow for a few values of a skewed column."""
-        return [
-            condition
-            for condition in self._asked
-            if condition is not None
-            and any(
-                allowed_values(condition.predicate, (name,), MOST_TUPLES) is not None
-                for name in self.heavy.names
-            )
-        ]
-
-    def of_cells(self, parts: Numbers, numbers: Numbers) -> NDArray[np.uint8]:
-        """Return for each condition the answers of some cells, given their partitions and the numbers of their tuples."""
-        found = np.full((len(self._asked), len(parts)), Match.MIGHT, np.uint8)
-        known = CellKnowledge(self.heavy, numbers, self._within(parts)) if any(self._mixed) else None
-        for place, (condition, alone) in enumerate(zip(self._asked, self._of_tuples, strict=True)):
-            if alone is not None:
-                found[place] = alone[numbers]
-            elif condition is not None and known is not None:
-                found[place] = match(condition.filter, known)
-        return found
-
-    @cached_property
-    def _of_tuples(self) -> list[NDArray[np.uint8] | None]:
-        """The answers of all tuples, for each condition that is not about partitions."""
-        known = CellKnowledge(self.heavy, np.arange(len(self.heavy.rows)))
-        return [
-            None if condition is None or mixed else match(condition.filter, known)
-            for condition, mixed in zip(self._asked, self._mixed, strict=True)
-        ]
-
-    def of_rest(self, parts: Numbers, maps: Numbers) -> Flags:
-        """Return where a row in none of the cells may satisfy all conditions, which may allow for few tuples together."""
-        if not any(self._mixed):
-            return self._of_maps[maps]
-        return _may_hold(self._all, RestKnowledge(self.heavy, maps, self._within(parts)))
-
-    @cached_property
-    def _of_maps(self) -> Flags:
-        """The same by maps, where partitions do not matter."""
-        return _may_hold(self._all, RestKnowledge(self.heavy, np.arange(len(self.heavy.sizes))))
-
-    def _within(self, parts: Numbers) -> WithinPartitions:
-        return WithinPartitions(self._metadata, self._partitions, parts)
-
-
-def _may_hold(filter: Filter, knowledge: Knowledge) -> Flags:
-    found: Flags = match(filter, knowledge) != Match.CANNOT
-    return found
-
-
-def _on_sign(node: Predicate) -> bool:
-    """Return whether a condition is about a number's text: the cell of zero has rows of 0.0 and of -0.0."""
-    match node:
-        case And(children) | Or(children):
-            return any(map(_on_sign, children))
-        case Not(child):
-            return _on_sign(child)
-        case Opaque(implied=implied):
-            return implied is not None and _on_sign(implied)
-        case Like(type=type):
-            return type.floating
-    return False
