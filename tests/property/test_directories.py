@@ -203,10 +203,10 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
                 assert files is not None
                 assert (step.kept, step.of) == (files.of, len(of_kept))  # each has one file
     enough = examples(_TABLES) // _SHARDS
-    assert skipped > 20 * enough
-    assert rests > 4 * enough
-    assert certain > enough
-    assert decided > enough
+    assert skipped > 10 * enough
+    assert rests > 2 * enough
+    assert certain > enough // 2
+    assert decided > enough // 2
 
 
 def must_be_skipped(
