@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 import parquetry
 from parquetry import metastore as ms
 from parquetry.layout.arrangement import REST
-from parquetry.layout.cells import cell_directory
+from parquetry.layout.cells import DEFAULT_DIRECTORY, cell_directory
 from parquetry.layout.paths import unescape_path_name
 from parquetry.layout.statistics import read_footers
 from parquetry.types import parse_type
@@ -167,6 +167,41 @@ def test_the_metastore_counts_what_cells_decide(spark: SparkSession, table: str)
         plan = frame._jdf.queryExecution().executedPlan().toString()
         assert frame.collect() == spark.sql(query.format("plain_rows")).collect(), where
         assert ("BatchScan" not in plan) == alone, where
+
+
+def test_deleting(spark: SparkSession, db: str, rows: Rows, warehouse: Path) -> None:
+    """TRUNCATE, DROP PARTITION … PURGE, vacuum and DROP TABLE delete files in directories, and these when they are empty."""
+    spark.sql(
+        f"CREATE TABLE {db}.t (x int, v int, p int) USING parquet PARTITIONED BY (p) "
+        "SKEWED BY (x) ON (10, 20) STORED AS DIRECTORIES"
+    )
+    fill = f"INSERT OVERWRITE {db}.t SELECT /*+ REPARTITION(1) */ element_at(array(10, 20, 30), CAST(id % 3 AS INT) + 1), id, id % 2 FROM range(30)"
+    spark.sql(fill)
+    (place,) = {
+        Path(row[0].removeprefix("file:")).parent for row in rows(f"SELECT location FROM {db}.t.partitions")
+    }
+
+    def there() -> set[str]:
+        return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_dir()}
+
+    every = {
+        f"{part}{cell}" for part in ("p=0", "p=1") for cell in ("", "/x=10", "/x=20", f"/{DEFAULT_DIRECTORY}")
+    }
+    assert there() == every
+    assert rows(f"SELECT count(*) FROM {db}.t WHERE x = 20 AND p = 1") == [(5,)]
+    spark.sql(f"ALTER TABLE {db}.t DROP PARTITION (p = 1) PURGE")
+    assert there() == {path for path in every if "p=0" in path}
+    spark.sql(f"TRUNCATE TABLE {db}.t")
+    assert rows(f"SELECT count(*) FROM {db}.t WHERE x = 20") == [(0,)]
+    spark.sql(fill)
+    assert directories(parquetry.explain(f"SELECT * FROM {db}.t WHERE x = 20 AND p = 0")) == [(1, 3)]
+    spark.sql(
+        f"CALL lake.system.vacuum(table => '{db.removeprefix('lake.')}.t', older_than => TIMESTAMP '2100-01-01')"
+    )
+    assert there() == every
+    assert len([path for path in place.rglob("*.parquet") if path.is_file()]) == 6
+    spark.sql(f"DROP TABLE {db}.t")
+    assert not place.exists()
 
 
 CONDITIONS = (
