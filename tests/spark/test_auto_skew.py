@@ -157,6 +157,7 @@ def test_suggestions(spark: SparkSession, db: str, rows: Rows, store: ms.Metasto
         (", columns => array('nope')", "nope"),
         (", share => 0D", "a share of 0.0"),
         (", values => 1001", "1001 values"),
+        (", where => 'x = 1'", "x"),
     ):
         with pytest.raises(AnalysisException, match=says):
             rows(f"{call}{wrong})")

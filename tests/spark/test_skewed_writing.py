@@ -218,6 +218,48 @@ def test_histories(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
     ]
 
 
+def test_partitions_of_any_key_keep_their_own(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
+) -> None:
+    """Partitions are told apart by values of any type, NULL and NaN among them; a renamed column is still the map's."""
+    name = f"{db.removeprefix('lake.')}.t"
+    spark.sql(
+        f"CREATE TABLE {db}.t (id bigint, x int, a string, b double, c timestamp, d char(3), e binary) "
+        "PARTITIONED BY (a, b, c, d, e)"
+    )
+    keys = (
+        "(NULL, double('NaN'), NULL, NULL, NULL), ('', -0.0D, TIMESTAMP'1969-12-31 23:59:58.5', 'a', X''), "
+        "('x/y=%', NULL, TIMESTAMP'2024-05-06 07:08:09.123456', 'abc', X'6162'), "
+        "('__HIVE_DEFAULT_PARTITION__', 1e300D, NULL, 'é', X'C3A9')"
+    )
+    source = f"SELECT id, cast(id % 3 AS int), k.* FROM range({{}}, {{}}), VALUES {keys} AS k (a, b, c, d, e)"
+    old, new = (ms.SkewMap(("x",), cells, directories=True) for cells in (((0,), (1,)), ((2,),)))
+    arrange(store, name, old)
+    spark.sql(f"INSERT INTO {db}.t {source.format(0, 30)}")
+    spark.sql(f"ALTER TABLE {db}.t RENAME COLUMN x TO weight")
+    arrange(store, name, new)
+    spark.sql(f"INSERT INTO {db}.t {source.format(30, 60)} UNION ALL SELECT 60, 2, 'new', 0, NULL, 'z', NULL")
+    table = store.table(*name.split("."))
+    assert list(misplaced(table)) == []
+    found = {part.values[0]: part.arrangement.skew for part in table.partitions() if part.rows == 1}
+    assert found == {"new": new}
+    found = {part.values: part.arrangement.skew for part in table.partitions() if part.rows != 1}
+    assert len(found) == 4
+    assert set(found.values()) == {old}
+    assert all(
+        counts == {-1: 2, 0: 2, 1: 2} for values, counts in files_by_cell(table).items() if values in found
+    )
+    assert rows(f"SELECT count(*), sum(id), sum(weight) FROM {db}.t") == [(241, 4 * 1770 + 60, 4 * 60 + 2)]
+
+    many = ms.SkewMap(("weight",), tuple((n,) for n in range(1000)), directories=True)
+    spark.sql(f"CREATE TABLE {db}.u (weight int)")
+    arrange(store, f"{db.removeprefix('lake.')}.u", many)
+    spark.sql(f"INSERT INTO {db}.u SELECT cast(id * 97 AS int) FROM range(12)")
+    table = store.table(*f"{db.removeprefix('lake.')}.u".split("."))
+    assert list(misplaced(table)) == []
+    assert files_by_cell(table)[()] == {**{n * 97: 1 for n in range(11)}, -1: 1}
+
+
 def test_files_are_as_many_as_their_sizes_need(spark: SparkSession, db: str, store: ms.Metastore) -> None:
     """A heavy value larger than a file is spread over tasks and gets several; a light one, and the rest, one."""
     name = f"{db.removeprefix('lake.')}.t"

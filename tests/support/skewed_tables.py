@@ -21,7 +21,7 @@ from parquetry.types import ColumnType, to_python
 
 
 def arrange(metastore: ms.Metastore, name: str, skew: ms.SkewMap | None) -> None:
-    """Set the map of a table for partitions made from now on.
+    """Set the map of a table for partitions made from now on; rows may be added to them, too.
 
     Args:
         metastore: that has the table.
@@ -30,7 +30,12 @@ def arrange(metastore: ms.Metastore, name: str, skew: ms.SkewMap | None) -> None
     """
     table = metastore.table(*name.split("."))
     transaction = table.begin("arrange")
-    transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=ms.Arrangement(skew)))
+    metadata = msgspec.structs.replace(
+        table.metadata,
+        arrangement=ms.Arrangement(skew),
+        properties={**table.metadata.properties, "list-bucketing-rules": "relaxed"},
+    )
+    transaction.set_metadata(metadata)
     transaction.commit()
 
 

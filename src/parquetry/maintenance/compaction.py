@@ -1,7 +1,7 @@
 """Which files of a table are worth writing anew: small ones that make fewer together, and those that lie in a wrong place.
 
-Pure planning: nothing is read but the metastore, and nothing is written. Files of one cell and bucket are merged with
-each other alone. Example, of a partition with a directory for `x = 10`, where files should have 128 MB:
+Pure planning: nothing is read but the metastore, and nothing is written. Files of one cell are merged with each other
+alone, and partitions with buckets are left as they are. Example, of a partition with a directory for `x = 10`, where files should have 128 MB:
 
     x=10/a      60 MB    cell 0     \\  one file of 100 MB
     x=10/b      40 MB    cell 0     /
@@ -25,6 +25,7 @@ from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.parse import parse_filter
 from parquetry.progress import Progress, silent
 from parquetry.types import ColumnType
@@ -108,16 +109,18 @@ def worth_rewriting(
     """
     skew = arrangement.skew if arrangement.skew is not None and arrangement.skew.directories else None
     chosen: set[int] = set()
-    groups: dict[tuple[int | None, int | None], list[int]] = defaultdict(list)
+    groups: dict[int | None, list[int]] = defaultdict(list)
+    if arrangement.buckets is not None:
+        return []  # a file would hold the rows of several
     for i, file in enumerate(files):
         if skew is not None and not _in_place(file, skew, types, location):
             chosen.add(i)
         elif file.bytes < _SMALL * target:
-            groups[file.cell, file.bucket].append(i)
+            groups[file.cell].append(i)
     moved = {files[i].cell for i in chosen}
-    for group in groups.values():
+    for cell, group in groups.items():
         needed = max(1, -(-sum(files[i].bytes for i in group) // target))
-        joined = bool({files[group[0]].cell, None} & moved)  # rows from a wrong place may well come here
+        joined = bool({cell, None} & moved)  # rows from a wrong place may well come here
         if len(group) + joined >= _WORTH * needed:
             chosen.update(group)
     return sorted(chosen)
@@ -137,12 +140,22 @@ def _in_place(file: DataFile, skew: SkewMap, types: Sequence[ColumnType], locati
 def _selected(snapshot: TableSnapshot, where: str | None) -> Iterator[Partition]:
     if where is None:
         return snapshot.partitions()
-    types = dict(zip(snapshot.metadata.partition_by, snapshot.partition_types, strict=True))
-    if not types:
-        raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", where, 0)
-    condition = parse_filter(where, types)
+    condition = partition_condition(snapshot, where)
+    names = snapshot.metadata.partition_by
     return (
         partition
         for partition in snapshot.partitions(cheapest_plan(snapshot, condition))
-        if evaluate(condition.node, dict(zip(types, partition.values, strict=True))) is True
+        if evaluate(condition.node, dict(zip(names, partition.values, strict=True))) is True
     )
+
+
+def partition_condition(snapshot: TableSnapshot, where: str) -> Filter:
+    """Return a condition on partition columns from its text.
+
+    Raises:
+        FilterError: it cannot be read, or names another column.
+    """
+    types = dict(zip(snapshot.metadata.partition_by, snapshot.partition_types, strict=True))
+    if not types:
+        raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", where, 0)
+    return parse_filter(where, types)

@@ -48,7 +48,7 @@ def test_sizes(sizes: list[int], anew: list[int]) -> None:
 
 
 def test_cells_and_buckets_are_apart() -> None:
-    """Files of different cells, or of different buckets, are not merged."""
+    """Files of different cells are not merged, and those with buckets are left alone."""
     apart = [
         DataFile("x=6/a", 1, cell=0),
         DataFile("x=8/a", 1, cell=2),
@@ -57,7 +57,7 @@ def test_cells_and_buckets_are_apart() -> None:
     assert chosen(apart, SKEWED) == []
     assert chosen([*apart, DataFile("x=8/b", 1, cell=2)], SKEWED) == ["x=8/a", "x=8/b"]
     buckets = Arrangement(buckets=BucketSpec(("x",), 2))
-    assert chosen([DataFile("a", 1, bucket=0), DataFile("b", 1, bucket=1)], buckets) == []
+    assert chosen([DataFile("a", 1, bucket=0), DataFile("b", 1, bucket=0), DataFile("c", 1)], buckets) == []
 
 
 def test_places() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 from parquetry.errors import UnsupportedError
 from parquetry.layout.arrangement import AutoSkew
 from parquetry.layout.records import Column
+from parquetry.maintenance.compaction import partition_condition
 from parquetry.maintenance.skew_suggestions import suggestions
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
@@ -30,6 +31,8 @@ class SuggestSkew(Arguments, frozen=True, kw_only=True):
 def _run(lake: Lake, asked: SuggestSkew) -> Iterator[Row]:
     snapshot = lake.find(asked.table)
     auto = AutoSkew(asked.share, asked.values)
+    if asked.where is not None:
+        partition_condition(snapshot, asked.where)  # of which the engine's own grammar is no narrower
     for columns in _together(snapshot, asked.columns):
         yield from _rows(lake, snapshot, columns, asked.where, auto)
 
@@ -63,7 +66,8 @@ def _rows(
     lake: Lake, snapshot: TableSnapshot, columns: Sequence[Column], where: str | None, auto: AutoSkew
 ) -> Iterator[Row]:
     names, types = [column.name for column in columns], [column.column_type for column in columns]
-    for counted in lake.engine.heavy_values(lake.full_name(snapshot), snapshot, where, columns, auto.share):
+    found = lake.engine.heavy_values(lake.full_name(snapshot), snapshot, where, columns, auto.share)
+    for counted in sorted(found, key=lambda each: snapshot.key_of(each.partition)):
         partition = snapshot.partition(counted.partition)
         if partition is None:
             continue  # an unpartitioned table without rows
