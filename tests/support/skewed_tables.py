@@ -21,7 +21,7 @@ from parquetry.types import ColumnType, to_python
 
 
 def arrange(metastore: ms.Metastore, name: str, skew: ms.SkewMap | None) -> None:
-    """Set the map of a table for partitions made from now on; rows may be added to them, too.
+    """Set the map of a table for partitions made from now on, and relax its rules, so that rows can be added.
 
     Args:
         metastore: that has the table.
@@ -30,12 +30,11 @@ def arrange(metastore: ms.Metastore, name: str, skew: ms.SkewMap | None) -> None
     """
     table = metastore.table(*name.split("."))
     transaction = table.begin("arrange")
-    metadata = msgspec.structs.replace(
-        table.metadata,
-        arrangement=ms.Arrangement(skew),
-        properties={**table.metadata.properties, "list-bucketing-rules": "relaxed"},
+    properties = {**table.metadata.properties, "list-bucketing-rules": "relaxed"}
+    arranged = msgspec.structs.replace(
+        table.metadata, arrangement=ms.Arrangement(skew), properties=properties
     )
-    transaction.set_metadata(metadata)
+    transaction.set_metadata(arranged)
     transaction.commit()
 
 
