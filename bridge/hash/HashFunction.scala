@@ -1,12 +1,13 @@
 package org.apache.spark.sql.parquetry
 
+import java.util.Locale
+
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.catalog.functions._
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * `system.hive_hash(version, a [, b …])`, and `system.hive_bucket(version, n, a [, b …])`: in which of n buckets a row belongs.
@@ -42,13 +43,13 @@ class HashFunction private (override val name: String, bucket: Boolean) extends 
     def expression(arguments: Seq[Expression], rawTypes: Seq[DataType]): Expression = {
       val version = HashFunction.version(name, constant(arguments.head, "version", "1, 2 or 'spark'"))
       val values = arguments.drop(leading)
-      val hash = version match {
-        case 0 => new Murmur3Hash(values)
-        case _ => HiveBucketHash(version, values, rawTypes.drop(leading))
+      val types = rawTypes.drop(leading)
+      if (bucket) {
+        val count = HashFunction.count(name, constant(arguments(1), "number of buckets", "1 or more"))
+        BucketHash.bucket(version, count, values, types)
+      } else {
+        BucketHash.hash(version, values, types)
       }
-      if (!bucket) return hash
-      val count = Literal(HashFunction.count(name, constant(arguments(1), "number of buckets", "1 or more")))
-      if (version == 0) Pmod(hash, count) else Remainder(BitwiseAnd(hash, Literal(Int.MaxValue)), count)
     }
 
     private def constant(e: Expression, what: String, remedy: String): Any = {
@@ -76,12 +77,9 @@ object HashFunction {
     Seq(new HashFunction("hive_hash", bucket = false), new HashFunction("hive_bucket", bucket = true))
       .map(f => f.name -> f).toMap
 
-  /** 1 or 2; 0 is Spark's. */
-  private def version(name: String, given: Any): Int = given match {
-    case n: Number if n.doubleValue == 1 => 1
-    case n: Number if n.doubleValue == 2 => 2
-    case s: UTF8String if s.toString.equalsIgnoreCase("spark") => 0
-    case s: UTF8String if s.toString == "1" || s.toString == "2" => s.toString.toInt
+  private val versions = Set("1", "2", BucketHash.Spark)
+  private def version(name: String, given: Any): String = given match {
+    case value if value != null && versions(value.toString.toLowerCase(Locale.ROOT)) => value.toString.toLowerCase(Locale.ROOT)
     case other => throw new ParquetryException("UNSUPPORTED", s"Function $name: the version is $other: give 1, 2 or 'spark'.")
   }
 

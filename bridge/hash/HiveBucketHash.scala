@@ -2,10 +2,25 @@ package org.apache.spark.sql.parquetry
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.types.{DataType, IntegerType}
+
+object BucketHash {
+  val Spark = "spark"
+
+  /** The hash of some columns in a version: "1", "2" or `Spark`. */
+  def hash(version: String, columns: Seq[Expression], types: Seq[DataType]): Expression =
+    if (version == Spark) new Murmur3Hash(columns) else HiveBucketHash(version.toInt, columns, types)
+
+  /** In which of some buckets rows belong, from 0. */
+  def bucket(version: String, count: Int, columns: Seq[Expression], types: Seq[DataType]): Expression = {
+    val hashed = hash(version, columns, types)
+    if (version == Spark) Pmod(hashed, Literal(count))
+    else Remainder(BitwiseAnd(hashed, Literal(Int.MaxValue)), Literal(count))
+  }
+}
 
 /**
  * The hash by which Hive puts a row into a bucket, in its version 1 or 2; NULL counts as 0.

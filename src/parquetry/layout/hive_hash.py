@@ -28,6 +28,8 @@ from parquetry.types import ColumnType, Value
 
 CHUNK = 1 << 14
 """Rows that are hashed at once: few enough for their numbers to stay in the processor's cache."""
+CHUNK_BYTES = 1 << 20
+"""About how many bytes of values they have, at most: what is computed on the way takes several times as much."""
 _STORED = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
 
 
@@ -59,9 +61,11 @@ def hive_hash(
         else [HashType.of(type) for type in types]
     )
     hashes = np.empty(count, np.uint32)
-    for start in range(0, count, CHUNK):
-        parts = [_plain(column.slice(start, CHUNK)) for column in columns]
-        hashes[start : start + CHUNK] = _rows(version, parts, hashed)
+    bytes_of_row = sum(column.nbytes for column in columns) // max(count, 1)
+    step = max(1, min(CHUNK, CHUNK_BYTES // max(bytes_of_row, 1)))
+    for start in range(0, count, step):
+        parts = [_plain(column.slice(start, step)) for column in columns]
+        hashes[start : start + step] = _rows(version, parts, hashed)
     return hashes.view(np.int32)
 
 

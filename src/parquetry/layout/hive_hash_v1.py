@@ -11,6 +11,7 @@ calendar, as java.sql.Timestamp does, and in the zone of Hive's JVM, which we ta
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -69,19 +70,16 @@ def chained(hashes: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int64
     return found
 
 
-_known_powers: dict[int, Hashes] = {int(_31): np.ones(1, np.uint32), int(_INVERSE): np.ones(1, np.uint32)}
-
-
 def _powers(base: np.uint32, count: int) -> Hashes:
     """Return base to the power of 0, 1, … in 32 bits."""
-    known = _known_powers[int(base)]
-    if len(known) < count:
-        factors = np.full(2 * count, base, np.uint32)
-        factors[0] = 1
-        known = np.multiply.accumulate(factors, dtype=np.uint32)
-        _known_powers[int(base)] = known
-    found: Hashes = known[:count]
-    return found
+    return _power_table(int(base), count.bit_length())[:count]
+
+
+@functools.lru_cache(maxsize=64)
+def _power_table(base: int, bits: int) -> Hashes:
+    factors = np.full(1 << bits, base, np.uint32)
+    factors[0] = 1
+    return np.multiply.accumulate(factors, dtype=np.uint32)
 
 
 def _boolean(array: pa.Array, _type: HashType) -> Hashes:

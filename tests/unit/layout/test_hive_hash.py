@@ -162,6 +162,14 @@ def test_more_rows_than_are_hashed_at_once(version: Version) -> None:
         assert set(ids.tolist()) == set(range(count))
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_long_texts_are_hashed_in_smaller_parts(version: Version) -> None:
+    """A row of 3 MB among short ones changes nothing of theirs, nor they of it."""
+    texts = pa.array(["é" * 1_500_000 if i == 40 else "xyz" * (i % 50) for i in range(300)])
+    whole = hive_hash(version, [texts]).tolist()
+    assert whole == [int(hive_hash(version, [texts.slice(i, 1)])[0]) for i in range(300)]
+
+
 def test_the_type_of_the_table_counts_and_not_that_of_the_file() -> None:
     """Parquet holds a tinyint in 32 bits; a varchar is text there."""
     numbers = pa.array([5, -5, None], pa.int32())
