@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -167,6 +168,52 @@ def test_the_metastore_counts_what_cells_decide(spark: SparkSession, table: str)
         plan = frame._jdf.queryExecution().executedPlan().toString()
         assert frame.collect() == spark.sql(query.format("plain_rows")).collect(), where
         assert ("BatchScan" not in plan) == alone, where
+
+
+_TYPES = {
+    "double": ("0.0D", "CAST('NaN' AS DOUBLE)", "1.5D", "-0.0D"),
+    "float": ("0.1F", "CAST('-Infinity' AS FLOAT)", "-0.0F", "2.5F"),
+    "decimal(9,2)": ("1.50BD", "-0.01BD", "0.00BD", "7.25BD"),
+    "timestamp": ("TIMESTAMP'2026-03-29 01:30:00'", "TIMESTAMP'1960-01-01 00:00:00'", "TIMESTAMP'1970-01-01 00:00:00'", "now()"),
+    "binary": ("X''", "X'00FF'", "X'61'", "X'62'"),
+    "varchar(4)": ("'a b'", "''", "'x/y='", "'z'"),
+}  # fmt: skip
+"""Of each type two values that are heavy and two others, of which one may be equal to a heavy one."""
+
+
+@pytest.mark.parametrize("kind", _TYPES)
+def test_values_of_all_types(spark: SparkSession, db: str, rows: Rows, kind: str) -> None:
+    """Rows and counts are those of a table without directories, of which Spark evaluates the conditions itself."""
+    one, two, three, four = _TYPES[kind]
+    heavy = ", ".join(re.sub(r"CAST\((.*) AS .*\)", r"\1", value) for value in (one, two))
+    spark.sql(
+        f"CREATE TABLE {db}.t (x {kind}, v int, p int) USING parquet PARTITIONED BY (p) "
+        f"SKEWED BY (x) ON ({heavy}, NULL) STORED AS DIRECTORIES"
+    )
+    values = ", ".join(
+        f"({value}, {n}, {n % 2})" for n, value in enumerate((one, two, three, four, "NULL") * 2)
+    )
+    spark.sql(f"CREATE TABLE {db}.plain (x {kind}, v int, p int) USING parquet PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {db}.plain VALUES {values}")
+    spark.sql(f"INSERT OVERWRITE {db}.t SELECT * FROM {db}.plain")
+    decided = [f"x = {one}", f"x <=> {two}", "x IS NULL", f"x IN ({one}, {two})"]
+    conditions = [
+        *decided,
+        *(f"x {op} {value}" for op in ("=", ">=") for value in (two, three)),
+        "x IS NOT NULL",
+        f"NOT (x <=> {two} OR x = {three})",
+    ]
+    query = " UNION ALL ".join(
+        f"SELECT {n}, x, v, p FROM {{0}} WHERE {each}" for n, each in enumerate(conditions)
+    )
+    query += "".join(
+        f" UNION ALL SELECT -1, NULL, count(*), {n} FROM {{0}} WHERE {each}" for n, each in enumerate(decided)
+    )
+    found, expected = (sorted(map(str, rows(query.format(f"{db}.{name}")))) for name in ("t", "plain"))
+    assert found == expected
+    for where in (f"x <=> {two}", "x IS NULL"):
+        ((kept, of),) = directories(parquetry.explain(f"SELECT * FROM {db}.t WHERE {where}"))
+        assert kept == 2 < of, where
 
 
 def test_deleting(spark: SparkSession, db: str, rows: Rows, warehouse: Path) -> None:
