@@ -91,7 +91,7 @@ def test_it_comes_to_an_end(sizes: list[tuple[int, int]]) -> None:
         merged[files[i].cell] += files[i].bytes  # type: ignore[index]
     for cell, size in merged.items():
         count = max(1, -(-size // TARGET))
-        after += [DataFile(f"{names[cell]}/new{i}", size // count, cell=cell) for i in range(count)]
+        after += [DataFile(f"{names[cell]}/new{i}", (size + i) // count, cell=cell) for i in range(count)]
     assert len(after) <= len(files)
     assert not taken or len(after) < len(files)
     assert worth_rewriting(after, SKEWED, INT, "/t/p=1", TARGET) == []
