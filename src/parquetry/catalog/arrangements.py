@@ -19,12 +19,15 @@ class Skew:
         values: of each cell its values, in the order of the columns; None is NULL.
         directories: whether each cell has a directory of its own, and the rest one together.
         locations: of each cell the place that was given to its directory, None for the usual; or empty.
+        auto: the least share of the rows, and the greatest number of values, where those of each partition are found while
+            it is loaded; None where they were named, or found.
     """
 
     columns: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
     directories: bool
     locations: tuple[str | None, ...]
+    auto: tuple[float, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ def arrangement_view(metadata: ms.TableMetadata, arrangement: ms.Arrangement) ->
         types = [columns[name].column_type for name in skew.columns]
         cells = (zip(types, cell, strict=True) for cell in skew.values(types))
         values = tuple(tuple(to_python(type, value) for type, value in cell) for cell in cells)
-        skew_shown = Skew(names(skew.columns), values, skew.directories, skew.locations)
+        auto = None if skew.auto is None else (skew.auto.share, skew.auto.most)
+        skew_shown = Skew(names(skew.columns), values, skew.directories, skew.locations, auto)
     if buckets is not None:
         buckets_shown = Buckets(names(buckets.columns), buckets.count, buckets.version, order(buckets.sort))
     return Arrangement(skew_shown, buckets_shown, order(arrangement.sort))

@@ -269,6 +269,8 @@ def _arranged(arrangement: Arrangement | None) -> dict[str, str]:
     lines = {}
     if (skew := arrangement.skew) is not None:
         count = f"{len(skew.values):,} heavy value{'' if len(skew.values) == 1 else 's'}"
+        if skew.auto is not None:
+            count = "heavy values found in each partition"
         lines["skewed by"] = (
             f"{', '.join(skew.columns)} ({count}{', in directories' if skew.directories else ''})"
         )

@@ -72,6 +72,7 @@ def test_describe(run: Callable[..., str]) -> None:
             "values": [[10, "1970-01-01"], [None, "1970-01-02"]],
             "directories": True,
             "locations": ["/far", None],
+            "auto": None,
         },
         "buckets": {"columns": ["id"], "count": 1024, "version": 1, "sorted_by": ["id", "x DESC"]},
         "sorted_by": ["x"],

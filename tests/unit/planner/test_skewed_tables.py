@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 import parquetry
+from parquetry.cli.main import main
 from parquetry.errors import InvalidSkewedColumnError, ListBucketingError, SkewedValueError
 from parquetry.layout.arrangement import AutoSkew, SkewMap
 from parquetry.metastore import Metastore, TableSnapshot, open_metastore
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import PROTOCOL
+from parquetry.warehouse import VARIABLE
 from tests.support.goldens import GOLDENS, check_golden
 
 COLUMNS = {"x": "integer", "y": "string", "p": "integer"}
@@ -266,7 +268,9 @@ def test_partitions_are_not_called_what_the_default_directory_is(lake: Lake) -> 
         assert ("rule default-directory" in str(answer)) == refused
 
 
-def test_python_says_what_is_heavy(lake: Lake) -> None:
+def test_python_says_what_is_heavy(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Values are Python's; columns of none are no skew; errors are those of the statements."""
     lake.create(properties={})
     with parquetry.open(lake.folder) as catalog:
@@ -277,7 +281,16 @@ def test_python_says_what_is_heavy(lake: Lake) -> None:
         assert lake.skew() == SkewMap(("x", "y"), ((1, "it's"), (None, "b")), directories=True)
         catalog.set_skew("t", ["y"], ["auto"], directories=False)
         assert lake.skew() == SkewMap(("y",), (("auto",),))
-        catalog.set_skew("t", ["y"], "auto")
+        shown = catalog.set_skew("t", ["y"], "auto").arrangement
+        assert shown is not None
+        assert shown.skew is not None
+        assert (shown.skew.values, shown.skew.auto) == ((), (0.05, 16))
+        monkeypatch.setenv(VARIABLE, str(lake.folder))
+        with pytest.raises(SystemExit):
+            main(["describe", "t"])
+        assert "y (heavy values found in each partition, in directories)" in " ".join(
+            capsys.readouterr().out.split()
+        )
         assert lake.skew() == SkewMap(("y",), (), True, auto=AutoSkew(0.05, 16))
         with pytest.raises(InvalidSkewedColumnError, match="Invalid skewed column name: p"):
             catalog.set_skew("t", ["p"], [1])
