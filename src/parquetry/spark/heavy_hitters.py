@@ -91,25 +91,20 @@ def counted(
             for name, type, value in zip(columns, types, inner, strict=True)
         ),
     )
+    sums = one.groupBy(*map(_col, outer)).agg(sf.count(sf.lit(1)).alias(_ROWS))
+    totals = sums.toDF(*(f"{name}.total" for name in outer), _ROWS)
     counts = one.groupBy(*map(_col, (*outer, *inner))).agg(sf.count(sf.lit(1)).alias(_COUNT))
-    with kept(counts):
-        sums = counts.groupBy(*map(_col, outer)).agg(
-            sf.coalesce(sf.sum(_col(_COUNT)), sf.lit(0)).alias(_ROWS)
-        )
-        totals = sums.toDF(*(f"{name}.total" for name in outer), _ROWS)
-        same = [_col(name).eqNullSafe(_col(f"{name}.total")) for name in outer]
-        heavy = counts.join(sf.broadcast(totals), reduce(Column.__and__, same, sf.lit(True)), "inner").where(
-            _col(_COUNT) >= sf.floor(_col(_ROWS) * sf.lit(share))  # `choose` knows what is cut off exactly
-        )
-        texts = [text_column(type, _col(name)) for type, name in zip(key_types, outer, strict=True)]
-        rows_by_key = sums.select(*texts, _col(_ROWS)).collect()
-        texts += [text_column(type, _col(name)) for type, name in zip(types, inner, strict=True)]
-        candidates = heavy.select(*texts, _col(_COUNT)).collect()
+    same = [_col(name).eqNullSafe(_col(f"{name}.total")) for name in outer]
+    heavy = counts.join(sf.broadcast(totals), reduce(Column.__and__, same, sf.lit(True)), "inner").where(
+        _col(_COUNT) >= sf.floor(_col(_ROWS) * sf.lit(share))  # `choose` knows what is cut off exactly
+    )
+    texts = [text_column(type, _col(name)) for type, name in zip(key_types, outer, strict=True)]
     found: dict[tuple[str | None, ...], Counted] = {}
-    for *texts_of_key, count in rows_by_key:
+    for *texts_of_key, count in sums.select(*texts, _col(_ROWS)).collect():
         key = tuple(texts_of_key)
         found[key] = Counted(tuple(map(value_of, key_types, key)), count, {})
-    for *values, count in candidates:
+    texts += [text_column(type, _col(name)) for type, name in zip(types, inner, strict=True)]
+    for *values, count in heavy.select(*texts, _col(_COUNT)).collect():
         key, cell = tuple(values[: len(outer)]), values[len(outer) :]
         found[key].counts[tuple(map(value_of, types, cell))] = count
     return list(found.values())
