@@ -116,6 +116,19 @@ def test_concatenate_merges_by_the_rules(spark: SparkSession, rows: Rows, db: st
     merged = rows(f"ALTER TABLE {db}.t PARTITION (ds = {value}) CONCATENATE")
     assert [row[1:3] for row in merged] == [(4, 2)]
     assert rows(f"SELECT x, count(*) FROM {db}.t GROUP BY x ORDER BY x") == [(1, 4), (2, 4)]
+    with pytest.raises(AnalysisException, match=f"{db[5:]}.t has no partition where `ds` = 'none'"):
+        spark.sql(f"ALTER TABLE {db}.t PARTITION (ds = 'none') CONCATENATE")
+    # A timestamp without a zone is one of the session's, as in every other statement.
+    spark.sql(f"CREATE TABLE {db}.z (x INT, at TIMESTAMP) PARTITIONED BY (at)")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
+        for x in (1, 2):
+            spark.sql(f"INSERT INTO {db}.z VALUES ({x}, TIMESTAMP '2026-01-01 00:00:00')")
+        merged = rows(f"ALTER TABLE {db}.z PARTITION (at = '2026-01-01 00:00:00') CONCATENATE")
+        assert [row[1:3] for row in merged] == [(2, 1)]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
 
 
 def test_describe_shows_hives_rows(spark: SparkSession, rows: Rows, db: str) -> None:

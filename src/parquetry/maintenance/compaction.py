@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from parquetry.errors import FilterError
+from parquetry.errors import FilterError, PartitionNotFoundError
 from parquetry.layout.arrangement import Arrangement, SkewMap
 from parquetry.layout.cells import cell_place
 from parquetry.layout.places import is_absolute, join_location, place_of
@@ -57,7 +57,11 @@ class Rewrite:
 
 
 def rewrites(
-    snapshot: TableSnapshot, target: int, where: str | None = None, progress: Progress = silent
+    snapshot: TableSnapshot,
+    target: int,
+    where: str | None = None,
+    progress: Progress = silent,
+    zone: str = "UTC",
 ) -> list[Rewrite]:
     """Return what is worth writing anew of a table.
 
@@ -66,13 +70,14 @@ def rewrites(
         target: bytes that a file should have.
         where: a condition on partition columns: only these partitions; None: all.
         progress: called with how many partitions have been looked at.
+        zone: the time zone of the condition's timestamps.
 
     Raises:
         FilterError: the condition cannot be used.
     """
     names = {column.physical: column.column_type for column in snapshot.metadata.columns}
     found = []
-    for done, partition in enumerate(_selected(snapshot, where), 1):
+    for done, partition in enumerate(_selected(snapshot, where, zone), 1):
         if partition.file_count:
             skew = partition.arrangement.skew
             types = [] if skew is None else [names[name] for name in skew.columns]
@@ -137,10 +142,10 @@ def _in_place(file: DataFile, skew: SkewMap, types: Sequence[ColumnType], locati
     return folder.endswith(f"/{place}")
 
 
-def _selected(snapshot: TableSnapshot, where: str | None) -> Iterator[Partition]:
+def _selected(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[Partition]:
     if where is None:
         return snapshot.partitions()
-    condition = partition_condition(snapshot, where)
+    condition = partition_condition(snapshot, where, zone)
     names = snapshot.metadata.partition_by
     return (
         partition
@@ -149,7 +154,19 @@ def _selected(snapshot: TableSnapshot, where: str | None) -> Iterator[Partition]
     )
 
 
-def partition_condition(snapshot: TableSnapshot, where: str) -> Filter:
+def require_selected(snapshot: TableSnapshot, where: str, zone: str) -> None:
+    """Make sure that a table has a partition for which a condition holds.
+
+    Raises:
+        PartitionNotFoundError: it has none.
+    """
+    if next(iter(_selected(snapshot, where, zone)), None) is None:
+        raise PartitionNotFoundError(
+            f"Table {snapshot.label} has no partition where {where}: SHOW PARTITIONS lists them."
+        )
+
+
+def partition_condition(snapshot: TableSnapshot, where: str, zone: str = "UTC") -> Filter:
     """Return a condition on partition columns from its text.
 
     Raises:
@@ -158,4 +175,4 @@ def partition_condition(snapshot: TableSnapshot, where: str) -> Filter:
     types = dict(zip(snapshot.metadata.partition_by, snapshot.partition_types, strict=True))
     if not types:
         raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", where, 0)
-    return parse_filter(where, types)
+    return parse_filter(where, types, zone)

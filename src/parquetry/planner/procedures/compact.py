@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from parquetry.maintenance.compaction import rewrites
+from parquetry.maintenance.compaction import require_selected, rewrites
 from parquetry.maintenance.skew import require_concatenable
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
@@ -22,10 +22,14 @@ class Compact(Arguments, frozen=True, kw_only=True):
 
 def _run(lake: Lake, asked: Compact) -> list[Row]:
     snapshot = lake.find(asked.table)
+    zone = "UTC" if asked.where is None else lake.engine.time_zone
     with progress_bar() as progress:
-        found = rewrites(snapshot, lake.engine.target_file_size(snapshot.metadata), asked.where, progress)
+        size = lake.engine.target_file_size(snapshot.metadata)
+        found = rewrites(snapshot, size, asked.where, progress, zone)
         if asked.concatenate:
             require_concatenable(lake.full_name(snapshot), snapshot, (each.partition for each in found))
+            if asked.where is not None and not found:
+                require_selected(snapshot, asked.where, zone)
         if not found:
             return []
         after = lake.hold(lake.engine.compact(lake.full_name(snapshot), snapshot, found, progress))
