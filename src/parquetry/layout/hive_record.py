@@ -5,7 +5,8 @@ since Hive's readers of Parquet and ORC look for those.
 
 Hive's pruner believes what it is told, so that heavy values are told only where it reads the right rows by them
 (`hive_skew`): each cell's files lie in one directory of its own, and all other files in the default directory, which Hive
-does not look up but computes. A partition of which this is not true is told as a plain one; Hive reads all of it.
+does not look up but computes; and heavy values and those of a query are the same texts if they are equal. A partition of which this
+is not true is told as a plain one; Hive reads all of it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _CLASSES = {
         "org.apache.hadoop.hive.ql.io.orc.OrcSerde",
     ),
 }
+_ANY_OTHER = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
+"""What stands for all values that are not heavy while Hive prunes."""
 _UNKNOWN_TO_HIVE = ("timestamp_ntz", "interval", "variant", "void", "time(", "geometry", "geography")
 
 
@@ -176,11 +179,28 @@ def hive_skew(
     """
     types = [columns[name] for name in skew.columns]
     values = tuple(hive_values(types, cell) for cell in skew.values(types))
-    places = (
-        _places(skew, location, files or ()) if skew.directories and len(set(values)) == len(values) else None
+    told = (
+        skew.directories
+        and len(set(values)) == len(values)
+        and all(
+            _compared(type, value)
+            for cell in skew.values(types)
+            for type, value in zip(types, cell, strict=True)
+        )
     )
+    places = _places(skew, location, files or ()) if told else None
     located = () if places is None else tuple((values[cell], place) for cell, place in sorted(places.items()))
     return HiveSkew(skew.columns, values, located, places is not None)
+
+
+def _compared(type: ColumnType, value: Value) -> bool:
+    """Return whether Hive's pruner finds a heavy value by what a query says.
+
+    It compares texts: a query's 10 is not the 10.00 of a decimal column, nor a query's '' the name of the default partition.
+    """
+    if type.name in ("string", "varchar"):
+        return value not in (None, "", DEFAULT_PARTITION, _ANY_OTHER)
+    return type.integral or type.name in ("boolean", "date")
 
 
 def _places(skew: SkewMap, location: str, files: Iterable[DataFile]) -> dict[int, str] | None:

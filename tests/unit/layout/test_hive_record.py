@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from parquetry.errors import UnsupportedError
@@ -41,6 +43,31 @@ def test_cells_that_hive_cannot_tell_apart() -> None:
     """NULL and the empty text are one value to Hive."""
     told = hive_skew(SkewMap(("x",), ((None,), ("",)), directories=True), X, "/p", [])
     assert (told.values, told.directories) == ((("__HIVE_DEFAULT_PARTITION__",),) * 2, False)
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "directories"),
+    [
+        ("int", 10, True),
+        ("bigint", None, True),
+        ("date", 0, True),
+        ("boolean", False, True),
+        ("varchar(3)", "A", True),
+        ("decimal(9,2)", Decimal("10.00"), False),  # x = 10
+        ("double", 1e10, False),
+        ("timestamp", 0, False),
+        ("char(3)", "a  ", False),
+        ("string", "", False),  # x = '' is not x = '__HIVE_DEFAULT_PARTITION__'
+        ("string", None, False),
+        ("string", "__HIVE_DEFAULT_PARTITION__", False),
+        ("string", "HIVE_DEFAULT_LIST_BUCKETING_KEY", False),
+    ],
+)
+def test_hive_compares_texts(type: str, value: object, directories: bool) -> None:
+    """Directories are told where what a query says of a heavy value can be no other text than its own."""
+    kind = parse_type(type)
+    skew = SkewMap(("x",), ((value,),), directories=True)
+    assert hive_skew(skew, {"x": kind}, "/p", []).directories is directories
 
 
 def test_a_plain_skewed_table_tells_its_values_only() -> None:
