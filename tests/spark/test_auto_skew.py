@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
+from parquetry.spark.heavy_hitters import kept
 from tests.support.skewed_tables import arrange, files_by_cell, misplaced
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -120,6 +121,20 @@ def test_the_source_runs_once(spark: SparkSession, db: str, store: ms.Metastore)
         assert asked.value == 1000
         assert spark.sparkContext._jsc.getPersistentRDDs().size() == kept
         assert list(misplaced(store.table(*name.split(".")))) == []
+
+
+def test_rows_are_kept_for_one_writer(spark: SparkSession) -> None:
+    """Another writer of equal rows, and who has kept them before, lose nothing when the first is done."""
+    same = [spark.range(3).selectExpr("id AS a") for _ in range(3)]
+    theirs = same[0].persist()
+    before = spark.sparkContext._jsc.getPersistentRDDs().size()
+    with kept(same[1]) as one:
+        with kept(same[2]) as other:
+            assert one.collect() == other.collect() == theirs.collect()
+        assert (one.storageLevel.useDisk, other.storageLevel.useDisk) == (True, False)
+    assert (one.storageLevel.useDisk, theirs.storageLevel.useDisk) == (False, True)
+    theirs.unpersist()
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == before
 
 
 def test_suggestions(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:

@@ -18,7 +18,6 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import Settings
-from parquetry.spark.row_cells import CELL
 
 _SHUFFLED_TO_WRITTEN = 2
 """Shuffled rows are about twice as large as the files they end in."""
@@ -64,9 +63,9 @@ class RowArrangement:
             settings["distribution"] == "auto",
         )
 
-    def by_cell(self) -> RowArrangement:
-        """Return the same with the rows of each cell of a partition together; see `row_cells`."""
-        return replace(self, partition_columns=(*self.partition_columns, CELL))
+    def by_cell(self, column: str) -> RowArrangement:
+        """Return the same with the rows of each cell of a partition together, given the column of cells' numbers."""
+        return replace(self, partition_columns=(*self.partition_columns, column))
 
     def apply(self, rows: DataFrame) -> DataFrame:
         """Return rows, with the columns of the files, clustered and sorted; a query's own order is left alone."""

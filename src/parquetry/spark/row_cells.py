@@ -23,8 +23,8 @@ from parquetry.planner.destinations import Destinations
 from parquetry.spark.values import comparable, key_column, text_of, value_column
 from parquetry.types import ColumnType
 
-CELL = "parquetry.cell"
-"""The column of numbers."""
+_COLUMN = "parquetry.cell"
+"""The column of numbers, and what names beside it begin with; longer where a table has such a column."""
 _NONE = 0
 """The number of rows of which no cell is told."""
 
@@ -39,6 +39,7 @@ class RowCells:
     Attributes:
         destinations: of the rows.
         directories: by number, below the partition or absolute; the first is empty. No more than that: there are no cells.
+        column: the name of the column of numbers.
     """
 
     def __init__(self, snapshot: TableSnapshot, destinations: Destinations) -> None:
@@ -46,6 +47,9 @@ class RowCells:
         self.directories = [""]
         self._snapshot = snapshot
         self._types = {column.physical: column.column_type for column in snapshot.metadata.columns}
+        self.column = _COLUMN
+        while any(name.lower().startswith(self.column) for name in self._types):
+            self.column += "_"
         self._cells: list[tuple[SkewMap, int] | None] = [None]
         self._first: dict[SkewMap, int] = {}
         default = destinations.default
@@ -62,7 +66,7 @@ class RowCells:
             number = self._case(rows, self._default)
         if self._own:
             rows, number = self._joined(rows, number)
-        return rows.select(*names, number.cast("int").alias(CELL))
+        return rows.select(*names, number.cast("int").alias(self.column))
 
     def cell(self, key: bytes, number: int) -> int | None:
         """Return what the record of a file says: the cell in its partition's map.
@@ -122,7 +126,7 @@ class RowCells:
                 cells[skew.columns].append((*values, *texts, first + cell))
         found: list[Column] = []
         for columns, numbers in (*cells.items(), ((), rest)):
-            names = [f"{CELL}.{len(found)}.{i}" for i in range(len(partition_by) + len(columns) + 1)]
+            names = [f"{self.column}.{len(found)}.{i}" for i in range(len(partition_by) + len(columns) + 1)]
             schema = ", ".join(
                 [*(f"{quoted(name)} string" for name in names[:-1]), f"{quoted(names[-1])} int"]
             )

@@ -34,7 +34,7 @@ from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.arranging import RowArrangement, stored_columns
 from parquetry.spark.heavy_hitters import kept, measured
 from parquetry.spark.replaced import CHECKED, by_partition, check_partitions, checked_rows
-from parquetry.spark.row_cells import CELL, RowCells
+from parquetry.spark.row_cells import RowCells
 from parquetry.spark.write_errors import write_error
 from parquetry.spark.written import Written, collect, delete_files
 from parquetry.types import Value
@@ -204,7 +204,7 @@ def write_files(
     try:
         if (skew := destinations.to_measure) is None:
             return _write(snapshot, rows, arrangement, options, destinations)
-        with kept(rows):
+        with kept(rows) as rows:
             maps = measured(snapshot, rows, skew)
             destinations = destinations.measured(snapshot, maps)
             return _write(snapshot, rows, arrangement, options, destinations)
@@ -224,7 +224,7 @@ def _write(
     metadata, totals = snapshot.metadata, snapshot.totals
     cells = RowCells(snapshot, destinations)
     rows = cells.add(rows)
-    arrangement = arrangement.by_cell() if CELL in rows.columns else arrangement
+    arrangement = arrangement.by_cell(cells.column) if len(cells.directories) > 1 else arrangement
     written = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter.write(
         arrangement.apply(rows)._jdf,
         metadata.format,
