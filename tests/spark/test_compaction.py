@@ -143,7 +143,10 @@ def test_others_meanwhile(
 def test_unpartitioned_and_others_files(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path
 ) -> None:
-    """A table without partitions is compacted; files that others wrote are not taken in again; a plain one has no filter."""
+    """A table without partitions is compacted; files that others wrote are not taken in again; a plain one has no filter.
+
+    Its rows come into its directories, as those of a partition of NaN do.
+    """
     spark.range(0, 100, 1, 5).selectExpr("id", "cast(id % 3 AS int) AS x").write.parquet(f"{tmp_path}/t")
     spark.sql(f"CREATE TABLE {db}.t (id bigint, x int) USING parquet LOCATION '{tmp_path}/t'")
     name = f"{db.removeprefix('lake.')}.t"
@@ -156,3 +159,17 @@ def test_unpartitioned_and_others_files(
     assert rows(state) == [(100, 4950, 99)]
     with pytest.raises(AnalysisException, match="no partition columns to filter by"):
         rows(f"CALL lake.system.compact('{name}', where => 'x = 1')")
+
+    spark.sql(f"CREATE TABLE {db}.u (x int, y int)")
+    spark.sql(f"CREATE TABLE {db}.v (x int, p double) PARTITIONED BY (p)")
+    for table, value, directories in (("u", "2", [2]), ("v", "if(id % 3 = 0, 0D, double('NaN'))", [1, 2])):
+        name = f"{db.removeprefix('lake.')}.{table}"
+        arrange(store, name, SKEW)
+        for _ in range(2):
+            spark.sql(f"INSERT INTO {db}.{table} SELECT cast(id % 3 AS int), {value} FROM range(30)")
+        state = f"SELECT *, count(*) FROM {db}.{table} GROUP BY ALL ORDER BY ALL"
+        content = repr(rows(state))
+        told = rows(f"CALL lake.system.compact('{name}')")
+        assert [each[1:3] for each in told] == [(2 * count, count) for count in directories]
+        assert list(misplaced(store.table(*name.split(".")))) == []
+        assert repr(rows(state)) == content

@@ -94,7 +94,10 @@ def destinations_of(snapshot: TableSnapshot, keeps: bool) -> Destinations:
 
 def own_of(partitions: Iterable[Partition]) -> Destinations:
     """Return the destinations of rows of some partitions that keep what they have."""
-    return Destinations(None, {part.key: part.arrangement for part in partitions})
+    given = list(partitions)
+    if len(given) == 1:  # as of a table without partitions, of which rows have no key to be told apart by
+        return Destinations(given[0].arrangement)
+    return Destinations(None, {part.key: part.arrangement for part in given})
 
 
 def _by_keys(snapshot: TableSnapshot, keys: Iterable[bytes]) -> Iterable[Partition]:

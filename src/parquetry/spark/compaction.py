@@ -61,11 +61,12 @@ def compact(
             own_of(each.partition for each in rewrites),
         )
     try:
-        written = {part.values: part for part in collect(footers, snapshot, files, cells)}
+        # by keys, of which those of NaN are equal
+        written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, cells)}
         transaction = snapshot.begin("compact")
         for each in rewrites:
             partition = each.partition
-            new = written.pop(partition.values).files if partition.values in written else ()
+            new = written.pop(partition.key).files if partition.key in written else ()
             _require_all(snapshot, each, sum(file.rows or 0 for file in new))
             transaction.replace(
                 partition.values, (*each.kept, *new), partition.entry.location, partition.arrangement
