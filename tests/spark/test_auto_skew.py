@@ -170,6 +170,7 @@ def test_suggestions(spark: SparkSession, db: str, rows: Rows, store: ms.Metasto
         (", columns => array('m')", "cannot be skewed by m"),
         (", columns => array('p')", "cannot be skewed by p"),
         (", columns => array('nope')", "nope"),
+        (", columns => array('x', 'X')", "10202.*Duplicate skewed column name: X"),
         (", share => 0D", "a share of 0.0"),
         (", values => 1001", "1001 values"),
         (", where => 'x = 1'", "x"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from parquetry.errors import UnsupportedError
+from parquetry.errors import DuplicateSkewedColumnError, UnsupportedError
 from parquetry.layout.arrangement import AutoSkew
 from parquetry.layout.records import Column
 from parquetry.maintenance.compaction import partition_condition
@@ -43,6 +43,7 @@ def _together(snapshot: TableSnapshot, names: Sequence[str | None] | None) -> li
     Raises:
         ColumnNotFoundError: one is not there.
         UnsupportedError: the files hold no values of one that could be compared.
+        DuplicateSkewedColumnError: one is named twice.
     """
     metadata = snapshot.metadata
     skew = metadata.arrangement.skew
@@ -53,7 +54,11 @@ def _together(snapshot: TableSnapshot, names: Sequence[str | None] | None) -> li
             ]
         return [[column] for column in metadata.data_columns if column.column_type.primitive]
     columns = [metadata.column(str(name)) for name in names]
-    for column in columns:
+    for i, column in enumerate(columns):
+        if column in columns[:i]:
+            raise DuplicateSkewedColumnError(
+                f"Duplicate skewed column name: {names[i]}. Name it once in columns."
+            )
         if column not in metadata.data_columns or not column.column_type.primitive:
             raise UnsupportedError(
                 f"Table {snapshot.label} cannot be skewed by {column.name}, which is a partition column or of a type whose "
