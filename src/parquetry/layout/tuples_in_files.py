@@ -68,7 +68,7 @@ class _Wanted:
     def __init__(self, type: ColumnType, values: Sequence[Value]) -> None:
         self._null = None in values
         self.values = [None if value is None else to_python(type, value) for value in values]
-        self._some = pa.array([value for value in self.values if value is not None] or None)
+        self._some = pa.array([value for value in self.values if value is not None])
 
     def comparable(self, type: pa.DataType) -> bool:
         """Return whether values of the file's column compare with these."""

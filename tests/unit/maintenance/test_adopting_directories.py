@@ -263,6 +263,19 @@ def test_all_other_rows_are_looked_at(
     }
 
 
+def test_rows_are_looked_for_where_all_heavy_values_of_a_column_are_null(tree: Tree) -> None:
+    """One file of the others has a row of the heavy tuple; one has NULL and its other value in different rows."""
+    tree.put(f"ds=1/x=a/Y={NULL}/f", ("a", None, 1))
+    tree.put(f"ds=1/{REST_OF_TWO}/has", ("a", None, 2), ("z", 5, 3))
+    tree.put(f"ds=1/{REST_OF_TWO}/has_not", ("a", 5, 4), ("z", None, 5))
+    tree.sync()
+    assert tree.cells(1) == {
+        f"x=a/Y={NULL}/f": ("a", None),
+        f"{REST_OF_TWO}/has": None,
+        f"{REST_OF_TWO}/has_not": REST,
+    }
+
+
 def test_floats_and_decimals(tmp_path: Path) -> None:
     """Statistics leave NaN out, so that no float is proved; a decimal is, however many digits its directory has."""
     columns = (Column("f", "double"), Column("d", "decimal(5,2)"))
