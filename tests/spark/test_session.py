@@ -193,7 +193,6 @@ def test_sessions_without_the_bridge_or_its_extensions(tmp_path: Path) -> None:
     program = """
         import parquetry
         from parquetry.spark import bridge, session
-from tests.support.processes import ROOT, run
         from pyspark.sql import SparkSession
 
         def plain(**conf):
