@@ -16,17 +16,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from parquetry.errors import FilterError, PartitionNotFoundError
+from parquetry.errors import PartitionNotFoundError
 from parquetry.layout.arrangement import Arrangement, SkewMap
 from parquetry.layout.cells import cell_place
 from parquetry.layout.places import is_absolute, join_location, place_of
 from parquetry.layout.records import DataFile
+from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.parse import parse_filter
 from parquetry.progress import Progress, silent
 from parquetry.types import ColumnType
 
@@ -164,15 +163,3 @@ def require_selected(snapshot: TableSnapshot, where: str, zone: str) -> None:
         raise PartitionNotFoundError(
             f"Table {snapshot.label} has no partition where {where}: SHOW PARTITIONS lists them."
         )
-
-
-def partition_condition(snapshot: TableSnapshot, where: str, zone: str = "UTC") -> Filter:
-    """Return a condition on partition columns from its text.
-
-    Raises:
-        FilterError: it cannot be read, or names another column.
-    """
-    types = dict(zip(snapshot.metadata.partition_by, snapshot.partition_types, strict=True))
-    if not types:
-        raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", where, 0)
-    return parse_filter(where, types, zone)

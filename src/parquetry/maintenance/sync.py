@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from parquetry.errors import CommitConflictError, FilterError
+from parquetry.errors import CommitConflictError
 from parquetry.layout.adopted_cells import Adopted, adopt
 from parquetry.layout.changes import ChangedPartition, Changes
 from parquetry.layout.discover import NOT_READ, FoundPartition, Unfit
@@ -18,13 +18,13 @@ from parquetry.layout.records import DataFile
 from parquetry.layout.tuples_in_files import lacks_tuples
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
+from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.maintenance.passing_over import PassingOver
 from parquetry.maintenance.tree import changes_of
 from parquetry.metastore.entries import row_sum
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.parse import parse_filter
 from parquetry.progress import Progress, silent, track
 from parquetry.types import Value
 
@@ -116,10 +116,10 @@ class _Sync:
         return told
 
     def _condition(self, snapshot: TableSnapshot) -> Filter | None:
-        types = dict(zip(snapshot.metadata.partition_by, snapshot.metadata.partition_types, strict=True))
-        if self.where is not None and not types:
-            raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", self.where, 0)
-        return None if self.where is None else parse_filter(self.where, types)
+        if self.where is None:
+            return None
+        timed = any(type.name == "timestamp" for type in snapshot.metadata.partition_types)
+        return partition_condition(snapshot, self.where, self.footers.time_zone if timed else "UTC")
 
     def _added(
         self, transaction: Transaction, found: FoundPartition, unfit: list[Unfit]

@@ -94,7 +94,9 @@ def test_sync_of_what_only_an_engine_reads_changes_nothing(catalog: Catalog) -> 
     with pytest.raises(UnsupportedError, match="give time_zone"):
         catalog.sync("timed")
     assert (catalog.table("old").version, catalog.table("timed").version) == (0, 0)
-    catalog.sync("timed", time_zone="Asia/Tokyo")
+    where = "at = '2026-03-01 00:00:00'"  # in that zone, too
+    assert catalog.sync("timed", where.replace("03-01", "02-28"), time_zone="Asia/Tokyo") == []
+    catalog.sync("timed", where, time_zone="Asia/Tokyo")
     (part,) = catalog.partitions("timed")
     assert part.values["at"] == datetime(2026, 2, 28, 15, tzinfo=UTC)
 

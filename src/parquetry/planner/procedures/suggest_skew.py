@@ -8,7 +8,7 @@ from typing import Annotated
 from parquetry.errors import DuplicateSkewedColumnError, UnsupportedError
 from parquetry.layout.arrangement import AutoSkew
 from parquetry.layout.records import Column
-from parquetry.maintenance.compaction import partition_condition
+from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.maintenance.skew_suggestions import suggestions
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake

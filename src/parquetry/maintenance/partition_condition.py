@@ -1,0 +1,25 @@
+"""The conditions by which whole partitions are chosen: to be compacted, looked at, taken in."""
+
+from __future__ import annotations
+
+from parquetry.errors import FilterError
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.parse import parse_filter
+
+
+def partition_condition(snapshot: TableSnapshot, where: str, zone: str = "UTC") -> Filter:
+    """Return a condition on partition columns from its text.
+
+    Args:
+        snapshot: of the table.
+        where: the text.
+        zone: the time zone in which timestamps without one were written.
+
+    Raises:
+        FilterError: it cannot be read, or names another column.
+    """
+    types = dict(zip(snapshot.metadata.partition_by, snapshot.partition_types, strict=True))
+    if not types:
+        raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", where, 0)
+    return parse_filter(where, types, zone)
