@@ -19,7 +19,16 @@ TEXTS = {
     "distribution": ("auto", "none"),
     "partition-order": ("p", "p desc"),
     "partition-indexes": ("p", "q; p, q"),
+    "skewed-by": ("(x) ON (1)", "(x) ON AUTO"),
+    "skewed-locations": ("(1 = 'file:/a')", "(1 = 'file:/b')"),
+    "auto-skew-share": ("0.1", "0.2"),
+    "auto-skew-values": ("3", "4"),
+    "list-bucketing-rules": ("relaxed", "strict"),
 }
+OF_TABLES = {
+    "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
+    "list-bucketing-rules",
+}  # fmt: skip
 """Two texts for each setting, of different values."""
 NAMED = {setting.name: setting for setting in TABLE_SETTINGS}
 PAIRS = [
@@ -37,10 +46,12 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 
 
 def test_every_setting_is_tested() -> None:
-    """The pairs below name each setting, and each but the fixed ones can be given at every level."""
+    """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 4 * 6 + 2 * 1
-    assert all(s.levels == (("property",) if s.fixed else EVERYWHERE) for s in TABLE_SETTINGS)
+    assert len(PAIRS) == 4 * 6 + 7 * 1
+    for setting in TABLE_SETTINGS:
+        assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
+        assert setting.name in OF_TABLES or not setting.fixed
 
 
 @pytest.mark.parametrize(("name", "upper", "lower"), PAIRS)
@@ -55,13 +66,19 @@ def test_each_level_comes_before_those_below_it(name: str, upper: Level, lower: 
 
 
 def test_defaults_hold_where_nothing_is_given() -> None:
-    """Each setting has its default, each default can be read, and there is none but for two settings."""
+    """Each setting has its default, each default can be read, and there is none but for some settings."""
     settings = settle()
     for setting in TABLE_SETTINGS:
         found = settings.effective(setting.name)
         assert (found.level, found.text) == ("default", setting.default)
         assert (settings[setting.name] is None) == (setting.default is None)
-    assert DEFAULTS == {"target-file-size": "128mb", "distribution": "auto"}
+    assert DEFAULTS == {
+        "target-file-size": "128mb",
+        "distribution": "auto",
+        "auto-skew-share": "0.05",
+        "auto-skew-values": "16",
+        "list-bucketing-rules": "strict",
+    }
     assert settings["target-file-size"] == 128 << 20
 
 
