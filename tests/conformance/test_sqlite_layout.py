@@ -73,6 +73,7 @@ def test_values_go_with_their_rows(
             if form == "new":
                 store.put_many(first.items())
             model = dict(first)
+            inherited = 0 if form == "new" else len(first)
             for kind, what in calls:
                 if kind == "put":
                     store.put_many(iter(what))
@@ -89,9 +90,11 @@ def test_values_go_with_their_rows(
                         model.pop(key, None)
                         model.update({} if value is None else {key: value})
                 assert list(store.scan(b"", None)) == sorted(model.items())
+                if not version(path):  # what is beside its key by now may stay there when the file is raised
+                    inherited = max(inherited, len(model))
             assert store.get_many(sorted(model)) == [value for _, value in sorted(model.items())]
         if version(path):
-            count = check_values_apart(path, inherited=0 if form == "new" else len(first))
+            count = check_values_apart(path, inherited=inherited)
             large = sum(len(key) + len(value) > LARGE for key, value in model.items())
             assert count == large if form == "new" else count <= large
         else:

