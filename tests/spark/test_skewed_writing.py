@@ -201,6 +201,12 @@ def test_histories(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
     assert len(list((tmp_path / "ten").glob("*.parquet"))) == 2
     assert rows(f"SELECT count(*), sum(id) FROM {db}.t") == [(6000, 5 * 499500 + 1499500)]
     assert rows(f"SELECT count(*) FROM {db}.t WHERE x = 10 AND p IN (1, 3)") == [(1200,)]
+    spark.sql(
+        f"INSERT OVERWRITE {db}.t PARTITION (p = 1) SELECT 1, 10, 'a' WHERE false"
+    )  # made anew, though empty
+    part = store.table(*name.split(".")).partition((1,))
+    assert part is not None
+    assert (part.file_count, part.arrangement.skew) == (0, maps[4])
     plain = f"{db}.u"
     spark.sql(f"CREATE TABLE {plain} (id bigint, x int) USING orc")
     arrange(store, plain.removeprefix("lake."), ms.SkewMap(("x",), ((None,), (3,)), directories=True))

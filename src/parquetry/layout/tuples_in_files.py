@@ -47,13 +47,15 @@ def _lacks(
     types = [column.column_type for column in columns]
     if not all(type.integral or type.name in _COMPARABLE for type in types):
         return False
-    wanted = [_Wanted(type, [row[place] for row in tuples]) for place, type in enumerate(types)]
     filesystem, path = open_location(join_location(location, file.path))
     try:
+        wanted = [_Wanted(type, [row[place] for row in tuples]) for place, type in enumerate(types)]
         with filesystem.open_input_file(path) as source:
             batches = _batches(source, file_format, [column.physical for column in columns])
             return not any(_has_some(wanted, batch) for batch in batches)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, ValueError, OverflowError):
+        return False  # dates that Python does not know, decimals wider than Arrow compares
+    except OSError:
         return False  # whoever reads the rows will be told why they cannot be read
 
 

@@ -81,8 +81,8 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         _change(transaction, mode, where, written)
         static = _static_partition(snapshot, of_rows) if mode == "overwrite" and not written else None
         if static is not None:
-            # as Hive has it, a partition that is overwritten by nothing is empty
-            transaction.append(static, ())
+            # as Hive has it, a partition that is overwritten by nothing is empty; it is made anew, as by any rows
+            transaction.append(static, (), arrangement=snapshot.metadata.arrangement)
         lake.hold(transaction.commit())
     except CommitUnknownError:
         raise  # the files may be live

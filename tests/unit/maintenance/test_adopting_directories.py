@@ -17,6 +17,7 @@ import pytest
 import parquetry
 from parquetry.layout.arrangement import REST
 from parquetry.layout.cells import DEFAULT_DIRECTORY
+from parquetry.layout.tuples_in_files import lacks_tuples
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.restore import restore
@@ -274,6 +275,17 @@ def test_rows_are_looked_for_where_all_heavy_values_of_a_column_are_null(tree: T
         f"{REST_OF_TWO}/has": None,
         f"{REST_OF_TWO}/has_not": REST,
     }
+
+
+def test_values_that_python_does_not_know_prove_nothing(tmp_path: Path) -> None:
+    """Dates beyond its own, among others that it knows, in what is looked for and in the file."""
+    column = Column("x", "date")
+    for name, days in {"known": [1, 2], "far": [1, 3_000_000]}.items():
+        pq.write_table(pa.table({"x": pa.array(days, pa.date32())}), tmp_path / name)
+        lacks = lacks_tuples(str(tmp_path), "parquet")
+        assert not lacks(DataFile(name, 1), [column], [(0,), (3_000_000,)])
+        assert lacks(DataFile(name, 1), [column], [(0,)])
+        assert not lacks(DataFile(name, 1), [column], [(1,)])
 
 
 def test_floats_and_decimals(tmp_path: Path) -> None:
