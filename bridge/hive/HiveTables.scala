@@ -17,24 +17,24 @@ import org.apache.spark.sql.parquetry.ParquetryException
 
 /** Records of Hive's metastore, from the planner's JSON of them (`layout.hive_record`); the metastore is the session's. */
 object HiveTables {
-  /** Makes or changes a table; returns whether it was made. `owner` is the parameter that says whose it is. */
-  def putTable(session: SparkSession, json: String, owner: String): Boolean = withMetastore(session) { metastore =>
-    val table = tableOf(parse(json))
-    if (!metastore.getAllDatabases.contains(table.getDbName)) {
-      metastore.createDatabase(new Database(table.getDbName, null, null, new java.util.HashMap()))
+  /** The parameters of a table; null: there is none of this name. */
+  def parameters(session: SparkSession, database: String, table: String): java.util.Map[String, String] =
+    withMetastore(session) { metastore =>
+      if (metastore.tableExists(database, table)) metastore.getTable(database, table).getParameters else null
     }
-    val there = metastore.tableExists(table.getDbName, table.getTableName)
+
+  /** Makes a table, and its database if need be, or changes it if it is there. */
+  def putTable(session: SparkSession, json: String, there: Boolean): Unit = withMetastore(session) { metastore =>
+    val table = tableOf(parse(json))
     if (there) {
-      val old = metastore.getTable(table.getDbName, table.getTableName)
-      if (old.getParameters.get(owner) != table.getParameters.get(owner)) {
-        throw new ParquetryException("TABLE_EXISTS",
-          s"Hive has a table ${table.getDbName}.${table.getTableName} already that was not published from this one: " +
-            "publish under another name, or drop Hive's table first.")
-      }
-      table.setCreateTime(old.getCreateTime)
+      table.setCreateTime(metastore.getTable(table.getDbName, table.getTableName).getCreateTime)
       metastore.alter_table(table.getDbName, table.getTableName, table)
-    } else metastore.createTable(table)
-    !there
+    } else {
+      if (!metastore.getAllDatabases.contains(table.getDbName)) {
+        metastore.createDatabase(new Database(table.getDbName, null, null, new java.util.HashMap()))
+      }
+      metastore.createTable(table)
+    }
   }
 
   /** The names of a table's partitions, as Hive writes them. */
@@ -80,7 +80,7 @@ object HiveTables {
     table.setCreateTime((System.currentTimeMillis() / 1000).toInt)
     table.setTableType(TableType.EXTERNAL_TABLE.toString)
     table.setPartitionKeys(columns(json \ "partition_columns"))
-    table.setParameters(parameters(json))
+    table.setParameters(parametersOf(json))
     table.putToParameters("EXTERNAL", "TRUE")
     table.setSd(storage(json \ "storage", columns(json \ "columns")))
     table
@@ -92,7 +92,7 @@ object HiveTables {
     partition.setTableName(table.getTableName)
     partition.setValues(texts(json \ "values"))
     partition.setCreateTime(table.getCreateTime)
-    partition.setParameters(parameters(json))
+    partition.setParameters(parametersOf(json))
     partition.setSd(storage(json \ "storage", table.getSd.getCols))
     partition
   }
@@ -127,7 +127,7 @@ object HiveTables {
   private def columns(json: JValue): java.util.List[FieldSchema] = new java.util.ArrayList(list(json).map { each =>
     new FieldSchema(text(each, "name"), text(each, "type"), (each \ "comment") match { case JString(c) => c; case _ => null })
   }.asJava)
-  private def parameters(json: JValue): java.util.Map[String, String] = new java.util.HashMap((json \ "parameters") match {
+  private def parametersOf(json: JValue): java.util.Map[String, String] = new java.util.HashMap((json \ "parameters") match {
     case JObject(fields) => fields.collect { case (key, JString(value)) => key -> value }.toMap.asJava
     case _ => java.util.Map.of[String, String]()
   })

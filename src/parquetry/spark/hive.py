@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from parquetry.errors import HiveError
+from parquetry.errors import HiveError, TableExistsError
 from parquetry.layout.hive_record import HivePartition, HiveTable
 from parquetry.maintenance.publishing import OWNED_BY
 from parquetry.progress import Progress
@@ -28,8 +28,14 @@ class SparkHive:
 
     def put_table(self, table: HiveTable) -> bool:
         """Make or change a table, and its database if need be."""
-        made: bool = self._call("putTable", _json(table), OWNED_BY)
-        return made
+        known = self._call("parameters", table.database, table.name)
+        if known is not None and known.get(OWNED_BY) != table.parameters[OWNED_BY]:
+            raise TableExistsError(
+                f"Hive has a table {table.database}.{table.name} already that was not published from this one: publish "
+                "under another name, or drop Hive's table first."
+            )
+        self._call("putTable", _json(table), known is not None)
+        return known is None
 
     def put_partitions(
         self, table: HiveTable, partitions: Iterable[HivePartition], progress: Progress
