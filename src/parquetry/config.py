@@ -54,6 +54,19 @@ def _one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+def _boolean(text: str) -> bool:
+    if text.strip().lower() not in ("true", "false"):
+        raise ValueError("not true or false")
+    return text.strip().lower() == "true"
+
+
+def _version(text: str) -> int | str:
+    known: dict[str, int | str] = {"1": 1, "2": 2, "spark": "spark"}
+    if text.strip().lower() not in known:
+        raise ValueError("not one of 1, 2, spark")
+    return known[text.strip().lower()]
+
+
 def _share(text: str) -> float:
     try:
         share = float(text)
@@ -131,6 +144,8 @@ PARTITION_INDEXES = "partition-indexes"
 SKEWED_BY = "skewed-by"
 SKEWED_LOCATIONS = "skewed-locations"
 LIST_BUCKETING_RULES = "list-bucketing-rules"
+CLUSTERED_BY = "clustered-by"
+BUCKETING_VERSION = "bucketing-version"
 
 CATALOG_OPTIONS = (
     Setting(
@@ -230,6 +245,46 @@ TABLE_SETTINGS = (
         _one_of("strict", "relaxed"),
         "`strict` refuses what Hive's design does not let go together with directories for heavy values; `relaxed` allows "
         "what Parquetry can do all the same. See [the rules](list-bucketing.md#what-does-not-go-together).",
+        levels=("property",),
+    ),
+    Setting(
+        CLUSTERED_BY,
+        None,
+        str,
+        "Into which buckets rows are spread: Hive's clause behind the words `CLUSTERED BY`, such as "
+        "`(id) SORTED BY (day DESC) INTO 16 BUCKETS`. See [buckets](buckets.md). For partitions made from then on.",
+        levels=("property",),
+    ),
+    Setting(
+        BUCKETING_VERSION,
+        "2",
+        _version,
+        "The hash of buckets: `1` (Hive 1 and 2), `2` (Hive 3 and later) or `spark` (Spark's own bucketed tables). For "
+        "partitions made from then on.",
+        levels=("property",),
+    ),
+    Setting(
+        "empty-buckets",
+        None,
+        _boolean,
+        "Whether a bucket without rows gets an empty file, as Hive 1 wants it; without it, with version 1 alone.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        "bucket-join",
+        "smaller",
+        _one_of("smaller", "larger"),
+        "How tables of different numbers of buckets are joined without a shuffle: `smaller` folds both to their greatest "
+        "common divisor; `larger` reads the side of fewer buckets once for each of the larger's, if one number is a multiple "
+        "of the other.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        "bucket-begin-partition",
+        None,
+        str,
+        "From which partition on files lie in buckets, for tables that others bucketed later on: a value of the first "
+        "partition column, or a condition on partition columns. Partitions before it are read as not bucketed.",
         levels=("property",),
     ),
 )

@@ -24,10 +24,15 @@ TEXTS = {
     "auto-skew-share": ("0.1", "0.2"),
     "auto-skew-values": ("3", "4"),
     "list-bucketing-rules": ("relaxed", "strict"),
+    "clustered-by": ("(a) INTO 4 BUCKETS", "(b) INTO 4 BUCKETS"),
+    "bucketing-version": ("1", "spark"),
+    "empty-buckets": ("true", "false"),
+    "bucket-join": ("larger", "smaller"),
+    "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
     "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
-    "list-bucketing-rules",
+    "list-bucketing-rules", "clustered-by", "bucketing-version", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
 NAMED = {setting.name: setting for setting in TABLE_SETTINGS}
@@ -48,7 +53,7 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 4 * 6 + 7 * 1
+    assert len(PAIRS) == 6 * 6 + 10 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -78,6 +83,8 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "auto-skew-share": "0.05",
         "auto-skew-values": "16",
         "list-bucketing-rules": "strict",
+        "bucketing-version": "2",
+        "bucket-join": "smaller",
     }
     assert settings["target-file-size"] == 128 << 20
 

@@ -171,6 +171,10 @@ class SortColumn(msgspec.Struct, frozen=True, omit_defaults=True):
     descending: bool = False
 
 
+MOST_BUCKETS = 100_000
+"""More buckets than this a partition does not have, as in Spark's own tables."""
+
+
 class BucketSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """Into how many buckets rows are spread by the hash of some columns.
 
@@ -179,21 +183,26 @@ class BucketSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         count: of the buckets.
         version: of the hash: Hive's of its versions 1 and 2, Hive's since 3, or Spark's own.
         sort: what each bucket is sorted by.
+        unsettled: whether equal values may lie in different buckets: others wrote the rows, who are not known to have settled
+            what the hash leaves open (`layout.hash_claims`). Then the files' buckets are no more than names.
 
     Raises:
-        ArrangementError: a column is named twice, the count is less than 1, or the version is not known.
+        ArrangementError: a column is named twice, the count is not from 1 to 100,000, or the version is not known.
     """
 
     columns: tuple[str, ...]
     count: int
     version: Version = 2
     sort: tuple[SortColumn, ...] = ()
+    unsettled: bool = False
 
     def __post_init__(self) -> None:
         _check_columns("A bucket spec", self.columns)
         _check_distinct("The sort order of a bucket spec", [each.column for each in self.sort])
-        if self.count < 1:
-            raise ArrangementError(f"A bucket spec has a count of {self.count}: give 1 or more.")
+        if not 1 <= self.count <= MOST_BUCKETS:
+            raise ArrangementError(
+                f"A bucket spec has a count of {self.count}: give a number from 1 to {MOST_BUCKETS}."
+            )
         if self.version not in (1, 2, "spark"):
             raise ArrangementError(f"A bucket spec has the version {self.version!r}: give 1, 2 or 'spark'.")
 

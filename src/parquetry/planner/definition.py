@@ -9,7 +9,13 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.config import PARTITION_INDEXES, SKEWED_BY, SKEWED_LOCATIONS, check_properties
+from parquetry.config import (
+    BUCKETING_VERSION,
+    PARTITION_INDEXES,
+    SKEWED_BY,
+    SKEWED_LOCATIONS,
+    check_properties,
+)
 from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
 from parquetry.errors import (
     ColumnNotFoundError,
@@ -17,6 +23,7 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.identifiers import joined_name
+from parquetry.layout.arrangement import BucketSpec, SortColumn
 from parquetry.layout.list_bucketing_rules import Subject, require_allowed
 from parquetry.layout.records import Column
 from parquetry.layout.schema_json import Field, declared
@@ -78,6 +85,7 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
     )
     metadata = _indexed(metadata, settings)
     metadata = _skewed(metadata, lake, label)
+    metadata = _bucketed(metadata, settings, q.partitioning)
     sort_columns(metadata, settings)  # refuses what files cannot be sorted by
     if external is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
@@ -132,6 +140,35 @@ def _skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
     return found
 
 
+def _bucketed(
+    metadata: TableMetadata, settings: Settings, partitioning: Sequence[questions.Transform]
+) -> TableMetadata:
+    """Return the metadata with the buckets that CLUSTERED BY … INTO … BUCKETS, or `bucket(n, …)`, asks for."""
+    asked = [each for each in partitioning if each.name in _BUCKETS]
+    if not asked:
+        return metadata
+    columns, to_sort_by, count = _bucket_arguments(asked[0])
+    buckets = BucketSpec(
+        tuple(metadata.column(name).physical for name in columns),
+        count,
+        settings[BUCKETING_VERSION],
+        tuple(SortColumn(metadata.column(name).physical) for name in to_sort_by),
+    )
+    arrangement = msgspec.structs.replace(metadata.arrangement, buckets=buckets)
+    metadata.require_arrangeable(arrangement)
+    return msgspec.structs.replace(metadata, arrangement=arrangement)
+
+
+def _bucket_arguments(transform: questions.Transform) -> tuple[list[str], list[str], int]:
+    """Return the columns of buckets, those to sort them by, and their number."""
+    at = next(i for i, argument in enumerate(transform.arguments) if "lit" in argument)
+    named = [each.get("col") for each in transform.arguments]
+    columns, to_sort_by = [[joined_name(path) for path in part if path] for part in (named[:at], named[at:])]
+    if transform.name == "bucket":
+        columns, to_sort_by = to_sort_by, []
+    return columns, to_sort_by, int(transform.arguments[at]["lit"])
+
+
 def _check_collation(label: str, properties: Mapping[str, str]) -> None:
     if properties.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise UnsupportedError(
@@ -168,7 +205,7 @@ def _fields(
     file_format: str,
 ) -> tuple[list[Field], tuple[str, ...]]:
     """Return the fields of a table and the names of its partition columns, as stated or read from its files."""
-    partition_by = tuple(_partition_column(transform) for transform in q.partitioning)
+    partition_by = tuple(_partition_column(each) for each in q.partitioning if each.name not in _BUCKETS)
     fields: list[Field] = q.schema["fields"]
     if fields:
         return fields, partition_by

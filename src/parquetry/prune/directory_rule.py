@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from parquetry.layout.arrangement import REST, SkewMap
 from parquetry.layout.file_columns import UNKNOWN, Flags, Numbers
 from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.partition import Partition
-from parquetry.metastore.wire import decode_arrangement
 from parquetry.predicate.match import Match
+from parquetry.prune.arranged import Records, skew_maps
 from parquetry.prune.condition import Condition
 from parquetry.prune.directories import heavy_tuples
 from parquetry.prune.directory_answers import DirectoryAnswers
@@ -38,7 +37,7 @@ class DirectoryRule(Rule):
 
     def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
         """Keep the files of directories that can hold an answer."""
-        maps = _maps(scan, left.partitions)
+        maps = skew_maps(scan.snapshot, left.partitions)
         if maps is None:
             return left, None
         judge = _Judge(scan, left.partitions, maps)
@@ -47,13 +46,6 @@ class DirectoryRule(Rule):
             self, judge.count(judge.left), judge.count(judge.seen), judge.asked, judge.reason
         )
         return replace(left, blocks=kept, decided=left.decided | judge.decided), step
-
-
-class _Maps(NamedTuple):
-    """The maps of some partitions, each once, and of each partition the number of its own; -1: it has none."""
-
-    distinct: list[SkewMap]
-    of: Numbers
 
 
 def decided_by_directories(scan: Scan, left: Left) -> frozenset[Condition]:
@@ -65,40 +57,13 @@ def decided_by_directories(scan: Scan, left: Left) -> frozenset[Condition]:
         scan: what is asked; no statistics are.
         left: what the rule of partitions left.
     """
-    maps = _maps(scan, left.partitions)
+    maps = skew_maps(scan.snapshot, left.partitions)
     judge = None if maps is None else _Judge(scan, left.partitions, maps)
     if judge is None or not judge.asked:
         return frozenset()
     for block in left.files(scan):
         judge.kept(block)
     return judge.decided
-
-
-def _maps(scan: Scan, partitions: Sequence[Partition]) -> _Maps | None:
-    """Return the maps of partitions that have directories; None: the table has none at all.
-
-    Where all partitions are arranged as the table is, none of their records is decoded for it.
-    """
-    snapshot = scan.snapshot
-    if not snapshot.totals.arrangements:
-        return None
-    own = snapshot.metadata.arrangement
-    tables = own.skew if own.skew is not None and own.skew.directories else None
-    if snapshot.totals.all_arranged(own):
-        return None if tables is None else _Maps([tables], np.zeros(len(partitions), np.int64))
-    numbers: dict[bytes, int] = {}
-    distinct: list[SkewMap] = []
-    of = []
-    for entry in Partition.entries(partitions):
-        coded = bytes(entry.arrangement)
-        if coded not in numbers:
-            skew = decode_arrangement(entry.arrangement).skew
-            numbers[coded] = -1
-            if skew is not None and skew.directories:
-                numbers[coded] = len(distinct)
-                distinct.append(skew)
-        of.append(numbers[coded])
-    return _Maps(distinct, np.array(of, np.int64)) if distinct or tables is not None else None
 
 
 class _Judge:
@@ -111,7 +76,7 @@ class _Judge:
         left: codes of those that were kept.
     """
 
-    def __init__(self, scan: Scan, partitions: Sequence[Partition], maps: _Maps) -> None:
+    def __init__(self, scan: Scan, partitions: Sequence[Partition], maps: Records[SkewMap]) -> None:
         self._scan = scan
         self._map_of = maps.of
         self._width = max([len(each.cells) for each in maps.distinct], default=0) - _NO_CELL

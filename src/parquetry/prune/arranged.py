@@ -1,0 +1,73 @@
+"""How the partitions that a scan is left with are arranged: each record once, and which partition has which.
+
+A table of a million partitions has a handful of different records, so that what follows from one is found out once. Where
+all partitions are arranged as the table is, none of their records is decoded for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
+from parquetry.layout.file_columns import Numbers
+from parquetry.metastore.partition import Partition
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.wire import decode_arrangement
+
+T = TypeVar("T", SkewMap, BucketSpec)
+
+
+class Records(NamedTuple, Generic[T]):
+    """What some partitions have of one kind: each record once, and of each partition the number of its own; -1: none."""
+
+    distinct: list[T]
+    of: Numbers
+
+
+def skew_maps(snapshot: TableSnapshot, partitions: Sequence[Partition]) -> Records[SkewMap] | None:
+    """Return the maps of partitions that have directories for heavy values; None: the table has none at all."""
+
+    def directories(arrangement: Arrangement) -> SkewMap | None:
+        skew = arrangement.skew
+        return skew if skew is not None and skew.directories else None
+
+    return _records(snapshot, partitions, directories)
+
+
+def bucket_specs(snapshot: TableSnapshot, partitions: Sequence[Partition]) -> Records[BucketSpec] | None:
+    """Return the buckets of partitions; None: the table has none at all.
+
+    Records of which equal values may lie in different buckets count as none.
+    """
+
+    def settled(arrangement: Arrangement) -> BucketSpec | None:
+        buckets = arrangement.buckets
+        return buckets if buckets is not None and not buckets.unsettled else None
+
+    return _records(snapshot, partitions, settled)
+
+
+def _records(
+    snapshot: TableSnapshot, partitions: Sequence[Partition], pick: Callable[[Arrangement], T | None]
+) -> Records[T] | None:
+    if not snapshot.totals.arrangements:
+        return None
+    tables = pick(snapshot.metadata.arrangement)
+    if snapshot.totals.all_arranged(snapshot.metadata.arrangement):
+        return None if tables is None else Records([tables], np.zeros(len(partitions), np.int64))
+    numbers: dict[bytes, int] = {}
+    distinct: list[T] = []
+    of = []
+    for entry in Partition.entries(partitions):
+        coded = bytes(entry.arrangement)
+        if coded not in numbers:
+            found = pick(decode_arrangement(entry.arrangement))
+            numbers[coded] = -1
+            if found is not None:
+                numbers[coded] = len(distinct)
+                distinct.append(found)
+        of.append(numbers[coded])
+    return Records(distinct, np.array(of, np.int64)) if distinct or tables is not None else None
