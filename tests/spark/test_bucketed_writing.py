@@ -142,7 +142,7 @@ def test_a_bucket_is_one_file_of_each_partition_however_many_tasks_write(
 
 
 def test_a_table_without_partitions(spark: SparkSession, db: str, store: ms.Metastore) -> None:
-    """CREATE TABLE AS SELECT and DataFrames write buckets; few values, a single row, and none, make as many files."""
+    """CREATE TABLE AS SELECT and DataFrames write buckets; few values, a single row, and none, make as many files; chance is asked once."""
     spark.sql(
         f"CREATE TABLE {db}.t CLUSTERED BY (id) INTO 16 BUCKETS AS SELECT id, hex(id) h FROM range(0, 999, 1, 5)"
     )
@@ -156,6 +156,12 @@ def test_a_table_without_partitions(spark: SparkSession, db: str, store: ms.Meta
     assert files_by_bucket(table) == {(): Counter([*range(16), bucket])}
     spark.sql(f"INSERT OVERWRITE {db}.t VALUES (NULL, 'nothing')")
     assert files_by_bucket(table_of(store, f"{db}.t")) == {(): Counter([0])}
+    spark.sql(
+        f"INSERT OVERWRITE {db}.t SELECT cast(rand() * 1000000 AS bigint), uuid() FROM range(0, 999, 1, 5)"
+    )
+    table = table_of(store, f"{db}.t")
+    assert list(misplaced(table)) == []
+    assert files_by_bucket(table) == {(): Counter(range(16))}
     spark.sql(f"INSERT OVERWRITE {db}.t SELECT 1L, 'a' WHERE false")
     assert files_by_bucket(table_of(store, f"{db}.t")) in ({}, {(): Counter()})
 

@@ -35,6 +35,8 @@ _COLUMN = "parquetry.slot"
 _NONE = 0
 """The number of rows of which nothing is told."""
 
+_Sort = tuple[tuple[str, bool], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
@@ -52,6 +54,20 @@ class _Layout:
     def buckets_of_cell(self) -> int:
         """Return how many slots follow each other, of each cell."""
         return 1 if self.buckets is None else self.buckets.count
+
+    @property
+    def slots(self) -> int:
+        """Return how many slots there are, those of the rest among them."""
+        return self.buckets_of_cell * (1 if self.skew is None else 1 + len(self.skew.cells))
+
+    @property
+    def sort(self) -> _Sort:
+        """Return by which columns each slot is sorted, and whether downwards."""
+        return (
+            ()
+            if self.buckets is None
+            else tuple((each.column, each.descending) for each in self.buckets.sort)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,23 +149,27 @@ class RowSlots:
 
     def order(self) -> list[Column]:
         """Return what rows are sorted by that belong in one slot: the columns that their buckets are sorted by."""
-        sorts = {place: self._sort(place) for place in self.places[1:]}
-        told = {each for each in sorts.values() if each}
-        if not told:
-            return []
-        everywhere = len(set(sorts.values())) == 1 and not self._is_untold
-        order = []
-        for sort in sorted(told, key=repr):
-            within = _any(
-                sf.col(quoted(self.column)).between(place.slots[0], place.slots[-1])
-                for place in self.places[1:]
-                if sorts[place] == sort
+        runs: list[tuple[_Sort, int, int]] = []  # slots that follow each other and have one order
+        for layout, first in self._first.items():
+            sort, last = layout.sort, first + layout.slots - 1
+            if runs and runs[-1][0] == sort:
+                runs[-1] = sort, runs[-1][1], last
+            else:
+                runs.append((sort, first, last))
+        if len(runs) == 1 and not self._is_untold:
+            return [_sorted(sf.col(quoted(name)), descending) for name, descending in runs[0][0]]
+        slot = sf.col(quoted(self.column))
+        return [
+            _sorted(
+                sf.when(
+                    _any(slot.between(first, last) for its, first, last in runs if its == sort),
+                    sf.col(quoted(name)),
+                ),
+                descending,
             )
-            for name, descending in sort:
-                value = sf.col(quoted(name))
-                value = value if everywhere else sf.when(within, value)
-                order.append(value.desc() if descending else value.asc())
-        return order
+            for sort in dict.fromkeys(sort for sort, _, _ in runs)
+            for name, descending in sort
+        ]
 
     def place(self, slot: int) -> Place:
         """Return where a slot is."""
@@ -165,7 +185,7 @@ class RowSlots:
         place, arrangement = self.place(slot), self.destinations.arrangement(key)
         if place.layout is None or arrangement is None or _layout(arrangement) != place.layout:
             return None, None, False
-        return place.cell, place.bucket(slot), bool(self._sort(place))
+        return place.cell, place.bucket(slot), bool(place.layout.sort)
 
     @property
     def _is_untold(self) -> bool:
@@ -174,10 +194,6 @@ class RowSlots:
 
     def _spread(self, layout: _Layout | None) -> int:
         return self._buckets.number(None if layout is None else layout.buckets)
-
-    def _sort(self, place: Place) -> tuple[tuple[str, bool], ...]:
-        buckets = None if place.layout is None else place.layout.buckets
-        return () if buckets is None else tuple((each.column, each.descending) for each in buckets.sort)
 
     def _numbered(self, arrangement: Arrangement | None) -> _Layout | None:
         """Give the slots of an arrangement their numbers: first those of the rest, then of each cell. Return what has slots."""
@@ -280,6 +296,10 @@ class RowSlots:
 def _layout(arrangement: Arrangement) -> _Layout:
     skew = arrangement.skew
     return _Layout(skew if skew is not None and skew.directories else None, arrangement.buckets)
+
+
+def _sorted(values: Column, descending: bool) -> Column:
+    return values.desc() if descending else values.asc()  # NULL is the least
 
 
 def _all(conditions: Iterable[Column]) -> Column:
