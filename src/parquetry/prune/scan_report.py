@@ -26,7 +26,7 @@ class Step:
     """One step of choosing less: of what the step before kept, what this one kept.
 
     Attributes:
-        name: of the rule that made it: `partitions`, `directories`, `files`, `bytes`; `parquetry.prune.steps` has them all.
+        name: of the rule that made it: `partitions`, `directories`, `buckets`, `files`, `bytes`; `parquetry.prune.steps` has them all.
         kept: how many are left.
         of: how many there were.
         by: the conditions that served; where bytes are counted, the columns read.
