@@ -25,6 +25,7 @@ from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
 from parquetry.prune.report import Report
 from parquetry.prune.row_groups import usable
+from parquetry.prune.scan_buckets import scan_buckets
 from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.select import Selection, decided_conditions, exact_conditions, select_files
 from parquetry.types import type_from_json
@@ -103,6 +104,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     chosen = [selection.partitions[part] for part in used.tolist()]
     Partition.entries(chosen)
     partitions = [[to_wire(types[i], partition.values[i]) for i in places] for partition in chosen]
+    buckets = scan_buckets(snapshot, selection.partitions, block, q.columns)
     files = file_list(block.files, numbers, [partition.location for partition in chosen])
     return answers.Scan(
         files=files,
@@ -110,7 +112,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         statistics=_statistics(selection),
         metrics=_metrics(selection.report),
         description=_description(snapshot, telling, selection),
-        report=_report(_without_added(telling, selection.report)),
+        report=_report(replace(_without_added(telling, selection.report), buckets=buckets)),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parquetry.prune.condition import Origin
+from parquetry.prune.scan_buckets import ScanBuckets
 
 BYTES = "bytes"
 """The unit of steps that count bytes."""
@@ -95,10 +96,32 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ScanReport:
-    """One scan of one table: its full name, and the steps in their order."""
+    """One scan of one table.
+
+    Attributes:
+        table: its full name.
+        steps: in their order.
+        buckets: what joins may rely on; None: the table is not in buckets.
+    """
 
     table: str
     steps: tuple[Step, ...]
+    buckets: ScanBuckets | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scan as `Report.to_dict` gives it."""
+        plain: dict[str, Any] = {"table": self.table, "steps": [step.to_dict() for step in self.steps]}
+        return plain if self.buckets is None else plain | {"buckets": self.buckets.to_dict()}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ScanReport:
+        """Return the scan that `to_dict` was given of."""
+        buckets = plain.get("buckets")
+        return cls(
+            plain["table"],
+            tuple(map(Step.from_dict, plain["steps"])),
+            None if buckets is None else ScanBuckets.from_dict(buckets),
+        )
 
     def step(self, name: str) -> Step | None:
         """Return the step of this name, if the scan has it."""
