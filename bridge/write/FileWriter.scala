@@ -35,20 +35,20 @@ object FileWriter {
 
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
-   * begin with `prefix`, and returns them as JSON: directory, cell, path, bytes and time of change in milliseconds.
+   * hold `prefix`, and returns them as JSON: directory, slot, path, bytes and time of change in milliseconds.
    *
-   * @param directories if there are several, the last of the columns is the number of one of them, which takes its place
+   * @param places JSON of where slots are; if there are several, the last of the columns is the number of a slot
    * @param target bytes after which another file is begun
    * @param rowBytes what a row may take in a file, until a file has been measured; 0 if unknown
    */
   def write(data: DataFrame, format: String, location: String, partitionColumns: java.util.List[String],
-      directories: java.util.List[String], prefix: String, target: Long, rowBytes: Double,
+      places: String, prefix: String, target: Long, rowBytes: Double,
       options: java.util.Map[String, String]): String = {
     val rows = data.asInstanceOf[Dataset[_]]
     val session = rows.sparkSession
     val execution = rows.queryExecution
     val output = execution.analyzed.output
-    val protocol = new DirectCommitProtocol(location, prefix, directories.asScala.toArray)
+    val protocol = new DirectCommitProtocol(location, prefix, Place.read(places))
     val settings = options.asScala.toMap
     val fileFormat = format match {
       case "orc" => new OrcFileFormat
@@ -63,7 +63,7 @@ object FileWriter {
         None, Nil, settings)
     }
     compact(JArray(protocol.committed.map { f => JObject(
-      "directory" -> JString(f.directory), "cell" -> JInt(f.cell), "path" -> JString(f.path),
+      "directory" -> JString(f.directory), "slot" -> JInt(f.slot), "path" -> JString(f.path),
       "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified))
     }.toList))
   }

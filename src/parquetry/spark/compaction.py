@@ -53,7 +53,7 @@ def compact(
     progress("Writing files", 0, None)
     with chosen_files(paths) as token:
         reader = SparkSession.active().read.option("versionAsOf", str(snapshot.version)).option(OPTION, token)
-        files, cells = write_files(
+        files, slots = write_files(
             snapshot,
             reader.table(table),
             arrangement,
@@ -62,7 +62,7 @@ def compact(
         )
     try:
         # by keys, of which those of NaN are equal
-        written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, cells)}
+        written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, slots)}
         transaction = snapshot.begin("compact")
         for each in rewrites:
             partition = each.partition

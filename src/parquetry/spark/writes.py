@@ -34,7 +34,7 @@ from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.arranging import RowArrangement, stored_columns
 from parquetry.spark.heavy_hitters import kept, measured
 from parquetry.spark.replaced import CHECKED, by_partition, check_partitions, checked_rows
-from parquetry.spark.row_cells import RowCells
+from parquetry.spark.row_slots import RowSlots
 from parquetry.spark.write_errors import write_error
 from parquetry.spark.written import Written, collect, delete_files
 from parquetry.types import Value
@@ -73,9 +73,9 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         by_partition(snapshot, of_rows)
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
     destinations = destinations_of(snapshot, keeps=mode == "append")
-    files, cells = write_files(snapshot, DataFrame(data, spark), arrangement, options, destinations, of_rows)
+    files, slots = write_files(snapshot, DataFrame(data, spark), arrangement, options, destinations, of_rows)
     try:
-        written = collect(lake.engine, snapshot, files, cells)
+        written = collect(lake.engine, snapshot, files, slots)
         check_partitions(snapshot, of_rows, (part.values for part in written))
         transaction = snapshot.begin(_OPERATIONS[mode])
         _change(transaction, mode, where, written)
@@ -180,7 +180,7 @@ def write_files(
     options: Mapping[str, str],
     destinations: Destinations,
     where: Sequence[Filter] = (),
-) -> tuple[list[dict[str, Any]], RowCells]:
+) -> tuple[list[dict[str, Any]], RowSlots]:
     """Write rows as data files of a table, which nobody sees yet.
 
     Args:
@@ -192,7 +192,7 @@ def write_files(
         where: the conditions, joined by AND, that each row has to satisfy; see `replaced`.
 
     Returns:
-        For each file the directory of its partition below the table, the number of its cell, its path, bytes and time
+        For each file the directory of its partition below the table, the number of its slot, its path, bytes and time
         of change; and what the numbers mean.
 
     Raises:
@@ -220,20 +220,24 @@ def _write(
     arrangement: RowArrangement,
     options: Mapping[str, str],
     destinations: Destinations,
-) -> tuple[list[dict[str, Any]], RowCells]:
+) -> tuple[list[dict[str, Any]], RowSlots]:
     metadata, totals = snapshot.metadata, snapshot.totals
-    cells = RowCells(snapshot, destinations)
-    rows = cells.add(rows)
-    arrangement = arrangement.by_cell(cells.column) if len(cells.directories) > 1 else arrangement
+    slots = RowSlots(snapshot, destinations)
+    arrangement = arrangement.by_slot(slots)
+    rows = arrangement.apply(slots.add(rows), slots.order())
+    places = [
+        {"first": place.first, "directory": place.directory, "bucketed": place.bucketed}
+        for place in slots.places
+    ]
     written = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter.write(
-        arrangement.apply(rows)._jdf,
+        rows._jdf,
         metadata.format,
         metadata.location,
         list(arrangement.partition_columns),
-        cells.directories,
+        json.dumps(places),
         new_prefix(snapshot.id),
         arrangement.file_bytes,
         totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0,
         {**options, "timeZone": "UTC"},  # of timestamps in paths; see types.text_from_value
     )
-    return json.loads(written), cells
+    return json.loads(written), slots
