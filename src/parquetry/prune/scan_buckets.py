@@ -74,12 +74,15 @@ def scan_buckets(
         read: the columns to be read; None for all.
     """
     specs = bucket_specs(snapshot, partitions, unsettled=True)
-    if specs is None:
-        return None
     used = np.unique(block.parts)
-    numbers = specs.of[used]
-    found = [specs.distinct[number] for number in np.unique(numbers[numbers >= 0]).tolist()]
-    shown = found[0] if found else snapshot.metadata.arrangement.buckets or specs.distinct[0]
+    numbers = np.full(len(used), -1, np.int64) if specs is None else specs.of[used]
+    found = [] if specs is None else [specs.distinct[n] for n in np.unique(numbers[numbers >= 0]).tolist()]
+    tables = snapshot.metadata.arrangement.buckets
+    shown = next(
+        (spec for spec in (*found, tables, *(specs.distinct if specs else ())) if spec is not None), None
+    )
+    if shown is None:
+        return None
     columns = {column.physical: column for column in snapshot.metadata.data_columns}
     if any(name not in columns for name in shown.columns):
         return None
