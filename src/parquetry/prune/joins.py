@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.join_report import JoinReport
-from parquetry.prune.scan_buckets import ScanBuckets
+from parquetry.prune.render_text import size_text
 
 _V2 = "spark.sql.sources.v2.bucketing."
 ENABLED = f"{_V2}enabled"
@@ -54,7 +55,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class ScanFacts(msgspec.Struct, frozen=True):
-    """A scan of one of our tables below a join: the table, and its buckets as `ScanBuckets.to_dict` gives them."""
+    """A scan of one of our tables below a join: the table, and its buckets as `BucketReport.to_dict` gives them."""
 
     table: str
     buckets: dict[str, object] | None
@@ -137,7 +138,7 @@ class _Side:
         found = side.scans[self._scan] if hits else None
         self.name = side.name if found is None else found.table
         self.buckets = (
-            None if found is None or found.buckets is None else ScanBuckets.from_dict(found.buckets)
+            None if found is None or found.buckets is None else BucketReport.from_dict(found.buckets)
         )
         counts = {each["count"] for scan in side.scans if (each := scan.buckets) is not None}
         self.folded = (
@@ -145,7 +146,7 @@ class _Side:
         )
 
     @property
-    def usable(self) -> ScanBuckets | None:
+    def usable(self) -> BucketReport | None:
         """Return the buckets, if joins may rely on them."""
         return self.buckets if self.buckets is not None and self.buckets.reason is None else None
 
@@ -206,7 +207,7 @@ def _of_keys(side: _Side, other: _Side) -> str | None:
     return None
 
 
-def _of_hashes(left: _Side, right: _Side, one: ScanBuckets, other: ScanBuckets) -> str | None:
+def _of_hashes(left: _Side, right: _Side, one: BucketReport, other: BucketReport) -> str | None:
     """Say by what the hashes of the sides differ, given that their columns are all among the keys."""
     if one.version != other.version:
         return f"versions of the hash differ: {left.name} has {one.version}, {right.name} {other.version}"
@@ -237,7 +238,7 @@ def _of_plan(left: _Side, right: _Side) -> str | None:
 
 
 def _of_settings(
-    left: _Side, one: ScanBuckets, other: ScanBuckets, settings: Mapping[str, str]
+    left: _Side, one: BucketReport, other: BucketReport, settings: Mapping[str, str]
 ) -> str | None:
     """Say which of Spark's settings stands in the way."""
     unequal = one.count != other.count
@@ -262,7 +263,13 @@ def _shared(left: _Side, right: _Side) -> str:
         return "the rows are together already"
     columns = " and ".join(dict.fromkeys(", ".join(side.columns) for side in (one, other)))
     count = math.gcd(one.count, other.count)
-    return f"{count} {'bucket' if count == 1 else 'buckets'} by {columns}"
+    told = f"{count} {'bucket' if count == 1 else 'buckets'} by {columns}"
+    again = [
+        f"{size_text(buckets.again)} of {side.name} read again"
+        for side, buckets in ((left, one), (right, other))
+        if buckets.again
+    ]
+    return ", ".join([told, *again])
 
 
 def _number(count: object) -> int:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.condition import Origin
-from parquetry.prune.scan_buckets import ScanBuckets
 
 BYTES = "bytes"
 """The unit of steps that count bytes."""
@@ -106,7 +106,7 @@ class ScanReport:
 
     table: str
     steps: tuple[Step, ...]
-    buckets: ScanBuckets | None = None
+    buckets: BucketReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scan as `Report.to_dict` gives it."""
@@ -120,7 +120,7 @@ class ScanReport:
         return cls(
             plain["table"],
             tuple(map(Step.from_dict, plain["steps"])),
-            None if buckets is None else ScanBuckets.from_dict(buckets),
+            None if buckets is None else BucketReport.from_dict(buckets),
         )
 
     def step(self, name: str) -> Step | None:

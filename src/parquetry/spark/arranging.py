@@ -42,6 +42,7 @@ class RowArrangement:
         file_bytes: size to aim at for one file.
         clustered: whether rows are shuffled at all; if not, they stay in the tasks that they are in.
         split: whether rows that come together may be more than one task's.
+        empty_buckets: whether buckets without rows get files; None: those of version 1 alone.
     """
 
     partition_columns: tuple[str, ...]
@@ -49,6 +50,7 @@ class RowArrangement:
     file_bytes: int
     clustered: bool
     split: bool = True
+    empty_buckets: bool | None = None
 
     @classmethod
     def of(cls, metadata: TableMetadata, settings: Settings) -> RowArrangement:
@@ -63,6 +65,7 @@ class RowArrangement:
             tuple(column.physical for column in sort_columns(metadata, settings)),
             settings["target-file-size"],
             settings["distribution"] == "auto",
+            empty_buckets=settings["empty-buckets"],
         )
 
     def by_slot(self, slots: RowSlots) -> RowArrangement:

@@ -71,6 +71,11 @@ class Place:
     cell: int | None = None
 
     @property
+    def slots(self) -> range:
+        """Return the numbers of the slots."""
+        return range(self.first, self.first + (1 if self.layout is None else self.layout.buckets_of_cell))
+
+    @property
     def bucketed(self) -> bool:
         """Return whether each slot is a bucket."""
         return self.layout is not None and self.layout.buckets is not None
@@ -136,9 +141,9 @@ class RowSlots:
         order = []
         for sort in sorted(told, key=repr):
             within = _any(
-                sf.col(quoted(self.column)).between(place.first, self._last(at))
-                for at, place in enumerate(self.places)
-                if place.first and sorts[place] == sort
+                sf.col(quoted(self.column)).between(place.slots[0], place.slots[-1])
+                for place in self.places[1:]
+                if sorts[place] == sort
             )
             for name, descending in sort:
                 value = sf.col(quoted(name))
@@ -169,9 +174,6 @@ class RowSlots:
 
     def _spread(self, layout: _Layout | None) -> int:
         return self._buckets.number(None if layout is None else layout.buckets)
-
-    def _last(self, at: int) -> int:
-        return (self._firsts[at + 1] if at + 1 < len(self._firsts) else self._end) - 1
 
     def _sort(self, place: Place) -> tuple[tuple[str, bool], ...]:
         buckets = None if place.layout is None else place.layout.buckets

@@ -43,7 +43,7 @@ class Written(NamedTuple):
 def collect(
     footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
 ) -> list[Written]:
-    """Return the files of a write by partition, with their footers' statistics; empty ones are deleted.
+    """Return the files of a write by partition, with their footers' statistics; empty ones are deleted, save those of buckets.
 
     Args:
         footers: reads what the files say of themselves.
@@ -54,7 +54,7 @@ def collect(
     by_key: dict[bytes, list[DataFile]] = defaultdict(list)
     values_of: dict[bytes, tuple[Value, ...]] = {}
     for made, file in _with_rows(footers, snapshot, files, slots):
-        values = _values(snapshot, made["directory"])
+        values = values_in(snapshot, made["directory"])
         key = snapshot.key_of(values)
         values_of.setdefault(key, values)
         cell, bucket, is_sorted = slots.told(key, made["slot"])
@@ -75,7 +75,7 @@ def collect(
 def _with_rows(
     footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
 ) -> Iterator[tuple[dict[str, Any], DataFile]]:
-    """Yield the files that hold rows, each after what its writer says of it; delete the others."""
+    """Yield the files that hold rows, or are of a bucket, each after what its writer says of it; delete the others."""
     root = snapshot.metadata.location
     paths: dict[str, list[str]] = defaultdict(list)
     below: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -89,13 +89,16 @@ def _with_rows(
         below[base].append(made)
     for base, relative in paths.items():
         read = footers.data_files(snapshot.metadata.format, base, relative)
-        delete_files([join_location(base, file.path) for file in read if not file.rows], root)
+        useless = []
         for made, file in zip(below[base], read, strict=True):
-            if file.rows:
+            if not file.rows and not slots.place(made["slot"]).bucketed:
+                useless.append(join_location(base, file.path))
+            else:
                 yield made, msgspec.structs.replace(file, path=join_location(base, file.path))
+        delete_files(useless, root)
 
 
-def _values(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
+def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
     """Return the values of the partition whose directory below the table is given."""
     metadata = snapshot.metadata
     if not metadata.partition_by:

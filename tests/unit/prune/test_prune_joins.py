@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from parquetry.prune import joins
+from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.join_report import JoinReport
 from parquetry.prune.joins import Column, JoinFacts, Key, ScanFacts, Side, judge
 from parquetry.prune.report import Report
-from parquetry.prune.scan_buckets import ScanBuckets
 
-BY_ID = ScanBuckets(("id",), ("int",), 2, 8)
-BY_TWO = ScanBuckets(("x", "y"), ("int", "string"), 2, 8)
+BY_ID = BucketReport(("id",), ("int",), "2", 8)
+BY_TWO = BucketReport(("x", "y"), ("int", "string"), "2", 8)
 SET = {
     joins.ENABLED: "true",
     joins.PUSH_VALUES: "true",
@@ -40,7 +40,7 @@ def computed(sql: str, name: str, type: str = "int") -> Key:
     return Key(sql, (Column(0, name, type),), plain=False, cast=False)
 
 
-def side(table: str, buckets: ScanBuckets | None, *keys: Key, **more: Any) -> Side:
+def side(table: str, buckets: BucketReport | None, *keys: Key, **more: Any) -> Side:
     scan = ScanFacts(table, None if buckets is None else buckets.to_dict())
     return Side(**{"name": "leaf", "keys": keys, "scans": (scan,), "exchanged": True} | more)
 
@@ -56,7 +56,7 @@ def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str
     [
         (
             side("a", BY_ID, plain("id")),
-            side("b", replace(BY_ID, version=1), plain("id")),
+            side("b", replace(BY_ID, version="1"), plain("id")),
             "versions of the hash differ: a has 2, b 1",
         ),
         (
@@ -152,7 +152,7 @@ def test_a_setting_that_stands_in_the_way_is_named() -> None:
 def test_joins_that_do_not_shuffle_say_by_which_buckets() -> None:
     """Counts that differ meet in their greatest common divisor; columns of other names are both named."""
 
-    def whole(table: str, buckets: ScanBuckets | None, *keys: Key) -> Side:
+    def whole(table: str, buckets: BucketReport | None, *keys: Key) -> Side:
         return side(table, buckets, *keys, exchanged=False)
 
     user = replace(BY_ID, columns=("user",), count=12)
@@ -160,6 +160,10 @@ def test_joins_that_do_not_shuffle_say_by_which_buckets() -> None:
     assert told(whole("a", BY_ID, plain("id")), whole("b", user, plain("user"))) == "4 buckets by id and user"
     assert (
         told(whole("a", BY_ID, plain("id")), whole("b", None, plain("id"))) == "the rows are together already"
+    )
+    finer = replace(BY_ID, again=1_500)
+    assert told(whole("a", finer, plain("id")), whole("b", BY_ID, plain("id"))) == (
+        "8 buckets by id, 1.5 kB of a read again"
     )
     broadcast = JoinFacts(
         "LEFT ANTI", (whole("a", BY_ID, plain("id")), side("b", None, plain("id"), exchanged=False)), 1

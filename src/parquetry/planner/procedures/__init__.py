@@ -12,6 +12,7 @@ from parquetry.planner.procedures.fsck import FSCK
 from parquetry.planner.procedures.history import HISTORY
 from parquetry.planner.procedures.procedure import Procedure
 from parquetry.planner.procedures.publish import PUBLISH
+from parquetry.planner.procedures.rebucket import REBUCKET
 from parquetry.planner.procedures.rebuild_partition_index import REBUILD_PARTITION_INDEX
 from parquetry.planner.procedures.rollback import ROLLBACK
 from parquetry.planner.procedures.suggest_skew import SUGGEST_SKEW
@@ -26,6 +27,7 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         ROLLBACK,
         VACUUM,
         COMPACT,
+        REBUCKET,
         COMPACT_METADATA,
         CREATE_PARTITION_INDEX,
         DROP_PARTITION_INDEX,

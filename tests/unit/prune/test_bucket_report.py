@@ -1,4 +1,4 @@
-"""In which buckets a scan says its rows are, and why no join may rely on them where it does not."""
+"""Why no join may rely on the buckets of a scan, and which those are that it is told of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from parquetry.metastore import Arrangement, BucketSpec, Column, DataFile, Metastore, TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.parse import parse_filter
-from parquetry.prune.scan_buckets import ScanBuckets, scan_buckets
+from parquetry.prune.bucket_report import BucketReport, without_buckets
 from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
@@ -32,29 +32,31 @@ def made(
     return transaction.commit()
 
 
-def buckets(table: TableSnapshot, read: list[str] | None = None, where: str = "p >= 0") -> ScanBuckets | None:
+def told(table: TableSnapshot, read: list[str] | None = None, where: str = "p >= 0") -> BucketReport | None:
     types = {column.name: column.column_type for column in table.metadata.columns}
     selection = select_files(table, [parse_filter(where, types)], read)
-    found = scan_buckets(table, selection.partitions, selection.block, read)
+    found = without_buckets(table, selection.partitions, selection.block, read or list(types))
     report = ScanReport("t", (), found)
     assert ScanReport.from_dict(json.loads(json.dumps(report.to_dict()))) == report
     return found
 
 
 def reason(table: TableSnapshot, read: list[str] | None = None) -> str | None:
-    found = buckets(table, read)
+    found = told(table, read)
     assert found is not None
     return found.reason
 
 
-def test_a_scan_is_in_the_buckets_that_all_of_its_partitions_are_in() -> None:
-    """Counts are taken by their greatest common divisor, of the selected partitions alone; a scan of nothing has the table's."""
+def test_of_the_selected_partitions_what_differs_is_told() -> None:
+    """Partitions of which no file is read do not matter; a table that has no buckets has nothing to tell."""
     twelve = BucketSpec(("id",), 12)
-    assert buckets(made(EIGHT, EIGHT)) == ScanBuckets(("id",), ("int",), 2, 8)
-    assert buckets(made(EIGHT, twelve)) == ScanBuckets(("id",), ("int",), 2, 4)
-    assert buckets(made(EIGHT, None), where="p = 0") == ScanBuckets(("id",), ("int",), 2, 8)
-    assert buckets(made()) == ScanBuckets(("id",), ("int",), 2, 8)
-    assert buckets(made(None, own=None)) is None
+    assert told(made(None, EIGHT, twelve), where="p = 0") == BucketReport(
+        ("id",), ("int",), "2", 8, "partition p=0 is not in buckets"
+    )
+    assert told(made(EIGHT, twelve, files=(None,)), where="p < 2") == BucketReport(
+        ("id",), ("int",), "2", 4, "the buckets of 2 files are not known, in partition p=0 and 1 others"
+    )
+    assert told(made(None, own=None)) is None
     assert reason(made(None)) == "partition p=0 is not in buckets"
 
 
@@ -62,7 +64,7 @@ def test_what_no_join_can_rely_on_says_why() -> None:
     """A partition, files, columns, versions, counts, types, or what is not read."""
     assert reason(made(EIGHT, None)) == "partition p=1 is not in buckets"
     assert reason(made(None, EIGHT, None, None)) == "partition p=0 and 2 others are not in buckets"
-    assert reason(made(EIGHT, files=(0, None))) == "the buckets of 1 files are not known, in partition p=0"
+    assert reason(made(EIGHT, files=(0, None))) == "the bucket of a file is not known, in partition p=0"
     assert reason(made(EIGHT, BucketSpec(("s",), 8))) == "its partitions are in buckets by different columns"
     assert reason(made(EIGHT, BucketSpec(("id",), 8, "spark"))) == (
         "its partitions are in buckets by different versions of the hash"
