@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parquetry.layout.arrangement import BucketSpec
-from parquetry.layout.file_columns import UNKNOWN, Numbers
+from parquetry.layout.file_columns import UNKNOWN
 from parquetry.layout.hash_claims import unsettled
 from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.model import TableMetadata
@@ -91,7 +92,7 @@ def without_buckets(
     if shown is None:
         return None
 
-    def named(parts: Numbers) -> str:
+    def named(parts: NDArray[Any]) -> str:
         first = snapshot.describe(partitions[int(parts[0])].key)
         return f"partition {first}" if len(parts) == 1 else f"partition {first} and {len(parts) - 1:,} others"
 
