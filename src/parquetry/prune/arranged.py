@@ -37,17 +37,22 @@ def skew_maps(snapshot: TableSnapshot, partitions: Sequence[Partition]) -> Recor
     return _records(snapshot, partitions, directories)
 
 
-def bucket_specs(snapshot: TableSnapshot, partitions: Sequence[Partition]) -> Records[BucketSpec] | None:
+def bucket_specs(
+    snapshot: TableSnapshot, partitions: Sequence[Partition], *, unsettled: bool = False
+) -> Records[BucketSpec] | None:
     """Return the buckets of partitions; None: the table has none at all.
 
-    Records of which equal values may lie in different buckets count as none.
+    Args:
+        snapshot: the version of the table.
+        partitions: of it.
+        unsettled: whether records count of which equal values may lie in different buckets. By them nothing may be skipped.
     """
 
-    def settled(arrangement: Arrangement) -> BucketSpec | None:
+    def counting(arrangement: Arrangement) -> BucketSpec | None:
         buckets = arrangement.buckets
-        return buckets if buckets is not None and not buckets.unsettled else None
+        return buckets if buckets is not None and (unsettled or not buckets.unsettled) else None
 
-    return _records(snapshot, partitions, settled)
+    return _records(snapshot, partitions, counting)
 
 
 def _records(
