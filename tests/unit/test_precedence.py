@@ -126,8 +126,8 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         ("parquetry.Target_File_Size", "is unknown: did you mean 'parquetry.target-file-size'?"),
         (
             "parquetry.anything",
-            "is unknown: known are parquetry.compression, parquetry.distribution, parquetry.sort-by, "
-            "parquetry.target-file-size",
+            "is unknown: known are parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
+            "parquetry.empty-buckets, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),
         (
