@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from demo.queries import Outcome, bare_name
-from demo.summary import read_bytes
+from demo.summary import read_bytes, shuffles_text
 from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.render_text import amount, condition_text, reason_text, size_text
@@ -75,10 +75,16 @@ def _article(outcome: Outcome, sizes: Mapping[str, int]) -> str:
     return (
         f'<article><header class="query"><h2>{escape(outcome.query.name)}</h2>'
         f'<span class="soft">{escape(outcome.query.asks)} · {outcome.seconds:.1f} s</span>{verdict}</header>'
-        f"{faults}"
+        f"{faults}{_shuffles(outcome)}"
         f"{''.join(_scan(scan, sizes.get(scan.table)) for scan in limited)}{beside}"
         f"<details><summary>SQL</summary><pre>{escape(outcome.query.sql)}</pre></details></article>\n"
     )
+
+
+def _shuffles(outcome: Outcome) -> str:
+    if outcome.query.shuffles is None:
+        return ""
+    return f'<p class="soft">{escape(shuffles_text(outcome.shuffles))}</p>'
 
 
 def _scan(scan: ScanReport, size: int | None = None) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from demo.tpcds import PARTITIONED_BY
 from parquetry.prune.directory_rule import DirectoryRule
@@ -40,12 +41,21 @@ class Query:
         asks: what it asks, in a few words.
         sql: its text, with bare table names.
         limits: on its scans.
+        shuffles: the most times that it may shuffle rows by the hash of some columns; None: that is not what it is about.
     """
 
     name: str
     asks: str
     sql: str
     limits: tuple[Limit, ...]
+    shuffles: int | None = None
+
+
+class Shuffles(NamedTuple):
+    """How many times a query shuffled rows by the hash of some columns: through Parquetry, and through plain Spark."""
+
+    ours: int
+    plain: int
 
 
 def _days(table: str, rows: str) -> Limit:
@@ -74,6 +84,13 @@ GROUP BY year"""
     places = "year, page" if lies_with is None else "year"
     rows = f"SELECT DISTINCT {places} FROM {table} WHERE {lies_with or where}"
     return Query(name, asks, sql, (Limit(table, DirectoryRule.name, f"SELECT count(*) FROM ({rows})"),))
+
+
+def _join(name: str, asks: str, sql: str, tables: tuple[str, ...] = ("sold", "returned")) -> Query:
+    """Return a query of bucketed tables, all files of which may be read, and no rows shuffled by a hash."""
+    counts = {"sold": 8, "returned": 4}
+    limits = tuple(Limit(table, FileRule.name, f"SELECT {counts[table]}") for table in tables)
+    return Query(name, asks, sql, limits, shuffles=0)
 
 
 _TPCDS = {
@@ -179,6 +196,26 @@ WHERE ws_sold_date_sk > 2452276""",
     _visits(
         "found heavy", "the same page, where what is heavy was found by itself", "visits_auto", "page = 1"
     ),
+    # the hint keeps Spark from sending the smaller table to everybody, as it would at this scale
+    _join(
+        "sales ⋈ returns",
+        "by item and ticket: 8 buckets and 4",
+        """SELECT /*+ MERGE(r) */ count(*) AS returns, sum(s.quantity) AS sold, sum(r.quantity) AS returned, sum(r.refunded) AS refunded
+FROM sold s JOIN returned r ON s.item = r.item AND s.ticket = r.ticket""",
+    ),
+    _join(
+        "never returned",
+        "sales LEFT ANTI JOIN returns, on more than the buckets' columns",
+        """SELECT /*+ MERGE(r) */ count(*) AS sales, sum(s.paid) AS paid
+FROM sold s LEFT ANTI JOIN returned r ON s.customer = r.customer AND r.ticket = s.ticket AND s.item = r.item""",
+    ),
+    _join(
+        "per sale",
+        "grouped by the buckets' columns, and one more",
+        """SELECT max(paid) AS most, count(*) AS sales
+FROM (SELECT item, ticket, customer, sum(paid) AS paid FROM sold GROUP BY item, ticket, customer)""",
+        ("sold",),
+    ),
 )
 
 
@@ -201,6 +238,7 @@ class Outcome:
         rows: how many it answered.
         seconds: it took through Parquetry, planning included.
         faults: in what the answer or the reading is wrong; empty if all is well.
+        shuffles: of its rows.
     """
 
     query: Query
@@ -208,6 +246,7 @@ class Outcome:
     rows: int
     seconds: float
     faults: tuple[str, ...]
+    shuffles: Shuffles
 
     @property
     def limited(self) -> tuple[ScanReport, ...]:

@@ -13,7 +13,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -23,8 +23,8 @@ import parquetry
 from demo import tpcds
 from demo.answers import difference
 from demo.page import page
-from demo.queries import Outcome, Query, excesses, queries
-from demo.summary import summary
+from demo.queries import Outcome, Query, Shuffles, excesses, queries
+from demo.summary import shuffles_text, summary
 from parquetry.prune.report import Report
 
 CATALOG, DATABASE = "lake", "tpcds"
@@ -126,10 +126,22 @@ def ask(query: Query, spark: SparkSession, plain: SparkSession, raw: tpcds.Raw) 
     seconds = time.perf_counter() - started
     report = parquetry.report(frame)
     faults = excesses(report, {limit: raw.count(limit.count) for limit in query.limits})
-    differs = difference(ours, plain.sql(query.sql).collect())
+    asked = plain.sql(query.sql)
+    differs = difference(ours, asked.collect())
     if differs is not None:
         faults.insert(0, f"the answer is not plain Spark's: {differs}")
-    return Outcome(query, report, len(ours), seconds, tuple(faults))
+    shuffled = Shuffles(_shuffled(frame), _shuffled(asked))
+    if query.shuffles is not None and shuffled.ours > query.shuffles:
+        faults.append(
+            f"{shuffled.ours} inputs of joins and groups were shuffled where {query.shuffles} have to be"
+        )
+    return Outcome(query, report, len(ours), seconds, tuple(faults), shuffled)
+
+
+def _shuffled(frame: DataFrame) -> int:
+    """Return how many times a query that has run shuffled rows by the hash of some columns."""
+    plan: str = frame._jdf.queryExecution().executedPlan().toString()
+    return plan.partition("== Initial Plan ==")[0].count("Exchange hashpartitioning")
 
 
 def _session(folder: Path) -> SparkSession:
@@ -175,9 +187,11 @@ def _insert(spark: SparkSession, raw: tpcds.Raw, table: str) -> None:
     partitioned = f"PARTITIONED BY ({key})" if key else ""
     skewed = tpcds.SKEWED_BY.get(table)
     skew = f"SKEWED BY {skewed} STORED AS DIRECTORIES" if skewed else ""
+    bucketed = tpcds.BUCKETED_BY.get(table)
+    buckets = f"CLUSTERED BY {bucketed}" if bucketed else ""
     name = f"{CATALOG}.{DATABASE}.{table}"
     spark.sparkContext.setJobGroup(table, f"load {table}")
-    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING parquet {partitioned} {skew}")
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING parquet {partitioned} {skew} {buckets}")
     source.createOrReplaceTempView(f"raw_{table}")
     into = (
         "OVERWRITE" if skewed else "INTO"
@@ -199,11 +213,11 @@ def _share_done(spark: SparkSession, group: str) -> float:
 
 
 def _table_sizes(folder: Path) -> dict[str, int]:
-    """Return the bytes of each partitioned table, by its full name; no Spark is asked."""
+    """Return the bytes of each table that is laid out in some way, by its full name; no Spark is asked."""
     with parquetry.open(folder / "warehouse") as catalog:
         return {
             f"{CATALOG}.{DATABASE}.{table}": catalog.table(f"{DATABASE}.{table}").bytes
-            for table in tpcds.PARTITIONED_BY
+            for table in (*tpcds.PARTITIONED_BY, *tpcds.BUCKETED_BY)
         }
 
 
@@ -213,6 +227,8 @@ def _print_outcome(console: Console, outcome: Outcome) -> None:
         f"\n{mark} [bold]{outcome.query.name}[/]: {outcome.query.asks} [dim]({outcome.seconds:.1f} s)[/]"
     )
     console.print(Padding(Text(str(Report(outcome.limited)), "dim"), (0, 0, 0, 2)))
+    if outcome.query.shuffles is not None:
+        console.print(Padding(Text(shuffles_text(outcome.shuffles), "dim"), (0, 0, 0, 2)))
     for fault in outcome.faults:
         console.print(Padding(Text(fault, "red"), (0, 0, 0, 2)))
 

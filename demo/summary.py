@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from demo.queries import Outcome, bare_name
+from demo.queries import Outcome, Shuffles, bare_name
 from parquetry.prune.bytes_rule import BytesRule
 from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.render_text import reason_text, size_text
@@ -60,6 +60,19 @@ def read_bytes(scan: ScanReport) -> int:
 def reason(scan: ScanReport) -> str:
     """Return what a scan went by."""
     return "; ".join(reason_text(step) for step in scan.steps if step.by and not step.of_bytes)
+
+
+def shuffles_text(shuffles: Shuffles) -> str:
+    """Say how often rows were shuffled.
+
+    >>> shuffles_text(Shuffles(0, 2))
+    'rows shuffled by a hash 0 times (plain Spark: 2 times)'
+    """
+    return f"rows shuffled by a hash {_times(shuffles.ours)} (plain Spark: {_times(shuffles.plain)})"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def bar(part: int, whole: int) -> Text:

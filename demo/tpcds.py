@@ -24,12 +24,28 @@ PARTITIONED_BY = {
 SKEWED_BY = {"visits": "(page) ON (1, 2, 3, 4)", "visits_auto": "(page) ON AUTO"}
 """What is heavy in some of them: in the first it is said, in the second it is found while rows are loaded."""
 
+BUCKETED_BY = {
+    "sold": "(item, ticket) SORTED BY (item, ticket) INTO 8 BUCKETS",
+    "returned": "(item, ticket) SORTED BY (item, ticket) INTO 4 BUCKETS",
+}
+"""How the rows of some are spread into buckets."""
+
 # TPC-DS draws most of its values evenly. Here half of the visits are to page 1, a sixth to page 2, and so on to 1,000.
 _VISITS = """
 SELECT CAST(least(1000, floor(1 / ((hash(ss_ticket_number, ss_item_sk) % 1000000) / 1e6 + 0.001))) AS INTEGER) AS page,
        ss_item_sk AS item, ss_net_paid AS paid, d_year AS year
 FROM store_sales LEFT JOIN date_dim ON ss_sold_date_sk = d_date_sk
 """
+_DERIVED = {
+    "visits": _VISITS,
+    "visits_auto": _VISITS,
+    "sold": "SELECT ss_item_sk AS item, ss_ticket_number AS ticket, ss_customer_sk AS customer, ss_quantity AS quantity, "
+    "ss_net_paid AS paid FROM store_sales",
+    "returned": "SELECT sr_item_sk AS item, sr_ticket_number AS ticket, sr_customer_sk AS customer, "
+    "sr_return_quantity AS quantity, sr_return_amt AS refunded FROM store_returns",
+}
+"""Tables made of TPC-DS's, by the SQL that makes them."""
+_SOURCES = ("store_sales", "store_returns", "date_dim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +94,21 @@ def make(folder: Path, scale: float) -> Raw:
                 target = _quoted(unfinished / f"{table}.parquet")
                 connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
         unfinished.rename(folder)
-    for table in SKEWED_BY:
-        _derive(folder, table)
+    for table, sql in _DERIVED.items():
+        _derive(folder, table, sql)
     return Raw(folder, _row_counts(folder))
 
 
-def _derive(folder: Path, table: str) -> None:
-    """Make a table of visits of the sales, if it is not there yet."""
+def _derive(folder: Path, table: str, sql: str) -> None:
+    """Make a table of others, if it is not there yet."""
     target = folder / f"{table}.parquet"
     if target.exists():
         return
     unfinished = folder.with_name(f"{table}.unfinished")
     with duckdb.connect() as connection:
-        for each in ("store_sales", "date_dim"):
+        for each in _SOURCES:
             connection.execute(f"CREATE VIEW {each} AS SELECT * FROM '{_quoted(folder / f'{each}.parquet')}'")
-        connection.execute(f"COPY ({_VISITS}) TO '{_quoted(unfinished)}' (FORMAT parquet, COMPRESSION zstd)")
+        connection.execute(f"COPY ({sql}) TO '{_quoted(unfinished)}' (FORMAT parquet, COMPRESSION zstd)")
     unfinished.rename(target)
 
 

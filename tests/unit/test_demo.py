@@ -10,7 +10,7 @@ import pytest
 from demo import tpcds
 from demo.answers import difference
 from demo.page import page
-from demo.queries import Limit, Outcome, Query, excesses, queries
+from demo.queries import Limit, Outcome, Query, Shuffles, excesses, queries
 from demo.summary import bar
 from parquetry.prune.report import Report
 from parquetry.prune.scan_report import NotBy, ScanReport, Step
@@ -63,15 +63,16 @@ def test_a_query_that_reads_too_much_is_seen():
 
 def test_the_page_needs_nothing_beside_itself_and_escapes_all_text():
     """One file: no script, no address, no file of its own; SQL and conditions are text, not markup."""
-    query = Query("= day", "what <b>is</b> asked", "SELECT '<script>' FROM store_sales", (DAYS,))
+    query = Query("= day", "what <b>is</b> asked", "SELECT '<script>' FROM store_sales", (DAYS,), 0)
     scan = ScanReport("lake.tpcds.store_sales", (Step("partitions", 1, 4, ("a < 'x' AND b > '&'",)),))
     scan = ScanReport(
         scan.table, (*scan.steps, Step("bytes", 10, 20, (), (NotBy("c > 1", "<no> statistics"),)))
     )
-    html = page([Outcome(query, Report((scan,)), 1, 0.1, ("it is <wrong>",))], {scan.table: 1000}, 0.1)
+    html = page([Outcome(query, Report((scan,)), 1, 0.1, ("it is <wrong>",), Shuffles(1, 2))], {scan.table: 1000}, 0.1)
     assert not re.search(r"<script|<b>is|<no>|<wrong>|https?:|src=|@import|url\(|<link", html)
     assert "10 B of 1.0 kB" in html or "10 B of 1 kB" in html
     assert "0 of 1" in html
+    assert "rows shuffled by a hash once (plain Spark: 2 times)" in html
     assert "width:25.00%" in html
 
 
@@ -89,7 +90,7 @@ def test_the_raw_tables_are_made_once_and_whole(tmp_path: Path):
     unfinished.mkdir()
     (unfinished / "half.parquet").write_bytes(b"half")
     raw = tpcds.make(tmp_path / "raw", 0.01)
-    assert len(raw.rows) == 26
+    assert len(raw.rows) == 28
     assert not unfinished.exists()
     made = raw.file("store_sales").stat().st_mtime_ns
     assert tpcds.make(tmp_path / "raw", 0.01) == raw

@@ -1,0 +1,240 @@
+"""Joins of bucketed tables: without a shuffle, beside the same joins shuffled, and beside Spark's own bucketed tables.
+
+20 million rows joined to 10 million by a `BIGINT`, and TPC-DS's store sales to their returns by item and ticket. Nothing is
+broadcast. Every variant gives the same answer, which is checked; bytes shuffled and exchanges by hash are counted once.
+
+| variant | |
+|---|---|
+| buckets | Parquetry's bucketed tables |
+| shuffled | the same rows in tables without buckets |
+| spark's | Spark's own `bucketBy … sortBy`, where it can do without a shuffle |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from benchmarks.lake import CATALOG, files, start
+from benchmarks.measure import Finding, Result, take_turns
+from demo import tpcds
+
+_ROWS = 20_000_000
+_LARGE, _SMALL = 8, 4
+_SUM = "SELECT count(*), sum(l.v), sum(r.w) FROM"
+_SALES = "ss_item_sk, ss_ticket_number, ss_quantity, ss_sales_price"
+_RETURNS = "sr_item_sk, sr_ticket_number, sr_return_quantity, sr_return_amt"
+
+
+class _Shape(NamedTuple):
+    """A join: its SQL over the names of tables, and those of Spark's own tables that do it without a shuffle, if any."""
+
+    sql: str
+    buckets: Mapping[str, str]
+    plain: Mapping[str, str]
+    sparks: Mapping[str, str] | None = None
+    settings: Mapping[str, str] | None = None
+    target: float | None = None
+
+
+def run(folder: Path, scale: float) -> Result:
+    """Write the tables, and join them in each shape."""
+    spark = start(folder)
+    for key, value in _SETTINGS.items():
+        spark.conf.set(key, value)
+    result = Result("joins")
+    _load(spark, folder, scale, result)
+    for name, shape in _shapes().items():
+        _measure(spark, name, shape, result)
+    spark.stop()
+    return result
+
+
+_SETTINGS = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
+}
+
+
+def _ours(table: str) -> str:
+    return f"{CATALOG}.bench.{table}"
+
+
+def _shapes() -> dict[str, _Shape]:
+    by_k = f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k"
+    plain = {"l": _ours("left_plain"), "r": _ours("right_plain"), "third": _ours("right_plain")}
+    left, right, fewer = _ours("left_8"), _ours("right_8"), _ours("right_4")
+    tickets = (
+        "SELECT count(*), sum(l.ss_quantity), sum(r.sr_return_quantity) FROM {l} l JOIN {r} r "
+        "ON l.ss_item_sk = r.sr_item_sk AND l.ss_ticket_number = r.sr_ticket_number"
+    )
+    return {
+        "equal counts": _Shape(
+            by_k, {"l": left, "r": right}, plain, {"l": "spark_left_8", "r": "spark_right_8"}, target=1 / 3
+        ),
+        "8 and 4 folded to 4": _Shape(
+            by_k, {"l": left, "r": fewer}, plain, {"l": "spark_left_8", "r": "spark_right_4"}
+        ),
+        "8 and 4 read as 8": _Shape(
+            by_k, {"l": left, "r": fewer}, plain, settings={"parquetry.bucket-join": "larger"}
+        ),
+        "left outer": _Shape(
+            f"{_SUM} {{l}} l LEFT JOIN {{r}} r ON l.k = r.k",
+            {"l": left, "r": right},
+            plain,
+            {"l": "spark_left_8", "r": "spark_right_8"},
+        ),
+        "superset of the bucket's key": _Shape(
+            f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k AND l.g = r.g", {"l": left, "r": right}, plain
+        ),
+        "three tables": _Shape(
+            f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k JOIN {{third}} t ON l.k = t.k",
+            {"l": left, "r": right, "third": fewer},
+            plain,
+        ),
+        "GROUP BY": _Shape(
+            "SELECT count(*), sum(v), sum(w) FROM (SELECT k, sum(v) AS v, count(*) AS w FROM {l} GROUP BY k)",
+            {"l": left},
+            plain,
+            {"l": "spark_left_8"},
+        ),
+        "sales and returns, two columns": _Shape(
+            tickets,
+            {"l": _ours("sales_8"), "r": _ours("returns_8")},
+            {"l": _ours("sales_plain"), "r": _ours("returns_plain")},
+            {"l": "spark_sales_8", "r": "spark_returns_8"},
+        ),
+    }
+
+
+def _measure(spark: SparkSession, name: str, shape: _Shape, result: Result) -> None:
+    asked = {"buckets": shape.sql.format(**shape.buckets), "shuffled": shape.sql.format(**shape.plain)}
+    if shape.sparks is not None:
+        asked["spark's"] = shape.sql.format(**shape.sparks)
+    for key, value in (shape.settings or {}).items():
+        spark.conf.set(key, value)
+    answers = {}
+    for variant, sql in asked.items():
+        before = _shuffled_bytes(spark)
+        frame = spark.sql(sql)
+        answers[variant] = frame.collect()
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        initial = plan.partition("== Initial Plan ==")[0]
+        result.findings += [
+            Finding(
+                f"{name}: exchanges by hash, {variant}",
+                initial.count("Exchange hashpartitioning"),
+                0 if variant == "buckets" else None,
+                "exchanges",
+            ),
+            Finding(
+                f"{name}: shuffled, {variant}", (_shuffled_bytes(spark) - before) / (1 << 20), unit="MiB"
+            ),
+        ]
+    if len({str(rows) for rows in answers.values()}) != 1:
+        raise AssertionError(f"{name}: the answers differ: {answers}")
+    timing = take_turns(name, {variant: partial(_run, spark, sql) for variant, sql in asked.items()})
+    result.timings.append(timing)
+    result.findings.append(
+        Finding(f"{name}: buckets / shuffled", timing.ratio("buckets", "shuffled"), shape.target)
+    )
+    if "spark's" in asked:
+        target = 1.05 if shape.target is not None else None
+        result.findings.append(
+            Finding(f"{name}: buckets / spark's", timing.ratio("buckets", "spark's"), target)
+        )
+    for key in shape.settings or {}:
+        spark.conf.unset(key)
+
+
+def _run(spark: SparkSession, sql: str) -> None:
+    spark.sql(sql).collect()
+
+
+def _shuffled_bytes(spark: SparkSession) -> int:
+    """Return the bytes that have been written into shuffles since the session began."""
+    executors = spark.sparkContext._jsc.sc().statusStore().executorList(False)
+    return sum(executors.apply(i).totalShuffleWrite() for i in range(executors.size()))
+
+
+def _load(spark: SparkSession, folder: Path, scale: float, result: Result) -> None:
+    count = int(_ROWS * scale)
+    _rows(spark, folder, "left", count, "v")
+    _rows(spark, folder, "right", count // 2, "w")
+    raw = tpcds.make(folder / "tpcds", scale)
+    spark.read.parquet(str(raw.file("store_sales"))).selectExpr(*_SALES.split(", ")).createOrReplaceTempView(
+        "rows_sales"
+    )
+    spark.read.parquet(str(raw.file("store_returns"))).selectExpr(
+        *_RETURNS.split(", ")
+    ).createOrReplaceTempView("rows_returns")
+    keys = {
+        "left": "k",
+        "right": "k",
+        "sales": "ss_item_sk, ss_ticket_number",
+        "returns": "sr_item_sk, sr_ticket_number",
+    }
+    for rows, key in keys.items():
+        spark.sql(f"DROP TABLE IF EXISTS {_ours(rows)}_plain PURGE")
+        spark.sql(f"CREATE TABLE {_ours(rows)}_plain AS SELECT * FROM rows_{rows}")
+        _sparks(spark, rows, key, _LARGE)
+        _create(spark, rows, key, _LARGE)
+    _sparks(spark, "right", "k", _SMALL)
+    _create(spark, "right", "k", _SMALL)
+    writing = take_turns(
+        "write 8 buckets",
+        {
+            "buckets": partial(_create, spark, "left", "k", _LARGE),
+            "spark's after a repartition": partial(_sparks, spark, "left", "k", _LARGE),
+        },
+        rounds=3,
+        warmups=0,
+    )
+    result.timings.append(writing)
+    tasks = spark.table("rows_left").rdd.getNumPartitions()
+    spark.table("rows_left").write.bucketBy(_LARGE, "k").sortBy("k").mode("overwrite").saveAsTable(
+        "spark_unarranged"
+    )
+    unarranged = len(spark.table("spark_unarranged").inputFiles())
+    result.findings += [
+        Finding(
+            "writing: buckets / spark's after a repartition",
+            writing.ratio("buckets", "spark's after a repartition"),
+            1.2,
+        ),
+        Finding("files of 8 buckets", len(files(folder, "left_8")), _LARGE, "files"),
+        Finding(f"files of Spark's bucketBy by {tasks} tasks", unarranged, unit="files"),
+    ]
+
+
+def _rows(spark: SparkSession, folder: Path, name: str, count: int, value: str) -> None:
+    """Make a view of rows in random order, kept as files."""
+    path = folder / f"joins_{name}"
+    if not (path / "_SUCCESS").exists():
+        spark.range(0, count, 1, 8).selectExpr(
+            "xxhash64(id) AS k" if name == "left" else "xxhash64(id * 2) AS k",
+            "id % 1000 AS g" if name == "left" else "id * 2 % 1000 AS g",
+            f"id % 10007 AS {value}",
+            "md5(CAST(id AS STRING)) AS s",
+        ).write.mode("overwrite").parquet(str(path))
+    spark.read.parquet(str(path)).createOrReplaceTempView(f"rows_{name}")
+
+
+def _create(spark: SparkSession, rows: str, key: str, count: int) -> None:
+    table = f"{_ours(rows)}_{count}"
+    spark.sql(f"DROP TABLE IF EXISTS {table} PURGE")
+    spark.sql(
+        f"CREATE TABLE {table} CLUSTERED BY ({key}) SORTED BY ({key}) INTO {count} BUCKETS AS SELECT * FROM rows_{rows}"
+    )
+
+
+def _sparks(spark: SparkSession, rows: str, key: str, count: int) -> None:
+    columns = key.split(", ")
+    frame = spark.table(f"rows_{rows}").repartition(count, *columns)
+    frame.write.bucketBy(count, *columns).sortBy(*columns).mode("overwrite").saveAsTable(
+        f"spark_{rows}_{count}"
+    )
