@@ -189,6 +189,40 @@ class Catalog(CatalogReader):
         heavy = None if isinstance(values, str) and values == "auto" else values
         return table_view(set_skew(self._snapshot(name), _columns(columns), heavy, directories))
 
+    def set_buckets(
+        self,
+        name: str,
+        columns: Sequence[str],
+        count: int | None = None,
+        *,
+        sorted_by: Sequence[str] = (),
+        version: Literal[1, 2, "spark"] | None = None,
+    ) -> Table:
+        """Say into which buckets rows of a table go, for partitions made from now on; see `docs/buckets.md`.
+
+        Args:
+            name: of the table.
+            columns: the bucket columns; none: the table is not bucketed any more.
+            count: of the buckets, from 1 to 100,000.
+            sorted_by: what each bucket is sorted by, such as ``day DESC``; names that are no plain words in backticks.
+            version: of the hash, for `bucketing-version`; None: as it is.
+
+        Returns:
+            The table as it is now.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            BucketError: a column is none of the files or is of a type without a hash or an order, or the count is missing or
+                out of bounds.
+            PropertyError: there is no such version.
+            ListBucketingError: buckets do not go together with the directories of the table's heavy values.
+            CommitConflictError: others keep changing the table's metadata.
+        """
+        from parquetry.maintenance.buckets import set_buckets
+
+        chosen, order = _columns(columns), _columns(sorted_by)
+        return table_view(set_buckets(self._snapshot(name), chosen, count, order, version))
+
     def create_partition_index(
         self,
         name: str,
