@@ -146,6 +146,7 @@ SKEWED_LOCATIONS = "skewed-locations"
 LIST_BUCKETING_RULES = "list-bucketing-rules"
 CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
+BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
 
 CATALOG_OPTIONS = (
     Setting(
@@ -280,7 +281,7 @@ TABLE_SETTINGS = (
         levels=EVERYWHERE,
     ),
     Setting(
-        "bucket-begin-partition",
+        BUCKET_BEGIN_PARTITION,
         None,
         str,
         "From which partition on files lie in buckets, for tables that others bucketed later on: a value of the first "
