@@ -58,7 +58,8 @@ def synchronise(
         dry_run: report what would be done, and do nothing.
         add: take in what is new or changed.
         drop: take out what is gone.
-        readopt: take in again what a version took out on purpose, too.
+        readopt: take in again what a version took out on purpose, too, and look again at files that were not believed to lie
+            in buckets.
         progress: called with what is listed or read.
 
     Returns:
