@@ -24,6 +24,7 @@ from parquetry.errors import (
 )
 from parquetry.identifiers import joined_name
 from parquetry.layout.arrangement import BucketSpec, SortColumn
+from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.layout.list_bucketing_rules import Subject, require_allowed
 from parquetry.layout.records import Column
 from parquetry.layout.schema_json import Field, declared
@@ -87,6 +88,7 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
     metadata = _skewed(metadata, lake, label)
     metadata = _bucketed(metadata, settings, q.partitioning)
     sort_columns(metadata, settings)  # refuses what files cannot be sorted by
+    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
     if external is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
     return metadata
