@@ -150,6 +150,7 @@ BUCKET_JOIN = "bucket-join"
 HIVE_COMPATIBLE = "hive-compatible"
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
 """Names that Hive has for properties of ours."""
+BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
 
 CATALOG_OPTIONS = (
     Setting(
@@ -292,7 +293,7 @@ TABLE_SETTINGS = (
         levels=EVERYWHERE,
     ),
     Setting(
-        "bucket-begin-partition",
+        BUCKET_BEGIN_PARTITION,
         None,
         str,
         "From which partition on files lie in buckets, for tables that others bucketed later on: a value of the first "
