@@ -68,7 +68,9 @@ def test_the_page_needs_nothing_beside_itself_and_escapes_all_text():
     scan = ScanReport(
         scan.table, (*scan.steps, Step("bytes", 10, 20, (), (NotBy("c > 1", "<no> statistics"),)))
     )
-    html = page([Outcome(query, Report((scan,)), 1, 0.1, ("it is <wrong>",), Shuffles(1, 2))], {scan.table: 1000}, 0.1)
+    html = page(
+        [Outcome(query, Report((scan,)), 1, 0.1, ("it is <wrong>",), Shuffles(1, 2))], {scan.table: 1000}, 0.1
+    )
     assert not re.search(r"<script|<b>is|<no>|<wrong>|https?:|src=|@import|url\(|<link", html)
     assert "10 B of 1.0 kB" in html or "10 B of 1 kB" in html
     assert "0 of 1" in html
