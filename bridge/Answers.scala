@@ -4,6 +4,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 import java.util.Base64
 
 import org.json4s._
+import org.json4s.jackson.JsonMethods.{compact, render}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -30,8 +31,20 @@ case class RowGroupParts(function: String, parts: Seq[RowGroupPart]) extends Row
 /** What a scan reads; a file names its partition by its place in `partitions`. */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long],
-    metrics: Seq[MetricAnswer], description: String, report: JValue)
+    metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer])
 case class MetricAnswer(name: String, text: String, value: Option[Long])
+
+/**
+ * The buckets that all rows of a scan lie in.
+ *
+ * @param count how many Spark is to know
+ * @param held how many of them files are in: a divisor of `count`, and if it is less, each file is read for several of these
+ * @param columns in the order in which they are hashed, with the types that they have in the table
+ * @param order what each file is sorted by, and whether downwards
+ * @param larger whether a join with a table of more buckets is to be made in as many as that one has
+ */
+case class BucketsAnswer(
+    version: String, count: Int, held: Int, columns: Seq[(String, DataType)], order: Seq[(String, Boolean)], larger: Boolean)
 
 case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], description: String, report: JValue)
 
@@ -47,7 +60,7 @@ case class CallAnswer(schema: StructType, rows: Array[InternalRow], changed: Opt
  */
 class FilesAnswer(
     val folders: Array[String], joined: String, val folder: Array[Int], val partition: Array[Int],
-    val bytes: Array[Long], val modified: Array[Long]) {
+    val bytes: Array[Long], val modified: Array[Long], val bucket: Array[Int]) {
   def count: Int = bytes.length
   def names: Iterator[String] = {
     var start = 0
@@ -108,12 +121,24 @@ object Answers {
       (answer \ "partitions").children.map(Json.toRow(_, partitionSchema)).toIndexedSeq,
       number(statistics \ "bytes"), number(statistics \ "rows"),
       (answer \ "metrics").children.map(m => MetricAnswer(text(m \ "name"), text(m \ "text"), number(m \ "value"))),
-      text(answer \ "description"), answer \ "report")
+      text(answer \ "description"), answer \ "report", buckets(answer \ "buckets"))
+  }
+
+  private def buckets(answer: JValue): Option[BucketsAnswer] = answer match {
+    case found: JObject => Some(BucketsAnswer(
+      text(found \ "version"), long(found \ "count").toInt, long(found \ "held").toInt,
+      texts(found \ "columns").zip((found \ "types").children.map(t => DataType.fromJson(compact(render(t))))),
+      (found \ "order").children.map(o => (text(o \ "column"), o \ "descending" == JBool(true))),
+      found \ "larger" == JBool(true)))
+    case _ => None
   }
 
   private def files(answer: JValue): FilesAnswer = new FilesAnswer(
     texts(answer \ "folders").toArray, text(answer \ "names"), ints(answer \ "folder"), ints(answer \ "partition"),
-    longs(answer \ "bytes"), longs(answer \ "modified"))
+    longs(answer \ "bytes"), longs(answer \ "modified"), answer \ "bucket" match {
+      case buckets: JString => ints(buckets)
+      case _ => Array.empty
+    })
   private def ints(value: JValue): Array[Int] = {
     val found = numbers(value).asIntBuffer()
     val array = new Array[Int](found.remaining())

@@ -163,5 +163,7 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
     else Array.empty
   override def loadFunction(ident: Identifier): UnboundFunction =
     Option.when(ident.namespace().sameElements(functions))(ident.name().toLowerCase(util.Locale.ROOT))
-      .flatMap(HashFunction.all.get).getOrElse(throw new NoSuchFunctionException(ident))
+      .flatMap(HashFunction.all.get)
+      .orElse(Option.when(ident.namespace().isEmpty)(ident.name()).flatMap(BucketFunction.named)) // of our scans
+      .getOrElse(throw new NoSuchFunctionException(ident))
 }

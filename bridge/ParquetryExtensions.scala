@@ -21,8 +21,11 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPreCBORule(_ => PartsOnPartitions)
     extensions.injectPreCBORule(_ => ConditionsOfCommands)
     extensions.injectPreCBORule(_ => UntranslatableConditions)
+    extensions.injectPreCBORule(_ => LargerBuckets)
     extensions.injectPlannerStrategy(_ => DeleteStrategy)
     extensions.injectQueryStagePrepRule(_ => CachePruning)
     extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = CachePruning })
+    extensions.injectQueryStagePrepRule(_ => UnusedBuckets)
+    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = UnusedBuckets })
   }
 }

@@ -38,7 +38,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   override def version(): String = answer.version.toString
   override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(logical, false)
   override def partitioning(): Array[Transform] = // names are parsed there
-    partitionColumns.map(n => Expressions.identity(s"`${n.replace("`", "``")}`")).toArray
+    partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))).toArray
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
 

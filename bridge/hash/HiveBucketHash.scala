@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.types.{DataType, IntegerType}
 
 object BucketHash {
@@ -20,6 +21,10 @@ object BucketHash {
     if (version == Spark) Pmod(hashed, Literal(count))
     else Remainder(BitwiseAnd(hashed, Literal(Int.MaxValue)), Literal(count))
   }
+
+  /** The same, of equal values always the same one, as in the tables that we write: -0.0 counts as 0.0, and any NaN as any other. */
+  def settled(version: String, count: Int, columns: Seq[Expression], types: Seq[DataType]): Expression =
+    bucket(version, count, columns.map(NormalizeFloatingNumbers.normalize), types)
 }
 
 /**

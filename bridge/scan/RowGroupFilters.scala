@@ -46,9 +46,8 @@ object RowGroupFilters {
 
   private def renamed(e: Expression, table: ParquetryTable): Expression = e match {
     case r: NamedReference => Expressions.column(
-      Schemas.physicalPath(table.logical, table.physical, r.fieldNames.toSeq).map(quoted).mkString("."))
+      Schemas.physicalPath(table.logical, table.physical, r.fieldNames.toSeq).map(Schemas.quoted).mkString("."))
     case l: Literal[_] if l.dataType == BooleanType => LiteralValue(l.value, BooleanType) // it may be a predicate, too
     case other => other
   }
-  private def quoted(part: String): String = s"`${part.replace("`", "``")}`"
 }

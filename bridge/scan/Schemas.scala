@@ -4,6 +4,9 @@ import org.apache.spark.sql.types._
 
 /** Logical and physical schemas have the same shape; these walk both at once. */
 object Schemas {
+  /** A name as Spark parses it. */
+  def quoted(part: String): String = s"`${part.replace("`", "``")}`"
+
   private def fields(logical: StructType, physical: StructType): Map[String, (StructField, StructField)] =
     logical.fields.zip(physical.fields).map { case (l, p) => l.name -> (l, p) }.toMap
 

@@ -11,19 +11,19 @@ import org.apache.spark.TaskContext
 import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
 import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
 
-/** A file, the directory of its partition below the table, and the number of the directory that it has there. */
-case class WrittenFile(directory: String, cell: Int, path: String, bytes: Long, modified: Long)
+/** A file, the directory of its partition below the table, and the number of the slot that its rows are of. */
+case class WrittenFile(directory: String, slot: Long, path: String, bytes: Long, modified: Long)
 
 /**
  * Files are written where they will stay, under names never used before. Nobody sees them before the
  * metastore's commit names them, so nothing is moved and a failed attempt has only to be swept up.
  *
- * Where there are `directories`, the last level that Spark gives a file, `…=3`, is the number of the one that it belongs
- * in: below its partition, or absolute.
+ * Where there are several `places`, the last level that Spark gives a file, `…=3`, is the number of the slot that its rows
+ * are of. The place of the slot says the file's directory, below its partition or absolute, and the bucket in its name.
  */
-class DirectCommitProtocol(location: String, prefix: String, directories: Array[String])
+class DirectCommitProtocol(location: String, prefix: String, places: Array[Place])
   extends FileCommitProtocol with Serializable {
-  private case class Begun(directory: String, cell: Int, suffix: String, name: String, path: Path)
+  private case class Begun(directory: String, slot: Long, suffix: String, name: String, path: Path)
 
   @transient private var files = Seq.empty[WrittenFile]
   @transient private var begun = ArrayBuffer.empty[Begun]
@@ -45,8 +45,8 @@ class DirectCommitProtocol(location: String, prefix: String, directories: Array[
 
   override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], spec: FileNameSpec): String = {
     val id = task.getTaskAttemptID
-    val (directory, cell) = taken(dir.getOrElse(""))
-    begin(directory, cell, f"$prefix-${id.getTaskID.getId}%05d-${id.getId}", spec.suffix.replaceFirst("^[-.]c\\d+", ""))
+    val (directory, slot) = taken(dir.getOrElse(""))
+    begin(directory, slot, f"$prefix-${id.getTaskID.getId}%05d-${id.getId}", spec.suffix.replaceFirst("^[-.]c\\d+", ""))
   }
   override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], ext: String): String =
     newTaskTempFile(task, dir, FileNameSpec("", ext))
@@ -56,21 +56,20 @@ class DirectCommitProtocol(location: String, prefix: String, directories: Array[
   /** A further file for the rows of one that has become large enough. */
   def another(path: String): String = {
     val first = begun.reverseIterator.find(_.path.toString == path).get
-    begin(first.directory, first.cell, first.name, first.suffix)
+    begin(first.directory, first.slot, first.name, first.suffix)
   }
 
   /** A file's directory as Spark says it, without the level that is a number, and that number. */
-  private def taken(directory: String): (String, Int) =
-    if (directories.length < 2) (directory, 0)
+  private def taken(directory: String): (String, Long) =
+    if (places.length < 2) (directory, 0)
     else {
       val last = directory.lastIndexOf('/')
-      (directory.take(last.max(0)), directory.drop(directory.lastIndexOf('=') + 1).toInt)
+      (directory.take(last.max(0)), directory.drop(directory.lastIndexOf('=') + 1).toLong)
     }
 
-  private def begin(directory: String, cell: Int, name: String, suffix: String): String = {
-    val folder = Seq(directory, directories(cell)).filter(_.nonEmpty).foldLeft(new Path(location))(new Path(_, _))
-    val path = new Path(folder, f"$name-${begun.size}%04d$suffix")
-    begun += Begun(directory, cell, suffix, name, path)
+  private def begin(directory: String, slot: Long, name: String, suffix: String): String = {
+    val path = Place.of(places, slot).path(location, directory, slot, f"$name-${begun.size}%04d", suffix)
+    begun += Begun(directory, slot, suffix, name, path)
     path.toString
   }
 
@@ -79,7 +78,7 @@ class DirectCommitProtocol(location: String, prefix: String, directories: Array[
     Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
     new TaskCommitMessage(begun.toSeq.map { file =>
       val status: FileStatus = file.path.getFileSystem(task.getConfiguration).getFileStatus(file.path)
-      WrittenFile(file.directory, file.cell, file.path.toString, status.getLen, status.getModificationTime)
+      WrittenFile(file.directory, file.slot, file.path.toString, status.getLen, status.getModificationTime)
     })
   }
   override def abortTask(task: TaskAttemptContext): Unit =

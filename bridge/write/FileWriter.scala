@@ -3,7 +3,7 @@ package org.apache.spark.sql.parquetry
 import scala.jdk.CollectionConverters._
 
 import org.json4s._
-import org.json4s.jackson.JsonMethods.compact
+import org.json4s.jackson.JsonMethods.{compact, parse}
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -11,8 +11,9 @@ import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{RebalancePartitions, RepartitionByExpression}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.SQLExecution
-import org.apache.spark.sql.execution.datasources.FileFormatWriter
+import org.apache.spark.sql.execution.datasources.{FileFormat, FileFormatWriter}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.types.StructType
 
 /** Used by the planner's write pipeline: arranging rows, writing them where they will stay, and sweeping up. */
 object FileWriter {
@@ -35,38 +36,58 @@ object FileWriter {
 
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
-   * begin with `prefix`, and returns them as JSON: directory, cell, path, bytes and time of change in milliseconds.
+   * hold `prefix`, and returns them as JSON: directory, slot, path, bytes and time of change in milliseconds.
    *
-   * @param directories if there are several, the last of the columns is the number of one of them, which takes its place
+   * @param places JSON of where slots are; if there are several, the last of the columns is the number of a slot
    * @param target bytes after which another file is begun
    * @param rowBytes what a row may take in a file, until a file has been measured; 0 if unknown
    */
   def write(data: DataFrame, format: String, location: String, partitionColumns: java.util.List[String],
-      directories: java.util.List[String], prefix: String, target: Long, rowBytes: Double,
+      places: String, prefix: String, target: Long, rowBytes: Double,
       options: java.util.Map[String, String]): String = {
     val rows = data.asInstanceOf[Dataset[_]]
     val session = rows.sparkSession
     val execution = rows.queryExecution
     val output = execution.analyzed.output
-    val protocol = new DirectCommitProtocol(location, prefix, directories.asScala.toArray)
+    val protocol = new DirectCommitProtocol(location, prefix, Place.read(places))
     val settings = options.asScala.toMap
-    val fileFormat = format match {
-      case "orc" => new OrcFileFormat
-      case _ => new StatisticsFriendlyParquet
-    }
     SQLExecution.withNewExecutionId(execution, Some("parquetry write")) {
       FileFormatWriter.write(
-        session, execution.executedPlan, new RollingFormat(fileFormat, protocol, target, rowBytes), protocol,
+        session, execution.executedPlan, new RollingFormat(formatOf(format), protocol, target, rowBytes), protocol,
         FileFormatWriter.OutputSpec(location, Map.empty, output),
         session.sessionState.newHadoopConfWithOptions(settings),
         partitionColumns.asScala.map(c => output.find(_.name == c).get).toSeq,
         None, Nil, settings)
     }
-    compact(JArray(protocol.committed.map { f => JObject(
-      "directory" -> JString(f.directory), "cell" -> JInt(f.cell), "path" -> JString(f.path),
+    told(protocol.committed)
+  }
+
+  /**
+   * Writes files without rows, as `write` does those with rows, and returns the same of them.
+   *
+   * @param data has the columns of the files and the partition columns
+   * @param slots JSON of the files: directory of the partition below `location`, and slot
+   */
+  def writeEmpty(data: DataFrame, format: String, location: String, partitionColumns: java.util.List[String],
+      places: String, prefix: String, slots: String, options: java.util.Map[String, String]): String = {
+    val rows = data.asInstanceOf[Dataset[_]]
+    val schema = StructType(rows.queryExecution.analyzed.schema.filterNot(f => partitionColumns.contains(f.name)))
+    implicit val formats: Formats = DefaultFormats
+    val asked = parse(slots).children.map(each => (each(0).extract[String], each(1).extract[Long]))
+    told(new EmptyFiles(rows.sparkSession, formatOf(format), schema, options.asScala.toMap)
+      .write(location, prefix, Place.read(places), asked))
+  }
+
+  private def formatOf(name: String): FileFormat = name match {
+    case "orc" => new OrcFileFormat
+    case _ => new StatisticsFriendlyParquet
+  }
+
+  private def told(files: Seq[WrittenFile]): String =
+    compact(JArray(files.map { f => JObject(
+      "directory" -> JString(f.directory), "slot" -> JInt(f.slot), "path" -> JString(f.path),
       "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified))
     }.toList))
-  }
 
   /** Deletes files that nobody sees, and what they leave empty below `location`; tells of those it cannot delete. */
   def delete(session: SparkSession, location: String, paths: java.util.List[String]): java.util.List[String] =

@@ -5,7 +5,7 @@ python -m parquetry.config_reference > docs/configuration.md
 
 from __future__ import annotations
 
-from parquetry.config import CATALOG_OPTIONS, TABLE_SETTINGS, Setting
+from parquetry.config import CATALOG_OPTIONS, SPARK_SETTINGS, TABLE_SETTINGS, Setting, SparkSetting
 
 _INTRODUCTION = """\
 # Configuration
@@ -21,9 +21,15 @@ _INTRODUCTION = """\
 | `spark.sql.catalog.lake` | `org.apache.spark.sql.parquetry.ParquetryCatalog` |
 | `spark.sql.catalog.lake.warehouse` | the warehouse |
 
+and, unless they have been given already, those of Spark's own that joins of [bucketed tables](buckets.md) depend on:
+
+| setting of Spark's | value | what it is for |
+|---|---|---|
+{of_spark}
+
 `parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`; a session that has them needs
 `parquetry.attach(spark)` only. `parquetry doctor` shows which warehouse and store are in effect outside a session, and
-where they were set.
+where they were set, and these settings of Spark's.
 """
 
 _TABLE_SETTINGS = """
@@ -55,7 +61,7 @@ A known setting in a place that the table does not name for it, such as `partiti
 def reference() -> str:
     """Return the reference of all settings as Markdown."""
     parts = [
-        _INTRODUCTION,
+        _INTRODUCTION.format(of_spark="\n".join(map(_of_spark, SPARK_SETTINGS))),
         "## Catalog options\n\n`spark.sql.catalog.<name>.<option>`, or keyword arguments of `parquetry.configure`.\n",
         "| name | default | meaning |\n|---|---|---|",
         *(f"| {_name_and_default(setting)} | {setting.text} |" for setting in CATALOG_OPTIONS),
@@ -69,6 +75,11 @@ def reference() -> str:
 def _row(setting: Setting) -> str:
     fixed = " Only when the table is created." if setting.fixed else ""
     return f"| {_name_and_default(setting)} | {', '.join(setting.levels)} | {setting.text}{fixed} |"
+
+
+def _of_spark(setting: SparkSetting) -> str:
+    value = "left alone" if setting.value is None else f"`{setting.value}`"
+    return f"| `{setting.name}` | {value} | {setting.text} |"
 
 
 def _name_and_default(setting: Setting) -> str:

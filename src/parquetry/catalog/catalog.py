@@ -15,6 +15,7 @@ from parquetry.catalog.shapes import Table, table_view
 from parquetry.maintenance.compacted import Compacted
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.misplacement import Misplacement
 from parquetry.maintenance.removed import Removed
 from parquetry.progress import Progress, silent
 
@@ -114,6 +115,27 @@ class Catalog(CatalogReader):
 
         return fsck(self._snapshot(name), repair=repair)
 
+    def verify(
+        self, name: str, where: str | None = None, *, progress: Progress = silent
+    ) -> list[Misplacement]:
+        """Read the rows of a table's buckets, and name files in which one lies in a wrong bucket or out of order.
+
+        Args:
+            name: of the table.
+            where: a condition on partition columns: only these partitions. Timestamps without a zone are in UTC.
+            progress: called with how many partitions have been read.
+
+        Returns:
+            One for each file with rows that lie wrong, and what is not known of others; of partitions without buckets nothing.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            FilterError: the condition cannot be used.
+        """
+        from parquetry.maintenance.verifying import verify
+
+        return list(verify(self._snapshot(name), where, progress=progress))
+
     def sync(
         self,
         name: str,
@@ -130,7 +152,8 @@ class Catalog(CatalogReader):
             name: of the table.
             where: a condition on partition columns: only these partitions.
             dry_run: report only.
-            readopt: take in again what was taken out on purpose.
+            readopt: take in again what was taken out on purpose, and look again at files that were not believed to lie in
+                buckets.
             time_zone: of directories that are named for timestamps, such as ``Europe/Berlin``: that of the session
                 that wrote them. Needed for tables partitioned by a timestamp only.
             progress: called with what is listed or read.

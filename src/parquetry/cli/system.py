@@ -114,11 +114,13 @@ def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
     """Check the installation and the warehouse, and show the settings.
 
     Looked at are Python, PySpark, Java, libraries, the bridge and the warehouse. Settings are shown as they hold
-    outside a session: of the catalog, with where each comes from, and the defaults of tables, with how to set them.
+    outside a session: of the catalog, with where each comes from, and the defaults of tables, with how to set them. Below
+    stand settings of Spark's own on which joins of bucketed tables depend.
 
     The exit code is 1 if something does not fit; what to do about it is said beside it.
     """
     from parquetry.cli.doctor import examine, settings_in_effect
+    from parquetry.config import SPARK_SETTINGS
 
     checks = list(examine(warehouse, store))
     settings = list(settings_in_effect(warehouse, store))
@@ -129,6 +131,10 @@ def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
                 *(
                     {"setting": s.name, "value": s.value, "from": s.origin, "set_with": s.how}
                     for s in settings
+                ),
+                *(
+                    {"spark_setting": s.name, "configure_sets": s.value, "for": s.text}
+                    for s in SPARK_SETTINGS
                 ),
             ]
         )
@@ -142,6 +148,11 @@ def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
         output.print_table(
             ("setting", "value", "from", "set with"),
             ((s.name, s.value or "", s.origin or "", ", ".join(s.how)) for s in settings),
+        )
+        print()
+        output.print_table(
+            ("setting of Spark's", "configure sets", "for"),
+            ((s.name, s.value or "", s.text) for s in SPARK_SETTINGS),
         )
     if any(c.ok is False for c in checks):
         raise typer.Exit(1)

@@ -5,13 +5,15 @@ Only names are read here, never a file. Every function takes a name or a path, w
 | written by | name | bucket |
 |---|---|---|
 | Parquetry | `pq-<table id>-<write>-<task>-<attempt>-<number>.snappy.parquet` | |
+| Parquetry, a bucket | `000003_0_pq-<table id>-<write>-<task>-<attempt>-<number>_00003.c000.snappy.parquet` | 3 |
 | Hive, and Trino of today | `000003_0`, `000003_0_copy_1`, `000003_0.gz`, `000003_0_20240131_…` | 3 |
 | Hive, a second attempt | `000003_1`: other rows than those of `000003_0`, and both count | 3 |
 | Spark | `part-00000-<uuid>_00003.c000.snappy.parquet` | 3 |
 | Spark, for Hive | `00003_0_part-00000-<uuid>_00003.c000` | 3 |
 | Trino of old | `20240131_120000_00001_abcde_bucket-00003` | 3 |
 
-Parquetry's bucketed files will say it as Spark's do, between the number and the suffix.
+Parquetry's files of buckets say it twice, so that all of them read it: at the beginning, where Hive and Trino look for it, and
+at the end, where Spark does.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ from parquetry.layout.places import base_name
 # names, nobody knows that it is a bucket, and a wrong bucket loses rows where none costs a file read in vain.
 _HIVE = re.compile(r"(\d{5,6})_\d{1,6}(?:[._].*)?", re.ASCII | re.DOTALL)
 _SPARK = re.compile(r"(?:part|pq)-[^._]*_(\d{5,})(?:\..*)?", re.ASCII | re.DOTALL)
+_OWN = re.compile(r"(?:\d{6}_0_)?(pq-[0-9a-f]+-)", re.ASCII)
 _TRINO = re.compile(r"\d{8}_\d{6}_\d{5}_[a-z0-9]{5}_bucket-(\d+)(?:[-_.].*)?", re.ASCII | re.DOTALL)
 
 
 def own_prefix(table: bytes) -> str:
-    """Return what the names of the files begin with that are written for a table.
+    """Return what the names of the files begin with that are written for a table; before it stands the bucket, if they are of one.
 
     >>> own_prefix(bytes.fromhex("00112233445566aa"))
     'pq-00112233445566aa-'
@@ -38,9 +41,9 @@ def own_prefix(table: bytes) -> str:
 
 
 def new_prefix(table: bytes) -> str:
-    """Return what the names of one write's files begin with: no other write has ever used it, or will.
+    """Return what the names of one write's files hold: no other write has ever used it, or will.
 
-    Whoever writes the files adds task, attempt and a number for each (`DirectCommitProtocol` in the bridge).
+    Whoever writes the files adds task, attempt and a number for each, and the bucket (`Place` in the bridge).
 
     Args:
         table: its id.
@@ -53,8 +56,11 @@ def is_own(path: str, table: bytes) -> bool:
 
     >>> is_own("p=1/pq-00112233445566aa-7-0.parquet", bytes.fromhex("00112233445566aa"))
     True
+    >>> is_own("000003_0_pq-00112233445566aa-7-0_00003.c000.parquet", bytes.fromhex("00112233445566aa"))
+    True
     """
-    return base_name(path).startswith(own_prefix(table))
+    found = _OWN.match(base_name(path))
+    return found is not None and found[1] == own_prefix(table)
 
 
 def bucket_of(path: str) -> int | None:

@@ -1,13 +1,15 @@
 """Which files of a table are worth writing anew: small ones that make fewer together, and those that lie in a wrong place.
 
-Pure planning: nothing is read but the metastore, and nothing is written. Files of one cell are merged with each other
-alone, and partitions with buckets are left as they are. Example, of a partition with a directory for `x = 10`, where files should have 128 MB:
+Pure planning: nothing is read but the metastore, and nothing is written. Files of one cell and bucket are merged with each other
+alone. Example, of a partition with a directory for `x = 10`, where files should have 128 MB:
 
     x=10/a      60 MB    cell 0     \\  one file of 100 MB
     x=10/b      40 MB    cell 0     /
     x=20/c      120 MB   cell 1        stays: alone, and large enough
     …DEFAULT…/d 50 MB    the rest      stays: alone
     e           5 MB     not known     is written into the cells that its rows are of
+
+A bucket is better one file than two, as its order is known as a whole then: 100 MB and 1 MB of one bucket become one file.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from parquetry.errors import PartitionNotFoundError
-from parquetry.layout.arrangement import Arrangement, SkewMap
+from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
 from parquetry.layout.cells import cell_place
 from parquetry.layout.places import is_absolute, join_location, place_of
 from parquetry.layout.records import DataFile
@@ -43,11 +45,13 @@ class Rewrite:
         partition: as it is.
         files: that are written anew.
         kept: all others.
+        arrangement: that the partition has then.
     """
 
     partition: Partition
     files: tuple[DataFile, ...]
     kept: tuple[DataFile, ...]
+    arrangement: Arrangement
 
     @property
     def bytes(self) -> int:
@@ -76,7 +80,7 @@ def rewrites(
     """
     names = {column.physical: column.column_type for column in snapshot.metadata.columns}
     found = []
-    for done, partition in enumerate(_selected(snapshot, where, zone), 1):
+    for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
         if partition.file_count:
             skew = partition.arrangement.skew
             types = [] if skew is None else [names[name] for name in skew.columns]
@@ -85,7 +89,8 @@ def rewrites(
             if chosen:
                 taken = set(chosen)
                 kept = tuple(file for i, file in enumerate(files) if i not in taken)
-                found.append(Rewrite(partition, tuple(files[i] for i in chosen), kept))
+                anew = tuple(files[i] for i in chosen)
+                found.append(Rewrite(partition, anew, kept, partition.arrangement))
         progress("Looking for small files", done, snapshot.totals.partitions if where is None else None)
     return found
 
@@ -112,22 +117,32 @@ def worth_rewriting(
     [0, 1]
     """
     skew = arrangement.skew if arrangement.skew is not None and arrangement.skew.directories else None
+    buckets = arrangement.buckets
     chosen: set[int] = set()
-    groups: dict[int | None, list[int]] = defaultdict(list)
-    if arrangement.buckets is not None:
-        return []  # a file would hold the rows of several
+    groups: dict[tuple[int | None, int | None], list[int]] = defaultdict(list)
     for i, file in enumerate(files):
-        if skew is not None and not _in_place(file, skew, types, location):
+        if (skew is None or _in_place(file, skew, types, location)) and in_bucket(file, buckets):
+            groups[file.cell, file.bucket].append(i)
+        else:
             chosen.add(i)
-        elif file.bytes < _SMALL * target:
-            groups[file.cell].append(i)
-    moved = {files[i].cell for i in chosen}
-    for cell, group in groups.items():
-        needed = max(1, -(-sum(files[i].bytes for i in group) // target))
-        joined = bool({cell, None} & moved)  # rows from a wrong place may well come here
-        if len(group) + joined >= _WORTH * needed:
-            chosen.update(group)
+    moved = {(files[i].cell, files[i].bucket) for i in chosen}
+    for (cell, bucket), group in groups.items():
+        # rows from a wrong place may well come here
+        joined = any(from_cell in (cell, None) and of in (bucket, None) for from_cell, of in moved)
+        if buckets is not None and sum(files[i].bytes for i in group) <= target:
+            merged = group
+        else:
+            merged = [i for i in group if files[i].bytes < _SMALL * target]
+        needed = max(1, -(-sum(files[i].bytes for i in merged) // target))
+        if len(merged) + joined >= _WORTH * needed:
+            empty = buckets is not None and not joined and all(files[i].rows == 0 for i in group)
+            chosen.update(merged[1:] if empty else merged)  # an empty bucket keeps its file
     return sorted(chosen)
+
+
+def in_bucket(file: DataFile, buckets: BucketSpec | None) -> bool:
+    """Return whether a file is of a bucket that is known, and sorted as it is to be, where there are buckets."""
+    return buckets is None or (file.bucket is not None and (file.sorted or not buckets.sort))
 
 
 def _in_place(file: DataFile, skew: SkewMap, types: Sequence[ColumnType], location: str) -> bool:
@@ -141,7 +156,17 @@ def _in_place(file: DataFile, skew: SkewMap, types: Sequence[ColumnType], locati
     return folder.endswith(f"/{place}")
 
 
-def _selected(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[Partition]:
+def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[Partition]:
+    """Return the partitions for which a condition holds, or all.
+
+    Args:
+        snapshot: of the table.
+        where: on partition columns; None: all.
+        zone: the time zone of the condition's timestamps.
+
+    Raises:
+        FilterError: the condition cannot be used.
+    """
     if where is None:
         return snapshot.partitions()
     condition = partition_condition(snapshot, where, zone)
@@ -159,7 +184,7 @@ def require_selected(snapshot: TableSnapshot, where: str, zone: str) -> None:
     Raises:
         PartitionNotFoundError: it has none.
     """
-    if next(iter(_selected(snapshot, where, zone)), None) is None:
+    if next(iter(selected_partitions(snapshot, where, zone)), None) is None:
         raise PartitionNotFoundError(
             f"Table {snapshot.label} has no partition where {where}: SHOW PARTITIONS lists them."
         )

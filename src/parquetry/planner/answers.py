@@ -128,7 +128,7 @@ class PartitionValues(Answer, frozen=True):
     values: list[list[Values]]
 
 
-class Files(msgspec.Struct, frozen=True):
+class Files(msgspec.Struct, frozen=True, omit_defaults=True):
     """Files to read, in columns: a place in each for each file.
 
     Two files of one partition, `/t/p=1/a.parquet` of 100 bytes and `/t/p=1/b.parquet` of 200, are one folder, the names
@@ -142,6 +142,7 @@ class Files(msgspec.Struct, frozen=True):
         partition: numbers of the partitions in the answer, in 32 bits.
         bytes: sizes, in 64 bits.
         modified: when they changed, in milliseconds since the epoch, in 64 bits; 0: not known.
+        bucket: numbers of the buckets, in 32 bits, of as many as `Buckets.held` says; empty where the scan tells of none.
     """
 
     folders: list[str]
@@ -150,6 +151,37 @@ class Files(msgspec.Struct, frozen=True):
     partition: builtins.bytes
     bytes: builtins.bytes
     modified: builtins.bytes
+    bucket: builtins.bytes = b""
+
+
+class SortOrder(msgspec.Struct, frozen=True):
+    """A column that files are sorted by, NULL first, or downwards and NULL last."""
+
+    column: str
+    descending: bool
+
+
+class Buckets(msgspec.Struct, frozen=True):
+    """The buckets that all rows of a scan lie in.
+
+    Attributes:
+        version: of the hash: ``1``, ``2`` or ``spark``.
+        count: how many Spark is to know.
+        held: how many of them files are in, a divisor of `count`. If it is a smaller number, a file is read once for each of
+            the buckets of `count` that its rows can lie in, and each time rows of the others are left out.
+        columns: in the order in which they are hashed, all of them read.
+        types: theirs, in Spark's JSON, with what they are in the table: a varchar is no string.
+        order: what each file is sorted by, as far as it is read.
+        larger: whether a join with a table of more buckets is to be made in as many as that one has.
+    """
+
+    version: str
+    count: int
+    held: int
+    columns: list[str]
+    types: list[Any]
+    order: list[SortOrder]
+    larger: bool
 
 
 class Statistics(msgspec.Struct, frozen=True):
@@ -167,7 +199,7 @@ class Metric(msgspec.Struct, frozen=True):
     value: int | None
 
 
-class Scan(Answer, frozen=True):
+class Scan(Answer, frozen=True, omit_defaults=True):
     """What a scan reads.
 
     Attributes:
@@ -177,6 +209,7 @@ class Scan(Answer, frozen=True):
         metrics: what Spark's UI shows.
         description: EXPLAIN's line.
         report: one scan of `Report.to_dict()`.
+        buckets: that all rows lie in; None: nothing is known of that.
     """
 
     files: Files
@@ -185,6 +218,7 @@ class Scan(Answer, frozen=True):
     metrics: list[Metric]
     description: str
     report: dict[str, Any]
+    buckets: Buckets | None = None
 
 
 class Aggregated(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from parquetry.ddl.clustered_by import ClusteredBy
 from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
 from parquetry.errors import BucketError, ColumnNotFoundError, PropertyError, UnsupportedError
 from parquetry.identifiers import joined_name
+from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.layout.list_bucketing_rules import Subject, require_allowed
 from parquetry.layout.records import Column
 from parquetry.layout.schema_json import Field, declared
@@ -87,6 +88,7 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
     metadata = _skewed(metadata, lake, label)
     metadata = _bucketed(metadata, label, q.partitioning)
     sort_columns(metadata, settings)  # refuses what files cannot be sorted by
+    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
     if external is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
     return metadata

@@ -54,7 +54,7 @@ class Destinations:
             maps: what was found, by the keys of all partitions that rows are written to.
         """
         assert self.default is not None
-        there = {part.key: part for part in _by_keys(snapshot, maps)} if self.keeps else {}
+        there = {part.key: part for part in partitions_of(snapshot, maps)} if self.keeps else {}
         own, remade = {}, []
         for key, skew in maps.items():
             part = there.get(key)
@@ -92,15 +92,17 @@ def destinations_of(snapshot: TableSnapshot, keeps: bool) -> Destinations:
     return Destinations(None) if len(own) > MOST_OWN else replace(destinations, own=own)
 
 
-def own_of(partitions: Iterable[Partition]) -> Destinations:
-    """Return the destinations of rows of some partitions that keep what they have."""
-    given = list(partitions)
-    if len(given) == 1:  # as of a table without partitions, of which rows have no key to be told apart by
-        return Destinations(given[0].arrangement)
-    return Destinations(None, {part.key: part.arrangement for part in given})
+def own_of(arrangements: Mapping[bytes, Arrangement]) -> Destinations:
+    """Return the destinations of rows of some partitions whose arrangements are known, by their keys."""
+    if (
+        len(arrangements) == 1
+    ):  # as of a table without partitions, of which rows have no key to be told apart by
+        return Destinations(*arrangements.values())
+    return Destinations(None, arrangements)
 
 
-def _by_keys(snapshot: TableSnapshot, keys: Iterable[bytes]) -> Iterable[Partition]:
+def partitions_of(snapshot: TableSnapshot, keys: Iterable[bytes]) -> Iterable[Partition]:
+    """Return the partitions of some keys, as far as they are there."""
     scans = tuple(KeyScan("get", key, successor(key), None) for key in sorted(keys))
     return snapshot.partitions(ScanPlan(scans))
 

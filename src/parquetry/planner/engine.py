@@ -52,7 +52,13 @@ class Engine(FooterReader, Protocol):
         ...
 
     def compact(
-        self, table: str, snapshot: TableSnapshot, rewrites: Sequence[Rewrite], progress: Progress, /
+        self,
+        table: str,
+        snapshot: TableSnapshot,
+        rewrites: Sequence[Rewrite],
+        operation: str,
+        progress: Progress,
+        /,
     ) -> TableSnapshot:
         """Write files of a table anew, and commit.
 
@@ -60,6 +66,7 @@ class Engine(FooterReader, Protocol):
             table: the table's name in the session.
             snapshot: of the table, which the rewrites are of.
             rewrites: which files, by partition.
+            operation: for the history.
             progress: called with what is done.
 
         Returns:
@@ -122,7 +129,13 @@ class NoEngine(ArrowFooters):
         return size
 
     def compact(
-        self, table: str, _snapshot: TableSnapshot, rewrites: Sequence[Rewrite], _progress: Progress, /
+        self,
+        table: str,
+        _snapshot: TableSnapshot,
+        rewrites: Sequence[Rewrite],
+        operation: str,
+        _progress: Progress,
+        /,
     ) -> TableSnapshot:
         """Refuse: an engine writes.
 
@@ -130,7 +143,7 @@ class NoEngine(ArrowFooters):
             UnsupportedError: always.
         """
         raise UnsupportedError(
-            f"The {len(rewrites)} partitions of table {table} cannot be compacted without an engine: CALL system.compact in Spark."
+            f"The {len(rewrites)} partitions of table {table} cannot be written anew without an engine: CALL system.{operation} in Spark."
         )
 
     def heavy_values(

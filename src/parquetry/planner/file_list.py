@@ -13,13 +13,19 @@ from parquetry.layout.places import join_location
 from parquetry.planner.answers import Files
 
 
-def file_list(files: FileColumns, partitions: NDArray[Any], locations: Sequence[str]) -> Files:
+def file_list(
+    files: FileColumns,
+    partitions: NDArray[Any],
+    locations: Sequence[str],
+    buckets: NDArray[Any] | None = None,
+) -> Files:
     """Return files as an answer holds them.
 
     Args:
         files: to read.
         partitions: of each the number of its partition.
         locations: of the partitions.
+        buckets: of each the number of its bucket; None: nothing is told of buckets.
     """
     names = files.paths
     joined = "/".join(names)
@@ -34,6 +40,7 @@ def file_list(files: FileColumns, partitions: NDArray[Any], locations: Sequence[
         partitions.astype("<i4").tobytes(),
         files.bytes.astype("<i8").tobytes(),
         np.where(files.modified == UNKNOWN, 0, files.modified).astype("<i8").tobytes(),
+        b"" if buckets is None else buckets.astype("<i4").tobytes(),
     )
 
 

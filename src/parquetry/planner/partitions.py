@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
+import msgspec
 import pyarrow.fs as pafs
 
 from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
@@ -16,6 +17,7 @@ from parquetry.layout.location import open_location
 from parquetry.layout.paths import stored_value
 from parquetry.layout.places import join_location
 from parquetry.layout.tuples_in_files import lacks_tuples
+from parquetry.maintenance.bucketed_files import in_buckets_of, unbucketed
 from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.skew import refuse_values
@@ -81,7 +83,11 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         lacks = lacks_tuples(location, metadata.format)
         adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
         taken += (join_location(location, file.path) for file in adopted.files)
-        transaction.add(values, location if given else None, adopted.files, adopted.arrangement)
+        bucketed = in_buckets_of(snapshot, values, location, adopted, [metadata.arrangement.buckets])
+        for each in unbucketed(snapshot, values, location, bucketed):
+            _LOG.warning("Table %s: %s", snapshot.label, each.detail)
+        arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
+        transaction.add(values, location if given else None, bucketed.files, arrangement)
     transaction.commit()
     return answers.Done()
 

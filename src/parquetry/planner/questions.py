@@ -326,10 +326,17 @@ class Aggregate(Predicates, tag="aggregate", frozen=True):
 
 
 class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
-    """Answer: `Scan`."""
+    """Answer: `Scan`.
+
+    Attributes:
+        runtime: what a join has found while the query runs (trees, see `predicate.spark_json`).
+        columns: that are read.
+        buckets: how many are wanted, a multiple of those that the scan has; None: those that it has.
+    """
 
     runtime: list[dict[str, Any]]
     columns: list[str]
+    buckets: int | None = None
 
 
 class Write(Predicates, tag="write", frozen=True):

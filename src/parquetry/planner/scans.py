@@ -16,10 +16,12 @@ from parquetry.planner.chosen_files import only_chosen
 from parquetry.planner.file_list import file_list
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, implied_by, without_implied
+from parquetry.planner.scan_buckets import ScanBuckets, scan_buckets
 from parquetry.planner.values import to_wire
 from parquetry.predicate.nodes import IsNull, Not, columns_of
 from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
+from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
 from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
@@ -103,14 +105,26 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     chosen = [selection.partitions[part] for part in used.tolist()]
     Partition.entries(chosen)
     partitions = [[to_wire(types[i], partition.values[i]) for i in places] for partition in chosen]
-    files = file_list(block.files, numbers, [partition.location for partition in chosen])
+    buckets = scan_buckets(snapshot, q, chosen, block.files)
+    told = (
+        without_buckets(snapshot, selection.partitions, block, q.columns)
+        if buckets is None
+        else buckets.report(selection.bytes)
+    )
+    files = file_list(
+        block.files,
+        numbers,
+        [partition.location for partition in chosen],
+        None if buckets is None else buckets.of_files,
+    )
     return answers.Scan(
         files=files,
         partitions=partitions,
         statistics=_statistics(selection),
         metrics=_metrics(selection.report),
-        description=_description(snapshot, telling, selection),
-        report=_report(_without_added(telling, selection.report)),
+        description=_description(snapshot, telling, selection, buckets),
+        report=_report(replace(_without_added(telling, selection.report), buckets=told)),
+        buckets=None if buckets is None else buckets.told,
     )
 
 
@@ -151,13 +165,16 @@ def _metrics(report: ScanReport) -> list[answers.Metric]:
     return metrics
 
 
-def _description(snapshot: TableSnapshot, asked: Sequence[Condition], selection: Selection) -> str:
+def _description(
+    snapshot: TableSnapshot, asked: Sequence[Condition], selection: Selection, buckets: ScanBuckets | None
+) -> str:
     """Return what EXPLAIN shows in the scan's line."""
     pushed = ", ".join(condition_text(condition.text, condition.origin) for condition in asked)
     if len(pushed) > _LONGEST_PUSHED:
         pushed = f"{pushed[: _LONGEST_PUSHED - 1]}…"
     fractions = str(Report((selection.report,))).split("\n")[0]
-    return f"{snapshot.metadata.format} version {snapshot.version} · pushed filters: [{pushed}] · {fractions}"
+    told = f"{snapshot.metadata.format} version {snapshot.version} · pushed filters: [{pushed}] · {fractions}"
+    return told if buckets is None else f"{told} · {buckets.text(selection.bytes)}"
 
 
 def _report(report: ScanReport) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.maintenance import buckets
 from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.metastore.model import TableMetadata
@@ -109,6 +110,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
         buckets.require_unbucketed(snapshot, metadata, change)
         metadata = _altered(snapshot.label, metadata, change)
     sort_columns(metadata, settle(properties=metadata.properties))  # refuses what files cannot be sorted by
+    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
 
     def zone() -> str:
         return lake.engine.time_zone

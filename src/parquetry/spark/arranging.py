@@ -6,6 +6,7 @@ each task. Which arrangement a write asks for is the caller's to say; the files 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -18,6 +19,7 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import Settings
+from parquetry.spark.row_slots import RowSlots
 
 _SHUFFLED_TO_WRITTEN = 2
 """Shuffled rows are about twice as large as the files they end in."""
@@ -35,11 +37,12 @@ class RowArrangement:
 
     Attributes:
         partition_columns: the partition columns' names in the files; rows of a partition come together. The number of
-            a row's cell is the last of them, where there are cells.
+            a row's slot is the last of them, where there are slots (`row_slots`).
         sort_by: names in the files of the columns that rows are sorted by, within a partition.
         file_bytes: size to aim at for one file.
         clustered: whether rows are shuffled at all; if not, they stay in the tasks that they are in.
         split: whether rows that come together may be more than one task's.
+        empty_buckets: whether buckets without rows get files; None: those of version 1 alone.
     """
 
     partition_columns: tuple[str, ...]
@@ -47,6 +50,7 @@ class RowArrangement:
     file_bytes: int
     clustered: bool
     split: bool = True
+    empty_buckets: bool | None = None
 
     @classmethod
     def of(cls, metadata: TableMetadata, settings: Settings) -> RowArrangement:
@@ -61,20 +65,33 @@ class RowArrangement:
             tuple(column.physical for column in sort_columns(metadata, settings)),
             settings["target-file-size"],
             settings["distribution"] == "auto",
+            empty_buckets=settings["empty-buckets"],
         )
 
-    def by_cell(self, column: str) -> RowArrangement:
-        """Return the same with the rows of each cell of a partition together, given the column of cells' numbers."""
-        return replace(self, partition_columns=(*self.partition_columns, column))
+    def by_slot(self, slots: RowSlots) -> RowArrangement:
+        """Return the same with the rows of each slot together, if there are slots; all the rows of a bucket are one task's."""
+        if len(slots.places) == 1:
+            return self
+        columns = (*self.partition_columns, slots.column)
+        if not slots.bucketed:
+            return replace(self, partition_columns=columns)
+        return replace(self, partition_columns=columns, clustered=True, split=False)
 
-    def apply(self, rows: DataFrame) -> DataFrame:
-        """Return rows, with the columns of the files, clustered and sorted; a query's own order is left alone."""
+    def apply(self, rows: DataFrame, order: Sequence[Column] = ()) -> DataFrame:
+        """Return rows, with the columns of the files, clustered and sorted; a query's own order is left alone.
+
+        Args:
+            rows: to arrange.
+            order: of the rows of one slot, before `sort_by`.
+        """
         named = self.partition_columns or self.sort_by
         if self.clustered and (named or not _is_arranged(rows)):
             rows = self._cluster(rows)
         if named:
-            names = (*self.partition_columns, *self.sort_by)
-            rows = rows.sortWithinPartitions(*(quoted(name) for name in names))
+            first, then = (
+                [sf.col(quoted(name)) for name in names] for names in (self.partition_columns, self.sort_by)
+            )
+            rows = rows.sortWithinPartitions(*first, *order, *then)
         return rows
 
     def _cluster(self, rows: DataFrame) -> DataFrame:

@@ -1,7 +1,7 @@
 """Files of a table are written anew: read as every query reads them, written as every write does, in one commit.
 
-Which files that are, `maintenance.compaction` says. Each partition keeps its arrangement. Readers of earlier versions are not
-disturbed: the old files stay until a vacuum.
+Which files that are, and how their rows are arranged then, `maintenance.compaction` and `maintenance.rebucketing` say. Readers of
+earlier versions are not disturbed: the old files stay until a vacuum.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from parquetry.spark.arranging import RowArrangement
 from parquetry.spark.writes import file_options, write_files
 from parquetry.spark.written import collect, delete_files
 
+_ROOM = 1.3
+
 
 def compact(
     footers: FooterReader,
@@ -32,6 +34,7 @@ def compact(
     snapshot: TableSnapshot,
     rewrites: Sequence[Rewrite],
     session: Mapping[str, str],
+    operation: str,
     progress: Progress,
 ) -> TableSnapshot:
     """Write files anew and commit; see `Engine.compact`.
@@ -42,6 +45,7 @@ def compact(
         snapshot: of the table.
         rewrites: which files, by partition.
         session: its settings.
+        operation: for the history.
         progress: called with what is done.
     """
     require_writable(snapshot.metadata.location, table)
@@ -49,27 +53,31 @@ def compact(
     arrangement = RowArrangement.of(snapshot.metadata, settings)
     together = max(rewrite.bytes for rewrite in rewrites)
     arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
+    if any(each.arrangement.buckets is not None for each in rewrites):
+        # that what is to be one file becomes one, although the writer can but guess how large it will be
+        arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _ROOM))
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
     progress("Writing files", 0, None)
     with chosen_files(paths) as token:
         reader = SparkSession.active().read.option("versionAsOf", str(snapshot.version)).option(OPTION, token)
-        files, cells = write_files(
+        files, slots = write_files(
             snapshot,
             reader.table(table),
             arrangement,
             file_options(snapshot, settings),
-            own_of(each.partition for each in rewrites),
+            own_of({each.partition.key: each.arrangement for each in rewrites}),
+            lambda _keys: {each.partition.key: each.kept for each in rewrites},
         )
     try:
         # by keys, of which those of NaN are equal
-        written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, cells)}
-        transaction = snapshot.begin("compact")
+        written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, slots)}
+        transaction = snapshot.begin(operation)
         for each in rewrites:
             partition = each.partition
             new = written.pop(partition.key).files if partition.key in written else ()
             _require_all(snapshot, each, sum(file.rows or 0 for file in new))
             transaction.replace(
-                partition.values, (*each.kept, *new), partition.entry.location, partition.arrangement
+                partition.values, (*each.kept, *new), partition.entry.location, each.arrangement
             )
         return transaction.commit()
     except CommitUnknownError:

@@ -91,10 +91,15 @@ class SparkEngine:
         return size
 
     def compact(
-        self, table: str, snapshot: TableSnapshot, rewrites: Sequence[Rewrite], progress: Progress
+        self,
+        table: str,
+        snapshot: TableSnapshot,
+        rewrites: Sequence[Rewrite],
+        operation: str,
+        progress: Progress,
     ) -> TableSnapshot:
         """Write files of a table anew, and commit; see `Engine.compact`."""
-        return compact(self, table, snapshot, rewrites, _session(), progress)
+        return compact(self, table, snapshot, rewrites, _session(), operation, progress)
 
     def heavy_values(
         self, table: str, snapshot: TableSnapshot, where: str | None, columns: Sequence[Column], share: float

@@ -15,6 +15,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
+from parquetry.config import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.layout.places import take_apart
 from parquetry.planner import statements
@@ -25,11 +26,14 @@ PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{PACKAGE}.ParquetryCatalog"
 EXTENSIONS_CLASS = f"{PACKAGE}.ParquetryExtensions"
 _ATTACHING = threading.Lock()
+_OF_SPARK = {setting.name: setting.value for setting in SPARK_SETTINGS if setting.value is not None}
 _CONNECT = "Parquetry plans inside the driver, and this is a Spark Connect session: use a classic one."
 
 
 def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
     """Return the settings that make a catalog known to Spark, for `--conf` or `spark-defaults.conf`.
+
+    Among them are those of Spark's own by which joins of bucketed tables need no shuffle (`config.SPARK_SETTINGS`).
 
     Args:
         catalog: its name in SQL, such as ``lake``.
@@ -54,6 +58,7 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
         prefix: CATALOG_CLASS,
         f"{prefix}.warehouse": location if take_apart(location).scheme else str(Path(location).absolute()),
         **{f"{prefix}.{name.replace('_', '-')}": value for name, value in options.items()},
+        **_OF_SPARK,
     }
 
 
@@ -65,7 +70,8 @@ def configure(
 ) -> SparkSession.Builder:
     """Add a catalog to the settings of a session to be made; `getOrCreate()` then attaches the planner.
 
-    What `spark.jars` and `spark.sql.extensions` hold already is kept. May be called once for each catalog.
+    What `spark.jars` and `spark.sql.extensions` hold already is kept, and so is what settings of Spark's own have been
+    given that joins of bucketed tables depend on (`config.SPARK_SETTINGS`). May be called once for each catalog.
 
     Args:
         builder: ``SparkSession.builder``.
@@ -86,6 +92,8 @@ def configure(
         if key in ("spark.jars", "spark.sql.extensions"):
             held = [part for part in _held(builder, key).split(",") if part]
             value = ",".join([*held, *([] if value in held else [value])])
+        elif key in _OF_SPARK and (_held(builder, key) or _is_set(key)):
+            continue
         builder.config(key, value)
     if not getattr(builder, "_parquetry", False):
         made = builder.getOrCreate
@@ -158,6 +166,12 @@ def _held(builder: SparkSession.Builder, key: str) -> str:
             if name == key:
                 return value.strip()
     return ""
+
+
+def _is_set(key: str) -> bool:
+    """Return whether the session that runs, if any does, has been given a setting."""
+    session = SparkSession.getActiveSession()
+    return session is not None and key in session.conf.getAll
 
 
 def _jvm_runs() -> bool:

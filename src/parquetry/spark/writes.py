@@ -8,7 +8,8 @@ the business of `arranging`, and what is recorded of the files that of `written`
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -21,10 +22,11 @@ from parquetry.errors import CommitUnknownError, PropertyError
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
 from parquetry.layout.paths import stored_value
+from parquetry.layout.records import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner import answers, questions
-from parquetry.planner.destinations import Destinations, destinations_of
+from parquetry.planner.destinations import Destinations, destinations_of, partitions_of
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where, whole
 from parquetry.planner.write_rules import require_writable_so
@@ -32,9 +34,11 @@ from parquetry.precedence import Settings, settle
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.arranging import RowArrangement, stored_columns
-from parquetry.spark.heavy_hitters import kept, measured
+from parquetry.spark.empty_buckets import Kept, empty_slots, nothing_kept
+from parquetry.spark.heavy_hitters import kept as kept_on_disk
+from parquetry.spark.heavy_hitters import measured
 from parquetry.spark.replaced import CHECKED, by_partition, check_partitions, checked_rows
-from parquetry.spark.row_cells import RowCells
+from parquetry.spark.row_slots import RowSlots
 from parquetry.spark.write_errors import write_error
 from parquetry.spark.written import Written, collect, delete_files
 from parquetry.types import Value
@@ -73,9 +77,12 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         by_partition(snapshot, of_rows)
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
     destinations = destinations_of(snapshot, keeps=mode == "append")
-    files, cells = write_files(snapshot, DataFrame(data, spark), arrangement, options, destinations, of_rows)
+    kept = partial(_files_of, snapshot) if destinations.keeps else nothing_kept
+    files, slots = write_files(
+        snapshot, DataFrame(data, spark), arrangement, options, destinations, kept, of_rows
+    )
     try:
-        written = collect(lake.engine, snapshot, files, cells)
+        written = collect(lake.engine, snapshot, files, slots)
         check_partitions(snapshot, of_rows, (part.values for part in written))
         transaction = snapshot.begin(_OPERATIONS[mode])
         _change(transaction, mode, where, written)
@@ -90,6 +97,10 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         delete_files([file["path"] for file in files], snapshot.metadata.location)
         raise
     return answers.Written(sum(len(w.files) for w in written), len(written))
+
+
+def _files_of(snapshot: TableSnapshot, keys: Collection[bytes]) -> dict[bytes, Sequence[DataFile]]:
+    return {part.key: part.files for part in partitions_of(snapshot, keys)}
 
 
 def _change(transaction: Transaction, mode: str, where: Sequence[Filter], written: Sequence[Written]) -> None:
@@ -179,8 +190,9 @@ def write_files(
     arrangement: RowArrangement,
     options: Mapping[str, str],
     destinations: Destinations,
+    kept: Kept,
     where: Sequence[Filter] = (),
-) -> tuple[list[dict[str, Any]], RowCells]:
+) -> tuple[list[dict[str, Any]], RowSlots]:
     """Write rows as data files of a table, which nobody sees yet.
 
     Args:
@@ -189,10 +201,11 @@ def write_files(
         arrangement: of the rows in the files.
         options: for the files' writer.
         destinations: for which arrangement of its partition a row is written; heavy values are measured here.
+        kept: the files that partitions keep besides.
         where: the conditions, joined by AND, that each row has to satisfy; see `replaced`.
 
     Returns:
-        For each file the directory of its partition below the table, the number of its cell, its path, bytes and time
+        For each file the directory of its partition below the table, the number of its slot, its path, bytes and time
         of change; and what the numbers mean.
 
     Raises:
@@ -203,11 +216,11 @@ def write_files(
     rows = checked_rows(snapshot, where, frame.select(*stored_columns(snapshot, frame.columns)))
     try:
         if (skew := destinations.to_measure) is None:
-            return _write(snapshot, rows, arrangement, options, destinations)
-        with kept(rows) as rows:
+            return _write(snapshot, rows, arrangement, options, destinations, kept)
+        with kept_on_disk(rows) as rows:
             maps = measured(snapshot, rows, skew)
             destinations = destinations.measured(snapshot, maps)
-            return _write(snapshot, rows, arrangement, options, destinations)
+            return _write(snapshot, rows, arrangement, options, destinations, kept)
     except (Py4JJavaError, CapturedException) as error:
         if (told := write_error(snapshot, where, options, error)) is not None:
             raise told from None
@@ -220,20 +233,28 @@ def _write(
     arrangement: RowArrangement,
     options: Mapping[str, str],
     destinations: Destinations,
-) -> tuple[list[dict[str, Any]], RowCells]:
+    kept: Kept,
+) -> tuple[list[dict[str, Any]], RowSlots]:
     metadata, totals = snapshot.metadata, snapshot.totals
-    cells = RowCells(snapshot, destinations)
-    rows = cells.add(rows)
-    arrangement = arrangement.by_cell(cells.column) if len(cells.directories) > 1 else arrangement
-    written = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter.write(
-        arrangement.apply(rows)._jdf,
-        metadata.format,
-        metadata.location,
-        list(arrangement.partition_columns),
-        cells.directories,
-        new_prefix(snapshot.id),
-        arrangement.file_bytes,
-        totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0,
-        {**options, "timeZone": "UTC"},  # of timestamps in paths; see types.text_from_value
+    slots = RowSlots(snapshot, destinations)
+    arrangement = arrangement.by_slot(slots)
+    rows = arrangement.apply(slots.add(rows), slots.order())
+    door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter
+    what = rows._jdf, metadata.format, metadata.location, list(arrangement.partition_columns)
+    places = json.dumps(
+        [
+            {"first": place.first, "directory": place.directory, "bucketed": place.bucketed}
+            for place in slots.places
+        ]
     )
-    return json.loads(written), cells
+    prefix = new_prefix(snapshot.id)
+    row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
+    options = {**options, "timeZone": "UTC"}  # of timestamps in paths; see types.text_from_value
+    files = json.loads(door.write(*what, places, prefix, arrangement.file_bytes, row_bytes, options))
+    try:
+        if empty := empty_slots(snapshot, slots, files, arrangement.empty_buckets, kept):
+            files += json.loads(door.writeEmpty(*what, places, prefix, json.dumps(empty), options))
+    except BaseException:
+        delete_files([file["path"] for file in files], metadata.location)
+        raise
+    return files, slots

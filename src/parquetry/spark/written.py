@@ -18,7 +18,7 @@ from parquetry.layout.places import base_name, is_absolute, join_location, join_
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.scan.plan import KeyScan, ScanPlan
-from parquetry.spark.row_cells import RowCells
+from parquetry.spark.row_slots import RowSlots
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
@@ -29,7 +29,7 @@ class Written(NamedTuple):
 
     Attributes:
         values: of the partition columns.
-        files: with the cells that they are of.
+        files: with the cells and the buckets that they are of.
         arrangement: that they were written for; None: any.
         remade: whether the partition is to get this arrangement although it is there; see `Destinations.remade`.
     """
@@ -41,25 +41,26 @@ class Written(NamedTuple):
 
 
 def collect(
-    footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], cells: RowCells
+    footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
 ) -> list[Written]:
-    """Return the files of a write by partition, with their footers' statistics; empty ones are deleted.
+    """Return the files of a write by partition, with their footers' statistics; empty ones are deleted, save those of buckets.
 
     Args:
         footers: reads what the files say of themselves.
         snapshot: the table as it was when the write began.
         files: as `writes.write_files` returns them.
-        cells: what the numbers of their cells mean.
+        slots: what the numbers of their slots mean.
     """
     by_key: dict[bytes, list[DataFile]] = defaultdict(list)
     values_of: dict[bytes, tuple[Value, ...]] = {}
-    for made, file in _with_rows(footers, snapshot, files, cells):
-        values = _values(snapshot, made["directory"])
+    for made, file in _with_rows(footers, snapshot, files, slots):
+        values = values_in(snapshot, made["directory"])
         key = snapshot.key_of(values)
         values_of.setdefault(key, values)
-        by_key[key].append(msgspec.structs.replace(file, cell=cells.cell(key, made["cell"])))
+        cell, bucket, is_sorted = slots.told(key, made["slot"])
+        by_key[key].append(msgspec.structs.replace(file, cell=cell, bucket=bucket, sorted=is_sorted))
     located = _locations(snapshot, values_of)
-    destinations = cells.destinations
+    destinations = slots.destinations
     return [
         Written(
             values_of[key],
@@ -72,14 +73,14 @@ def collect(
 
 
 def _with_rows(
-    footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], cells: RowCells
+    footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
 ) -> Iterator[tuple[dict[str, Any], DataFile]]:
-    """Yield the files that hold rows, each after what its writer says of it; delete the others."""
+    """Yield the files that hold rows, or are of a bucket, each after what its writer says of it; delete the others."""
     root = snapshot.metadata.location
     paths: dict[str, list[str]] = defaultdict(list)
     below: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for made in files:
-        directory, name = cells.directories[made["cell"]], base_name(made["path"])
+        directory, name = slots.place(made["slot"]).directory, base_name(made["path"])
         if is_absolute(directory):  # which was given to a cell
             base, path = directory, name
         else:
@@ -88,13 +89,16 @@ def _with_rows(
         below[base].append(made)
     for base, relative in paths.items():
         read = footers.data_files(snapshot.metadata.format, base, relative)
-        delete_files([join_location(base, file.path) for file in read if not file.rows], root)
+        useless = []
         for made, file in zip(below[base], read, strict=True):
-            if file.rows:
+            if not file.rows and not slots.place(made["slot"]).bucketed:
+                useless.append(join_location(base, file.path))
+            else:
                 yield made, msgspec.structs.replace(file, path=join_location(base, file.path))
+        delete_files(useless, root)
 
 
-def _values(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
+def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
     """Return the values of the partition whose directory below the table is given."""
     metadata = snapshot.metadata
     if not metadata.partition_by:

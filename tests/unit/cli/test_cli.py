@@ -12,6 +12,7 @@ import pytest
 import typer
 
 import parquetry
+from parquetry import config
 from parquetry.cli import doctor
 from parquetry.cli.main import app, main
 from parquetry.cli.reference import reference
@@ -494,12 +495,14 @@ def test_doctor_looks_at_the_warehouse(warehouse, monkeypatch):
 
 
 def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
-    """A problem has a remedy below it and makes the exit code 1; the settings come after the checks."""
+    """A problem has a remedy below it and makes the exit code 1; the settings come after the checks, Spark's last."""
     good, bad = doctor.Check("a", True, "1"), doctor.Check("b", False, "2", "mend it")
     monkeypatch.setattr(
         doctor, "settings_in_effect", lambda *_: [doctor.InEffect("s", "3", "file", ("x", "y"))]
     )
+    monkeypatch.setattr(config, "SPARK_SETTINGS", [config.SparkSetting("t", None, "z")])
     settings = "setting  value  from  set with\ns        3      file  x, y\n"
+    settings += "\nsetting of Spark's  configure sets  for\nt                                   z\n"
     monkeypatch.setattr(doctor, "examine", lambda *_: [good, doctor.Check("c", None, "3")])
     assert run("doctor") == (0, f"ok       a: 1\nnote     c: 3\n\n{settings}", "")
     monkeypatch.setattr(doctor, "examine", lambda *_: [good, bad])
@@ -509,6 +512,7 @@ def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
     assert json.loads(out)[1:] == [
         {"check": "b", "ok": False, "found": "2", "remedy": "mend it"},
         {"setting": "s", "value": "3", "from": "file", "set_with": ["x", "y"]},
+        {"spark_setting": "t", "configure_sets": None, "for": "z"},
     ]
 
 

@@ -1,5 +1,7 @@
 """What a file's name says: whose it is, which bucket it holds, and whether it is data at all."""
 
+import re
+
 import pytest
 
 from parquetry.layout.file_names import (
@@ -14,6 +16,7 @@ from parquetry.layout.file_names import (
 
 TABLE = bytes.fromhex("00112233445566aa")
 UUID = "8b1d2f6e-7c1a-4f59-9c5e-0a1b2c3d4e5f"
+BUCKET = f"000003_0_pq-{TABLE.hex()}-{UUID.replace('-', '')}-00002-41-0000_00003.c000.snappy.parquet"
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,7 @@ UUID = "8b1d2f6e-7c1a-4f59-9c5e-0a1b2c3d4e5f"
         (f"part-00000-{UUID}_00003.c000.snappy.parquet", 3),
         (f"part-00017-{UUID}_00003", 3),
         (f"part-00000-{UUID}_123456.c000.zstd.orc", 123456),
+        (BUCKET, 3),
         (f"pq-{TABLE.hex()}-{UUID.replace('-', '')}-00002-41-0000_00003.snappy.parquet", 3),
         ("20240131_120000_00001_abcde_bucket-00003", 3),
         ("20240131_120000_00001_abcde_bucket-00003.gz", 3),
@@ -82,6 +86,27 @@ def test_a_tables_own_files_are_known_by_their_names():
     assert not is_own(f"{first}/data.parquet", TABLE)
     assert not is_own(first, bytes(8))
     assert not is_own(f".{first}.crc", TABLE)
+    assert is_own(f"p=1/{BUCKET}", TABLE)
+    assert not is_own(BUCKET, bytes(8))
+    assert not is_own(f"3_0_{first}", TABLE)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^(0*([0-9]+))_([0-9]+).*",  # Hive: Utilities.getBucketFileNameFromPathSubString and its like
+        r".*_(\d+)(?:\..*)?$",  # Spark: BucketingUtils.bucketedFileName
+        r"(\d+)_\d+.*",  # Trino: BackgroundHiveSplitLoader
+        r"(0\d+)_\d+.*",  # Trino of old, and Presto
+    ],
+)
+@pytest.mark.parametrize("bucket", [0, 3, 99_999])
+def test_other_engines_read_the_bucket_of_our_files(pattern, bucket):
+    """Each engine's own expression, matched as the engine matches it, finds the number in the one name."""
+    name = BUCKET.replace("000003_0", f"{bucket:06}_0").replace("_00003.", f"_{bucket:05}.")
+    found = re.fullmatch(pattern, name)
+    assert found is not None
+    assert int(found[1]) == bucket
 
 
 def test_checksums_lead_to_their_files_and_back():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquetry.layout.arrangement import PLAIN, REST, Arrangement, BucketSpec, SkewMap
+from parquetry.layout.arrangement import PLAIN, REST, Arrangement, BucketSpec, SkewMap, SortColumn
 from parquetry.layout.records import DataFile
 from parquetry.maintenance.compaction import worth_rewriting
 from parquetry.types import parse_type
@@ -47,8 +48,8 @@ def test_sizes(sizes: list[int], anew: list[int]) -> None:
     assert chosen(files) == [str(i) for i in anew]
 
 
-def test_cells_and_buckets_are_apart() -> None:
-    """Files of different cells are not merged, and those with buckets are left alone."""
+def test_cells_are_apart() -> None:
+    """Files of different cells are not merged."""
     apart = [
         DataFile("x=6/a", 1, cell=0),
         DataFile("x=8/a", 1, cell=2),
@@ -56,8 +57,58 @@ def test_cells_and_buckets_are_apart() -> None:
     ]
     assert chosen(apart, SKEWED) == []
     assert chosen([*apart, DataFile("x=8/b", 1, cell=2)], SKEWED) == ["x=8/a", "x=8/b"]
-    buckets = Arrangement(buckets=BucketSpec(("x",), 2))
-    assert chosen([DataFile("a", 1, bucket=0), DataFile("b", 1, bucket=0), DataFile("c", 1)], buckets) == []
+
+
+BUCKETS = Arrangement(buckets=BucketSpec(("x",), 2))
+SORTED = Arrangement(buckets=BucketSpec(("x",), 2, sort=(SortColumn("x"),)))
+
+
+def of_bucket(path: str, size: int, bucket: int | None, rows: int = 1, is_sorted: bool = False) -> DataFile:
+    """Return a file of a bucket."""
+    return DataFile(path, size, rows, bucket=bucket, sorted=is_sorted)
+
+
+@pytest.mark.parametrize(
+    ("files", "anew"),
+    [
+        ([("a", 1, 0), ("b", 1, 1)], ""),
+        ([("a", 1, 0), ("b", 1, 1), ("c", 1, 0)], "ac"),
+        ([("a", 100, 0), ("b", 1, 0), ("c", 100, 1)], "ab"),  # one file again, which two large ones are not
+        ([("a", 127, 0), ("b", 2, 0)], ""),
+        ([("a", 127, 0), ("b", 2, 0), ("c", 2, 0)], "bc"),
+        ([("a", 500, 0), ("b", 1, 1)], ""),
+        ([("a", 500, None), ("b", 1, 1)], "ab"),  # its rows may be of any bucket
+        ([("a", 1, 0, 0)], ""),
+        ([("a", 1, 0, 0), ("b", 1, 0, 0), ("c", 1, 1, 0)], "b"),  # an empty bucket keeps one file
+        ([("a", 1, 0, 0), ("b", 1, 0, 5)], "ab"),
+        ([("a", 1, 0, 0), ("b", 1, 0, 0), ("c", 1, None, 5)], "abc"),
+    ],
+)
+def test_buckets(files: list[tuple[str, int, int | None]], anew: str) -> None:
+    """Files of one bucket become one, and those of no known bucket come into buckets; what is one file stays."""
+    assert "".join(chosen([of_bucket(*file) for file in files], BUCKETS)) == anew
+
+
+def test_order() -> None:
+    """Where buckets are sorted, a file that is not is written anew, of whichever size; the others of its bucket if it pays."""
+    good = [of_bucket("a", 90, 0, 1, True), of_bucket("b", 90, 1, 1, True)]
+    assert chosen(good, SORTED) == []
+    assert chosen([*good, of_bucket("c", 500, 1)], SORTED) == ["b", "c"]
+    assert chosen([of_bucket("a", 90, 0)], SORTED) == ["a"]
+
+
+def test_buckets_of_cells() -> None:
+    """A bucket of one directory is not merged with the same one of another."""
+    both = msgspec.structs.replace(SKEWED, buckets=BucketSpec(("y",), 2))
+    files = [
+        DataFile("x=6/a", 1, cell=0, bucket=0),
+        DataFile("x=8/a", 1, cell=2, bucket=0),
+        DataFile("x=6/b", 1, cell=0, bucket=1),
+    ]
+    assert chosen(files, both) == []
+    assert chosen([*files, DataFile("x=6/c", 1, cell=0, bucket=1)], both) == ["x=6/b", "x=6/c"]
+    assert chosen([*files, DataFile("x=6_copy_1/c", 1, cell=0, bucket=1)], both) == ["x=6/b", "x=6_copy_1/c"]
+    assert chosen([*files, DataFile("x=6/c", 1, cell=0)], both) == ["x=6/a", "x=6/b", "x=6/c"]
 
 
 def test_places() -> None:
@@ -79,19 +130,27 @@ def test_places() -> None:
     assert chosen([DataFile("flat", 1)], Arrangement(SkewMap(("x",), ((6,),)))) == []
 
 
+@pytest.mark.parametrize("buckets", [None, BucketSpec(("y",), 8)])
 @given(st.lists(st.tuples(st.integers(0, 300), st.sampled_from([0, 2, REST])), max_size=30))
-def test_it_comes_to_an_end(sizes: list[tuple[int, int]]) -> None:
+def test_it_comes_to_an_end(buckets: BucketSpec | None, sizes: list[tuple[int, int]]) -> None:
     """Merged into files of the size aimed at, nothing is left to merge."""
+    arrangement = msgspec.structs.replace(SKEWED, buckets=buckets)
     names = {0: "x=6", 2: "x=8", REST: DEFAULT}
-    files = [DataFile(f"{names[cell]}/{i}", size, cell=cell) for i, (size, cell) in enumerate(sizes)]
-    taken = set(worth_rewriting(files, SKEWED, INT, "/t/p=1", TARGET))
+    bucket = None if buckets is None else 3
+    files = [
+        DataFile(f"{names[cell]}/{i}", size, cell=cell, bucket=bucket) for i, (size, cell) in enumerate(sizes)
+    ]
+    taken = set(worth_rewriting(files, arrangement, INT, "/t/p=1", TARGET))
     after = [file for i, file in enumerate(files) if i not in taken]
     merged: Counter[int] = Counter()
     for i in taken:
         merged[files[i].cell] += files[i].bytes  # type: ignore[index]
     for cell, size in merged.items():
         count = max(1, -(-size // TARGET))
-        after += [DataFile(f"{names[cell]}/new{i}", (size + i) // count, cell=cell) for i in range(count)]
+        after += [
+            DataFile(f"{names[cell]}/new{i}", (size + i) // count, cell=cell, bucket=bucket)
+            for i in range(count)
+        ]
     assert len(after) <= len(files)
     assert not taken or len(after) < len(files)
-    assert worth_rewriting(after, SKEWED, INT, "/t/p=1", TARGET) == []
+    assert worth_rewriting(after, arrangement, INT, "/t/p=1", TARGET) == []

@@ -12,11 +12,13 @@ from parquetry.planner.procedures.fsck import FSCK
 from parquetry.planner.procedures.history import HISTORY
 from parquetry.planner.procedures.procedure import Procedure
 from parquetry.planner.procedures.publish import PUBLISH
+from parquetry.planner.procedures.rebucket import REBUCKET
 from parquetry.planner.procedures.rebuild_partition_index import REBUILD_PARTITION_INDEX
 from parquetry.planner.procedures.rollback import ROLLBACK
 from parquetry.planner.procedures.suggest_skew import SUGGEST_SKEW
 from parquetry.planner.procedures.sync import SYNC
 from parquetry.planner.procedures.vacuum import VACUUM
+from parquetry.planner.procedures.verify import VERIFY
 
 PROCEDURES: dict[str, Procedure[Any]] = {
     procedure.name: procedure
@@ -26,11 +28,13 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         ROLLBACK,
         VACUUM,
         COMPACT,
+        REBUCKET,
         COMPACT_METADATA,
         CREATE_PARTITION_INDEX,
         DROP_PARTITION_INDEX,
         REBUILD_PARTITION_INDEX,
         FSCK,
+        VERIFY,
         PUBLISH,
         SUGGEST_SKEW,
     )

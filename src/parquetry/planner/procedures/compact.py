@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
-from parquetry.maintenance.compaction import require_selected, rewrites
+from parquetry.maintenance.compaction import Rewrite, require_selected, rewrites
 from parquetry.maintenance.skew import require_concatenable
+from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
-from parquetry.progress import progress_bar
+from parquetry.progress import Progress, progress_bar
 
 
 class Compact(Arguments, frozen=True, kw_only=True):
@@ -32,7 +34,14 @@ def _run(lake: Lake, asked: Compact) -> list[Row]:
                 require_selected(snapshot, asked.where, zone)
         if not found:
             return []
-        after = lake.hold(lake.engine.compact(lake.full_name(snapshot), snapshot, found, progress))
+        return rewritten(lake, snapshot, found, "compact", progress)
+
+
+def rewritten(
+    lake: Lake, snapshot: TableSnapshot, found: Sequence[Rewrite], operation: str, progress: Progress
+) -> list[Row]:
+    """Have the engine write files anew, and return a row for each partition, with `COLUMNS`."""
+    after = lake.hold(lake.engine.compact(lake.full_name(snapshot), snapshot, found, operation, progress))
     rows: list[Row] = []
     for each in found:
         before, now = each.partition, after.partition(each.partition.values)
@@ -42,17 +51,18 @@ def _run(lake: Lake, asked: Compact) -> list[Row]:
     return rows
 
 
+COLUMNS = (
+    ("partition", "string"),
+    ("files_before", "long"),
+    ("files_after", "long"),
+    ("bytes_before", "long"),
+    ("bytes_after", "long"),
+)
 COMPACT = Procedure(
     "compact",
-    "Writes small files of each partition, and of each directory of heavy values, anew as fewer.",
+    "Writes small files of each partition, of each bucket and directory of heavy values, anew as fewer.",
     Compact,
-    (
-        ("partition", "string"),
-        ("files_before", "long"),
-        ("files_after", "long"),
-        ("bytes_before", "long"),
-        ("bytes_after", "long"),
-    ),
+    COLUMNS,
     _run,
     by_engine=True,
 )

@@ -1,0 +1,57 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * What the planner answered of one scan: first, and then of values that arrive while the query runs.
+ *
+ * @param wanted how many buckets Spark is to be told of; None: as many as there are
+ */
+class PlannedFiles(
+    val table: ParquetryTable, val pushed: Seq[PushedPredicate], val required: StructType,
+    val options: CaseInsensitiveStringMap, val wanted: Option[Int]) {
+  val (partitionSchema, dataSchema) = {
+    val (p, d) = required.fields.partition(f => table.partitionColumns.contains(f.name))
+    (StructType(p), StructType(d))
+  }
+  private val static = pushed.map(_.tree)
+  private var runtime = Seq.empty[PushedPredicate]
+  val first: ScanAnswer = asked()
+  @volatile private var latest = first
+  def answer: ScanAnswer = latest
+
+  private def asked(): ScanAnswer = Answers.scan(table.ref.ask("plan_scan", table.identity ++ Seq[JField](
+    "predicates" -> JArray(static.toList),
+    "runtime" -> JArray(runtime.map(_.tree).toList),
+    "columns" -> Json.strings(required.fieldNames),
+    Json.readOptions(options), Settings.field) ++ wanted.map(n => "buckets" -> JInt(n): JField): _*), partitionSchema)
+
+  /** Those of the values' predicates that the planner understands. */
+  def known: Array[Predicate] = runtime.filterNot(_.again).map(_.predicate).toArray
+
+  def narrow(values: Seq[Predicate]): Unit = synchronized {
+    if (values.nonEmpty) {
+      val again = values.collect { case p: PartitionPredicateImpl => p }
+      runtime =
+        if (again.isEmpty) runtime ++ table.judge(values, options)
+        else runtime.filterNot(_.again) ++ PartitionConditions.evaluate(table, static ++ runtime.map(_.tree), again)
+      latest = asked()
+    }
+  }
+
+  /**
+   * The buckets that Spark can be told of. Its function of a column takes the whole of it; and those of several columns it must
+   * not take one by one (see `KeyedFilePartition.guards`), nor evaluate.
+   */
+  lazy val buckets: Option[BucketsAnswer] = first.buckets.filter { found =>
+    val conf = SQLConf.get
+    found.columns.forall { case (column, _) => required(column).dataType == table.logical(column).dataType } &&
+      (found.columns.length == 1 || !(conf.v2BucketingAllowKeysSubsetOfPartitionKeys || conf.v2BucketingShuffleEnabled))
+  }
+}

@@ -1,0 +1,33 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.parse
+
+import org.apache.hadoop.fs.Path
+
+/** Slots with numbers from `first` on: the directory of their files, below a partition or absolute, and whether each is a bucket. */
+case class Place(first: Long, directory: String, bucketed: Boolean) {
+  /** Where a file is. The bucket is in its name as Hive has it, at the beginning, and as Spark has it, at the end. */
+  def path(location: String, partition: String, slot: Long, name: String, suffix: String): Path = {
+    val folder = Seq(partition, directory).filter(_.nonEmpty).foldLeft(new Path(location))(new Path(_, _))
+    val bucket = slot - first
+    new Path(folder, if (bucketed) f"$bucket%06d_0_${name}_$bucket%05d.c000$suffix" else s"$name$suffix")
+  }
+}
+
+object Place {
+  def read(json: String): Array[Place] = {
+    implicit val formats: Formats = DefaultFormats
+    parse(json).extract[Seq[Place]].toArray
+  }
+
+  /** The place of a slot: the last that does not begin behind it. */
+  def of(places: Array[Place], slot: Long): Place = {
+    var (low, high) = (0, places.length - 1)
+    while (low < high) {
+      val middle = (low + high + 1) >>> 1
+      if (places(middle).first <= slot) low = middle else high = middle - 1
+    }
+    places(low)
+  }
+}

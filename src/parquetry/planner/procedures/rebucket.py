@@ -1,0 +1,41 @@
+"""`CALL system.rebucket`: partitions get the table's buckets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from parquetry.maintenance.compaction import require_selected
+from parquetry.maintenance.rebucketing import rebucketing
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.compact import COLUMNS, rewritten
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+from parquetry.progress import progress_bar
+
+
+class Rebucket(Arguments, frozen=True, kw_only=True):
+    """See `rebucketing`."""
+
+    where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
+    buckets: Annotated[int | None, "How many buckets; without it as many as new partitions get."] = None
+
+
+def _run(lake: Lake, asked: Rebucket) -> list[Row]:
+    snapshot = lake.find(asked.table)
+    zone = "UTC" if asked.where is None else lake.engine.time_zone
+    with progress_bar() as progress:
+        found = rebucketing(snapshot, asked.buckets, asked.where, progress, zone)
+        if not found:
+            if asked.where is not None:
+                require_selected(snapshot, asked.where, zone)
+            return []
+        return rewritten(lake, snapshot, found, "rebucket", progress)
+
+
+REBUCKET = Procedure(
+    "rebucket",
+    "Writes partitions anew whose rows lie in other buckets than the table's, or in none.",
+    Rebucket,
+    COLUMNS,
+    _run,
+    by_engine=True,
+)

@@ -1,0 +1,199 @@
+"""CALL system.rebucket gives partitions the table's buckets, and compaction brings a bucket's files back to one, sorted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from parquetry import metastore as ms
+from parquetry.spark import compaction
+from tests.support.bucket_files import files_by_bucket, misplaced, set_arrangement
+from tests.support.skewed_tables import misplaced as misplaced_in_directories
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+SORT = (ms.SortColumn("v", True), ms.SortColumn("id"))
+SELECT = "SELECT id, if(id % 5 = 0, NULL, hex(id * 7919)), "
+
+
+@pytest.fixture
+def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
+    """The metastore of the catalog `lake`."""
+    spark.sql("SHOW NAMESPACES IN lake")
+    with ms.open_metastore(str(warehouse / "lake")) as metastore:
+        yield metastore
+
+
+def table_of(store: ms.Metastore, name: str) -> ms.TableSnapshot:
+    """Return a table as it is now, given its name with its catalog."""
+    return store.table(*name.split(".")[1:])
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+def test_partitions_get_the_tables_buckets(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path, fmt: str
+) -> None:
+    """Of any history, by a condition or all, to the table's number or another, in one version; others keep theirs; then nothing is left."""
+    name = f"{db}.t"
+    short = name.removeprefix("lake.")
+    spark.sql(
+        f"CREATE TABLE {name} (id bigint, v string, p int) USING {fmt} PARTITIONED BY (p) LOCATION '{tmp_path}/t'"
+    )
+    history = [
+        None,
+        ms.BucketSpec(("id",), 4),
+        ms.BucketSpec(("v",), 3, 1, (ms.SortColumn("id"),)),
+        ms.BucketSpec(("id",), 4, "spark", SORT),
+        ms.BucketSpec(("id",), 6, 2, SORT),
+    ]
+    with pytest.raises(AnalysisException, match="has no buckets: say by which columns with ALTER TABLE"):
+        spark.sql(f"CALL lake.system.rebucket('{short}')")
+    for p, spec in enumerate(history):
+        set_arrangement(store, short, ms.Arrangement(buckets=spec))
+        spark.sql(f"INSERT INTO {name} {SELECT} {p} FROM range(0, 200, 1, 3)")
+    spark.sql(f"INSERT INTO {name} {SELECT} cast(id % 5 AS int) FROM range(200, 400)")
+    content = rows(f"SELECT * FROM {name} ORDER BY id, p")
+    before = table_of(store, name)
+    old = spark.read.option("versionAsOf", before.version).table(name)
+    old.count()  # an early reader
+    with pytest.raises(AnalysisException, match="no partition where p > 9"):
+        spark.sql(f"CALL lake.system.rebucket('{short}', where => 'p > 9')")
+    with pytest.raises(AnalysisException, match="has a count of 0"):
+        spark.sql(f"CALL lake.system.rebucket('{short}', buckets => 0)")
+    told = rows(f"CALL lake.system.rebucket(table => '{short}', where => 'p < 2')")
+    assert [each[:3] for each in told] == [("p=0", 2, 6), ("p=1", 8, 6)]
+    table = table_of(store, name)
+    assert table.version == before.version + 1
+    for p in (2, 3, 4):
+        assert table.partition((p,)) is not None
+        assert table.partition((p,)).entry == before.partition((p,)).entry  # type: ignore[union-attr]
+    told = rows(f"CALL lake.system.rebucket('{short}')")
+    assert [each[0] for each in told] == ["p=2", "p=3"]
+    table = table_of(store, name)
+    assert table.totals.all_arranged(ms.Arrangement(buckets=history[-1]))
+    assert list(misplaced(table)) == []
+    assert rows(f"CALL lake.system.rebucket('{short}')") == []
+    assert table_of(store, name).version == table.version
+    assert [each[:3] for each in rows(f"CALL lake.system.compact('{short}')")] == [("p=4", 12, 6)]
+    table = table_of(store, name)
+    assert list(misplaced(table)) == []
+    assert set(map(frozenset, (c.items() for c in files_by_bucket(table).values()))) == {
+        frozenset((bucket, 1) for bucket in range(6))
+    }
+    told = rows(f"CALL lake.system.rebucket(table => '{short}', where => 'p = 3', buckets => 2)")
+    assert [each[:3] for each in told] == [("p=3", 6, 2)]
+    assert rows(f"CALL lake.system.rebucket(table => '{short}', where => 'p = 3', buckets => 2)") == []
+    table = table_of(store, name)
+    assert list(misplaced(table)) == []
+    assert files_by_bucket(table)[3,] == Counter([0, 1])
+    assert table.metadata.arrangement.buckets == history[-1]
+    assert rows(f"SELECT * FROM {name} ORDER BY id, p") == content
+    assert old.orderBy("id", "p").collect() == [tuple(row) for row in content]
+    operations = [row[0] for row in rows(f"SELECT operation FROM {name}.history ORDER BY version")]
+    assert operations[-4:] == ["rebucket", "rebucket", "compact", "rebucket"]
+    spark.sql(f"CALL lake.system.vacuum(table => '{short}', older_than => current_timestamp())")
+    assert len(list((tmp_path / "t").rglob(f"*.{fmt}"))) == table_of(store, name).totals.files == 26
+    assert rows(f"SELECT * FROM {name} ORDER BY id, p") == content
+
+
+def test_files_of_no_known_bucket_come_into_buckets(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
+) -> None:
+    """Compaction and rebucketing write them anew, as they do files that are not sorted, and leave the others alone."""
+    name = f"{db}.t"
+    short = name.removeprefix("lake.")
+    for statement in ("compact", "rebucket"):
+        spark.sql(
+            f"CREATE OR REPLACE TABLE {name} (id bigint, v string) CLUSTERED BY (id) SORTED BY (v) INTO 3 BUCKETS"
+        )
+        spark.sql(f"INSERT INTO {name} {SELECT.removesuffix(', ')} FROM range(100)")
+        table = table_of(store, name)
+        (part,) = table.partitions()
+        files = list(part.files)
+        files[0] = msgspec.structs.replace(files[0], bucket=None)
+        files[2] = msgspec.structs.replace(files[2], sorted=False)
+        transaction = table.begin("forget")
+        transaction.replace((), files)
+        transaction.commit()
+        told = rows(f"CALL lake.system.{statement}('{short}')")
+        assert [each[:3] for each in told] == [(None, 3, 3)]
+        table = table_of(store, name)
+        assert list(misplaced(table)) == []
+        (part,) = table.partitions()
+        kept = {file.path for file in part.files} & {file.path for file in files}
+        assert kept == ({files[1].path} if statement == "rebucket" else set())
+        assert files_by_bucket(table) == {(): Counter([0, 1, 2])}
+        assert rows(f"SELECT count(*), sum(id) FROM {name}") == [(100, 4950)]
+
+
+def test_partitions_with_directories(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:
+    """Rebucketed, a partition keeps its directories for heavy values; each bucket of each is one file, an empty one, too."""
+    name = f"{db}.t"
+    short = name.removeprefix("lake.")
+    spark.sql(f"CREATE TABLE {name} (id bigint, x int, p int) PARTITIONED BY (p)")
+    skew = ms.SkewMap(("x",), ((1,), (2,)), directories=True)
+    set_arrangement(store, short, ms.Arrangement(skew))
+    for start in (0, 50):
+        spark.sql(
+            f"INSERT INTO {name} SELECT id, if(id > 97, 2, cast(id % 3 AS int)), 0 FROM range({start}, {start + 50})"
+        )
+    spec = ms.BucketSpec(("id",), 8, 1)
+    set_arrangement(store, short, ms.Arrangement(None, spec))
+    spark.sql(f"CALL lake.system.rebucket('{short}')")
+    table = table_of(store, name)
+    assert list(misplaced(table)) == list(misplaced_in_directories(table)) == []
+    (part,) = table.partitions()
+    assert part.arrangement == ms.Arrangement(skew, spec)
+    places = Counter((file.cell, file.bucket) for file in part.files)
+    assert places == Counter((cell, bucket) for cell in (-1, 0, 1) for bucket in range(8))
+    assert rows(f"CALL lake.system.compact('{short}')") == []
+    for _ in range(2):
+        spark.sql(f"INSERT INTO {name} SELECT id, cast(id % 2 AS int), 0 FROM range(100, 108)")
+    told = rows(f"CALL lake.system.compact('{short}')")
+    assert [each[2] for each in told] == [24]
+    table = table_of(store, name)
+    assert list(misplaced(table)) == list(misplaced_in_directories(table)) == []
+    assert rows(f"CALL lake.system.compact('{short}')") == []
+    assert rows(f"SELECT count(*), sum(id) FROM {name}") == [(116, 4950 + 2 * 828)]
+
+
+def test_partitions_without_rows_and_others_meanwhile(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
+) -> None:
+    """A partition that has no files gets the record alone; one that others add rows to makes rebucketing conflict, traceless."""
+    name = f"{db}.t"
+    short = name.removeprefix("lake.")
+    spark.sql(f"CREATE TABLE {name} (id bigint, p int) PARTITIONED BY (p) CLUSTERED BY (id) INTO 2 BUCKETS")
+    spark.sql(f"ALTER TABLE {name} ADD PARTITION (p = 1)")
+    spark.sql(f"INSERT INTO {name} SELECT id, 0 FROM range(100)")
+    spec = ms.BucketSpec(("id",), 5)
+    set_arrangement(store, short, ms.Arrangement(buckets=spec))
+    real = compaction.collect
+
+    def collect(*given: Any) -> Any:
+        compaction.collect = real
+        spark.sql(f"INSERT INTO {name} VALUES (100, 0)")
+        return real(*given)
+
+    compaction.collect = collect
+    try:
+        with pytest.raises(AnalysisException, match="PARQUETRY_COMMIT_CONFLICT"):
+            spark.sql(f"CALL lake.system.rebucket('{short}')")
+    finally:
+        compaction.collect = real
+    table = table_of(store, name)
+    assert [part.file_count for part in table.partitions()] == [3, 0]
+    location = Path(table.metadata.location.removeprefix("file:"))
+    assert len(list(location.rglob("*.parquet"))) == 3
+    told = rows(f"CALL lake.system.rebucket('{short}')")
+    assert [each[:3] for each in told] == [("p=0", 3, 5), ("p=1", 0, 0)]
+    table = table_of(store, name)
+    assert list(misplaced(table)) == []
+    assert table.totals.all_arranged(ms.Arrangement(buckets=spec))
+    assert rows(f"SELECT count(*), sum(id) FROM {name}") == [(101, 5050)]

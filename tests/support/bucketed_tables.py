@@ -1,0 +1,54 @@
+"""For tests of bucketed tables: one is made of rows, and beside it a view of the same rows that Spark knows nothing of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+
+class Twins(NamedTuple):
+    """The same rows as a bucketed table and as a view, by their names."""
+
+    table: str
+    view: str
+
+
+def make(
+    spark: SparkSession,
+    name: str,
+    columns: str,
+    clause: str,
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    version: str | int = 2,
+    format: str = "parquet",
+    partitioned: str | None = None,
+    properties: dict[str, str] | None = None,
+) -> Twins:
+    """Make a table, and a view `plain_…` of the same rows.
+
+    Args:
+        spark: a session.
+        name: of the table, with catalog and database.
+        columns: as in CREATE TABLE.
+        clause: what comes behind CLUSTERED BY.
+        rows: of the table; none: it stays empty.
+        version: of the hash.
+        format: of the files.
+        partitioned: the partition columns, those at the end of `columns`.
+        properties: more of the table's.
+    """
+    told = {"bucketing-version": str(version), **(properties or {})}
+    listed = ", ".join(f"'{key}' = '{value}'" for key, value in told.items())
+    parts = "" if partitioned is None else f"PARTITIONED BY ({partitioned})"
+    spark.sql(
+        f"CREATE TABLE {name} ({columns}) USING {format} {parts} CLUSTERED BY {clause} TBLPROPERTIES ({listed})"
+    )
+    view = f"plain_{name.replace('.', '_')}"
+    frame = spark.createDataFrame(list(rows), columns)
+    frame.createOrReplaceTempView(view)
+    if rows:
+        spark.sql(f"INSERT INTO {name} SELECT * FROM {view}")
+    return Twins(name, view)

@@ -1,0 +1,53 @@
+"""What a query's executed plan holds: which nodes, and how many of each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from pyspark.sql import DataFrame, Row
+
+_LINE = re.compile(r"^[ :|+\-]*(?:\* ?)?(?:\(\d+\) )?([A-Z]\w+)")
+_FINAL = "== Final Plan =="
+_INITIAL = "== Initial Plan =="
+
+
+def run(frame: DataFrame) -> tuple[list[Row], Counter[str]]:
+    """Run a query; return its rows, and how many nodes of each name the plan had that was executed in the end.
+
+    Of a part that is used again the nodes are counted where it was executed. A sort for a global ORDER BY is a node `Sort` as
+    any other, and its exchange is an `Exchange`.
+    """
+    rows = frame.collect()
+    return rows, nodes(frame)
+
+
+def nodes(frame: DataFrame) -> Counter[str]:
+    """Return how many nodes of each name the plan of a frame has; of one that adapted itself to what it found, the last."""
+    text = str(frame._jdf.queryExecution().executedPlan().toString())
+    kept: list[str] = []
+    skipped: int | None = None  # how deep what is left out begins: plans before the last
+    for line in text.splitlines():
+        depth = len(line) - len(line.lstrip(" :|+-"))
+        if skipped is not None and (depth > skipped or not line.strip()):
+            continue
+        skipped = depth - 1 if _INITIAL in line else None
+        if skipped is None:
+            kept.append(line)
+    return Counter(match[1] for line in kept if (match := _LINE.match(line)))
+
+
+def shuffles(frame: DataFrame) -> int:
+    """Return how many shuffles the executed plan has."""
+    return nodes(frame)["Exchange"]
+
+
+def tasks(frame: DataFrame) -> int:
+    """Return how many partitions the result of a frame has."""
+    return int(frame._jdf.queryExecution().toRdd().getNumPartitions())
+
+
+def comparable(rows: list[Row]) -> list[tuple[Any, ...]]:
+    """Return rows in an order that depends on nothing but their values."""
+    return sorted((tuple(row) for row in rows), key=repr)
