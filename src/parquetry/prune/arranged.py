@@ -21,8 +21,8 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.wire import decode_arrangement
+from parquetry.predicate.knowledge import KnownValues
 from parquetry.predicate.match import Match, match
-from parquetry.prune.partitions import partition_knowledge
 
 T = TypeVar("T", SkewMap, BucketSpec)
 
@@ -75,7 +75,8 @@ def _begun(metadata: TableMetadata, partitions: Sequence[Partition]) -> NDArray[
         return np.zeros(len(partitions), np.bool_)
     if begin is None:
         return np.ones(len(partitions), np.bool_)
-    held: NDArray[np.bool_] = match(begin, partition_knowledge(metadata, partitions)) == Match.MUST
+    values = KnownValues(metadata.partition_by, [partition.values for partition in partitions])
+    held: NDArray[np.bool_] = match(begin, values) == Match.MUST
     return held
 
 
