@@ -2,7 +2,6 @@ package org.apache.spark.sql.parquetry
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
-import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.connector.catalog.functions._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.types._
@@ -21,7 +20,6 @@ import org.apache.spark.sql.types._
 case class BucketFunction(version: String, count: Int, column: Int, columns: Int, raw: DataType, input: DataType)
   extends ScalarFunction[Integer] with ReducibleFunction[Integer, Integer] {
   override def name(): String = "bucket"
-  override def description(): String = s"bucket of $count, version $version"
   override def inputTypes(): Array[DataType] = Array(input)
   override def resultType(): DataType = IntegerType
   override def isResultNullable: Boolean = false
@@ -40,7 +38,7 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
   /** Spark asks for it where it shuffles the other side of a join alike, which a user may have turned on. */
   override def produceResult(row: InternalRow): Integer = bucket.eval(row).asInstanceOf[Integer]
   @transient private lazy val bucket: Expression =
-    if (columns == 1) BucketFunction.expression(version, count, Seq(BoundReference(0, input, nullable = true)), Seq(raw))
+    if (columns == 1) BucketHash.settled(version, count, Seq(BoundReference(0, input, nullable = true)), Seq(raw))
     else throw new ParquetryException("UNSUPPORTED", s"A bucket of $columns columns is no function of one of them: " +
       "SET spark.sql.sources.v2.bucketing.allowCompatibleTransforms.enabled = false")
 }
@@ -72,8 +70,4 @@ object BucketFunction {
     })
     case _ => None
   }
-
-  /** The bucket that our writers put a row into: numbers that are equal in SQL are in one. */
-  def expression(version: String, count: Int, columns: Seq[Expression], raw: Seq[DataType]): Expression =
-    BucketHash.bucket(version, count, columns.map(NormalizeFloatingNumbers.normalize), raw)
 }

@@ -18,7 +18,7 @@ class BucketReaderFactory(inner: PartitionReaderFactory, buckets: BucketsAnswer,
     val (names, raw) = buckets.columns.unzip
     val columns = names.map(schema.fieldIndex).map(i => BoundReference(i, schema(i).dataType, nullable = true))
     val belongs = Predicate.create(EqualTo(
-      BucketFunction.expression(buckets.version, buckets.count, columns, raw),
+      BucketHash.settled(buckets.version, buckets.count, columns, raw),
       Literal(partition.asInstanceOf[KeyedFilePartition].bucket)))
     val reader = inner.createReader(partition)
     new PartitionReader[InternalRow] {

@@ -74,7 +74,7 @@ def table(request: pytest.FixtureRequest, spark: SparkSession, store: ms.Metasto
         sf.expr("if(id % 41 = 0, NULL, CAST(id % 40 AS INT)) AS id"),
         sf.expr("element_at(array('a', 'b', NULL, 'd'), CAST(id % 4 AS INT) + 1) AS s"),
         sf.expr("CAST(id AS INT) AS v"),
-        sf.expr("CAST(id % 5 AS INT) + 1 AS p"),
+        sf.expr("CAST(id DIV 80 AS INT) + 1 AS p"),
     )
     rows.createOrReplaceTempView("plain_rows")
     spark.sql(f"INSERT INTO {name} SELECT * FROM plain_rows")
@@ -95,7 +95,6 @@ def table(request: pytest.FixtureRequest, spark: SparkSession, store: ms.Metasto
         ("p = 3 AND id = 7", (4, 4)),
         ("p = 4 AND id = 8", (1, 2)),
         ("p = 5 AND id = 5", (0, 0)),
-        ("p = 1 AND id = 5 AND id = 6", (0, 8)),
         ("p < 3 AND id = 5", (2, 12)),
         ("p = 1 AND id = 5 OR p = 2 AND id IN (6, 7)", None),
         ("id IN (5, 6) AND v > 100", None),
@@ -153,7 +152,7 @@ def test_wherever_a_query_asks(spark: SparkSession, table: str, rows: Rows) -> N
     assert buckets(parquetry.report(frame)) == [(1, 8)]
     warehouse = spark.conf.get("spark.sql.catalog.lake.warehouse")
     files = parquetry.open(str(warehouse)).files(table.removeprefix("lake."), where="id = 7 AND p = 1")
-    assert len(files) == 1
+    assert len(list(files)) == 1
 
 
 def test_rows_are_deleted_and_counted_by_bucket(spark: SparkSession, db: str, rows: Rows) -> None:
@@ -161,14 +160,14 @@ def test_rows_are_deleted_and_counted_by_bucket(spark: SparkSession, db: str, ro
     spark.sql(
         f"CREATE TABLE {db}.t (id int, v int, p int) PARTITIONED BY (p) CLUSTERED BY (id) INTO 4 BUCKETS"
     )
-    fill = "SELECT CAST(id % 20 AS INT), CAST(id AS INT), CAST(id % 2 AS INT) FROM range(200)"
+    fill = "SELECT CAST(id % 20 AS INT), CAST(id AS INT), CAST(id DIV 100 AS INT) FROM range(200)"
     for _ in range(2):
         spark.sql(f"INSERT INTO {db}.t {fill}")
     assert rows(f"SELECT count(*) FROM {db}.t WHERE id = 6") == [(20,)]
     ((kept, of),) = buckets(parquetry.explain(f"SELECT * FROM {db}.t WHERE id = 6"))
     assert (kept, of) == (2, 8)
     spark.sql(f"INSERT OVERWRITE {db}.t PARTITION (p = 0) SELECT id, v FROM {db}.t WHERE p = 0 AND id = 6")
-    assert rows(f"SELECT count(*), count(DISTINCT id) FROM {db}.t WHERE p = 0") == [(20, 1)]
+    assert rows(f"SELECT count(*), count(DISTINCT id) FROM {db}.t WHERE p = 0") == [(10, 1)]
     assert rows(f"SELECT count(*) FROM {db}.t WHERE id = 6") == [(20,)]
     assert buckets(parquetry.explain(f"SELECT * FROM {db}.t WHERE id = 6 AND p = 0")) == [(1, 1)]
     spark.sql(f"DELETE FROM {db}.t WHERE p = 0 AND id = 6")
@@ -223,7 +222,9 @@ def test_values_of_all_types_are_in_the_bucket_where_they_are_looked_for(
         for n in range(longest + 1)
     ]
     source = " UNION ALL ".join(f"SELECT {line}" for line in lines)
-    spark.sql(f"INSERT INTO {db}.t SELECT *, CAST(id AS INT) FROM ({source}) CROSS JOIN range({len(parts)})")
+    spark.sql(
+        f"INSERT INTO {db}.t SELECT x.*, CAST(id AS INT) FROM ({source}) x CROSS JOIN range({len(parts)})"
+    )
     snapshot = store.table(db.removeprefix("lake."), "t")
     types = {name: parse_type(type) for name, type in names.items()}
     shown = ", ".join(f"{_INTERNAL.get(type, '{}').format(name)} AS {name}" for name, type in names.items())

@@ -46,7 +46,7 @@ def test_create_takes_the_clause_anywhere(
             f"CREATE TABLE {db}.{{}} (a INT, `b c` STRING, d DATE) COMMENT 'c' PARTITIONED BY (p INT) {CLAUSE} STORED AS ORC",
             f"CREATE TABLE {db}.{{}} (a INT, `b c` STRING, d DATE) STORED AS PARQUET TBLPROPERTIES ('x' = 'y') {CLAUSE}",
             f"CREATE TABLE {db}.{{}} {CLAUSE} AS SELECT 1 AS a, 'x' AS `b c`, DATE '2026-01-01' AS d WHERE false",
-            f"CREATE OR REPLACE TABLE {db}.t0 {CLAUSE} {COLUMNS[COLUMNS.index('USING'):]} AS "
+            f"CREATE OR REPLACE TABLE {db}.t0 USING orc {CLAUSE} PARTITIONED BY (p) AS "
             "SELECT 1 AS a, 'x' AS `b c`, DATE '2026-01-01' AS d, 1 AS p WHERE false",
             f"BEGIN CREATE TABLE {db}.{{}} {COLUMNS} {CLAUSE}; END",
             f"EXECUTE IMMEDIATE 'CREATE TABLE {db}.{{}} {COLUMNS} {CLAUSE}'",
@@ -54,7 +54,7 @@ def test_create_takes_the_clause_anywhere(
         )
     ):  # fmt: skip
         spark.conf.set("spark.n_of_buckets", "4")
-        spark.sql(statement.format(f"t{number}"))
+        spark.sql(statement.replace("{}", f"t{number}"))
         assert buckets("t0" if "OR REPLACE" in statement else f"t{number}") == SPEC, statement
     spark.sql(f"CREATE TABLE {db}.named {COLUMNS} CLUSTERED BY (a) INTO :n BUCKETS", {"n": 6})
     spark.sql(f"CREATE TABLE {db}.placed {COLUMNS} CLUSTERED BY (a) INTO ? BUCKETS", [6])

@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import plans
-from tests.support.bucketed_tables import Twins, make
+from tests.support.bucketed_tables import Twins, agree, make
 from tests.support.effort import sampled
 
 JOINS = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
 LAYOUTS = tuple(product(("1", "2", "spark"), ("parquet", "orc")))
 COLUMNS = "k bigint, j int, s string"
-SMALL = "SET spark.sql.autoBroadcastJoinThreshold = -1"
 Tables = dict[str, Twins]
 
 
@@ -36,7 +34,6 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
     spark.sql("DROP NAMESPACE lake.joined CASCADE")
     spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
-    spark.conf.unset("spark.sql.adaptive.enabled")
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +44,7 @@ def tables(session: SparkSession) -> Callable[[str, str], Tables]:
     def get(version: str, format: str) -> Tables:
         if (version, format) not in made:
             clauses = {
+                "sixteen": "(k) INTO 16 BUCKETS",
                 "eight": "(k) SORTED BY (k) INTO 8 BUCKETS",
                 "four": "(k) SORTED BY (k) INTO 4 BUCKETS",
                 "quad": "(k) SORTED BY (k) INTO 4 BUCKETS",
@@ -72,20 +70,6 @@ def tables(session: SparkSession) -> Callable[[str, str], Tables]:
     return get
 
 
-@pytest.fixture
-def agree(session: SparkSession) -> Callable[..., Any]:
-    """Run a query over bucketed tables and over views of the same rows; return the nodes of the first's plan."""
-
-    def check(query: str, of: Tables, adaptive: bool = True) -> Any:
-        session.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
-        found, nodes = plans.run(session.sql(query.format(**{n: t.table for n, t in of.items()})))
-        wanted = session.sql(query.format(**{n: t.view for n, t in of.items()})).collect()
-        assert plans.comparable(found) == plans.comparable(wanted)
-        return nodes
-
-    return check
-
-
 SHAPES = {
     "equal": "SELECT * FROM {four} l {join} JOIN {quad} r ON l.k = r.k",
     "folded": "SELECT * FROM {eight} l {join} JOIN {four} r ON l.k = r.k",
@@ -100,9 +84,44 @@ SHAPES = {
 @pytest.mark.parametrize(("version", "format"), sampled(LAYOUTS))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_join_without_a_shuffle(
-    tables: Callable[[str, str], Tables], agree: Callable[..., Any], shape: str, version: str, format: str
+    session: SparkSession, tables: Callable[[str, str], Tables], shape: str, version: str, format: str
 ) -> None:
     """Of every type, with adaptive execution and without, for each version of the hash and format of files."""
     for join, adaptive in sampled(list(product(JOINS, (True, False)))):
-        nodes = agree(SHAPES[shape].replace("{join}", join), tables(version, format), adaptive)
+        nodes = agree(session, SHAPES[shape].replace("{join}", join), tables(version, format), adaptive)
         assert (nodes["Exchange"], nodes["SortMergeJoin"]) == (0, 1), (join, adaptive, nodes)
+
+
+OTHERS = {
+    "a chain in 16, 8 and 4": (
+        "SELECT * FROM {sixteen} a JOIN {eight} b ON a.k = b.k JOIN {four} c ON b.k = c.k", {"SortMergeJoin": 2},
+    ),
+    "a chain upwards": (
+        "SELECT * FROM {four} a JOIN {eight} b ON a.k = b.k LEFT JOIN {sixteen} c ON a.k = c.k", {"SortMergeJoin": 2},
+    ),
+    "an aggregate": ("SELECT k, count(*), max(s) FROM {eight} GROUP BY k", {}),
+    "an aggregate by more": ("SELECT j, k, count(*) FROM {eight} GROUP BY j, k", {}),
+    "an aggregate of a join": ("SELECT l.k, count(*) FROM {eight} l JOIN {four} r ON l.k = r.k GROUP BY l.k", {"SortMergeJoin": 1}),
+    "an aggregate of distinct values": ("SELECT k, count(DISTINCT s), count(DISTINCT j) FROM {eight} GROUP BY k", {}),
+    "distinct rows": ("SELECT DISTINCT k, j FROM {eight}", {}),
+    "a window": ("SELECT k, s, row_number() OVER (PARTITION BY k ORDER BY s) FROM {eight}", {"Window": 1}),
+    "a window by more": ("SELECT k, s, sum(j) OVER (PARTITION BY j, k) FROM {eight}", {"Window": 1}),
+    "several columns, an aggregate by them": ("SELECT j, k, count(*) FROM {both} GROUP BY k, j", {}),
+    "a self-join": ("SELECT * FROM {eight} l JOIN {eight} r ON l.k = r.k AND l.s < r.s", {"SortMergeJoin": 1}),
+    "a subquery": ("SELECT * FROM {eight} WHERE k IN (SELECT k FROM {four} WHERE j > 0)", {"SortMergeJoin": 1}),
+    "an aggregate joined": (
+        "SELECT * FROM {eight} l JOIN (SELECT k, count(*) n FROM {four} GROUP BY k) r ON l.k = r.k", {"SortMergeJoin": 1},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_else_needs_no_shuffle(
+    session: SparkSession, tables: Callable[[str, str], Tables], what: str, adaptive: bool
+) -> None:
+    """Chains of joins, aggregates, windows and distinct rows by the bucket columns, or by these and more."""
+    query, wanted = OTHERS[what]
+    nodes = agree(session, query, tables("2", "parquet"), adaptive)
+    assert nodes["Exchange"] == 0, nodes
+    assert {name: nodes[name] for name in wanted} == wanted

@@ -82,11 +82,15 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "a JOIN b ON a.k = b.k",
+            "a INNER JOIN b ON k = k: shuffled (a is in buckets by id, and id is neither joined on nor read)",
+        ),
+        (
+            "a JOIN b ON a.k = b.k AND a.id > b.id",
             "a INNER JOIN b ON k = k: shuffled (a is in buckets by id, and id is not joined on)",
         ),
         (
             "two t LEFT ANTI JOIN two u ON t.x = u.x",
-            "two LEFT ANTI JOIN two ON x = x: shuffled (two: the bucket column y is not read)",
+            "two LEFT ANTI JOIN two ON x = x: shuffled (two is in buckets by x, y, and y is neither joined on nor read)",
         ),
         (
             "two t JOIN other u ON t.x = u.x AND t.y = u.y",
@@ -108,9 +112,18 @@ def told(found: Any, db: str) -> list[str]:
             "(SELECT id AS number, max(v) AS most FROM a GROUP BY id) t JOIN three u ON t.number = u.id",
             "a INNER JOIN three ON id = id: shuffled (numbers of buckets share no divisor: 8 and 3)",
         ),
+        ("a JOIN b ON a.id = b.id", "a INNER JOIN b ON id = id: no shuffle (4 buckets by id)"),
         (
-            "a JOIN /*+ BROADCAST(b) */ b ON a.id = b.id",
-            None,
+            "a LEFT JOIN b ON a.k = b.k AND b.id = a.id",
+            "a LEFT OUTER JOIN b ON k = k AND id = id: no shuffle (4 buckets by id)",
+        ),
+        (
+            "(SELECT /*+ BROADCAST(b) */ a.v FROM a JOIN b ON a.id = b.id)",
+            "a INNER JOIN b ON id = id: no shuffle (b is broadcast)",
+        ),
+        (
+            "a WHERE id IN (SELECT id FROM b WHERE v > 3)",
+            "a LEFT SEMI JOIN b ON id = id: no shuffle (4 buckets by id)",
         ),
     ],
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
+
+from tests.support import plans
 
 
 class Twins(NamedTuple):
@@ -52,3 +56,41 @@ def make(
     if rows:
         spark.sql(f"INSERT INTO {name} SELECT * FROM {view}")
     return Twins(name, view)
+
+
+def agree(
+    spark: SparkSession, query: str, of: Mapping[str, Twins], adaptive: bool | None = None
+) -> Counter[str]:
+    """Run a query over bucketed tables and over their views, and make sure that both have the same rows.
+
+    Args:
+        spark: a session.
+        query: names tables in braces.
+        of: the tables.
+        adaptive: whether the query may adapt itself; None: as the session says.
+
+    Returns:
+        How many nodes of each name the plan over the tables had.
+    """
+    given = {} if adaptive is None else {"spark.sql.adaptive.enabled": adaptive}
+    with settings(spark, given):
+        found, nodes = plans.run(spark.sql(query.format(**{name: twins.table for name, twins in of.items()})))
+        wanted = spark.sql(query.format(**{name: twins.view for name, twins in of.items()})).collect()
+    assert plans.comparable(found) == plans.comparable(wanted), query
+    return nodes
+
+
+@contextmanager
+def settings(spark: SparkSession, given: Mapping[str, Any]) -> Iterator[None]:
+    """Have settings for a while."""
+    before = {name: spark.conf.get(name, None) for name in given}
+    for name, value in given.items():
+        spark.conf.set(name, str(value).lower())
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)

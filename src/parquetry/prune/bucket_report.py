@@ -35,6 +35,7 @@ class BucketReport:
         version: of the hash: ``1``, ``2`` or ``spark``.
         count: of the buckets that all rows lie in.
         reason: why no join can rely on them, in which case the above is true of some of the rows; None: one can.
+        unread: those of the columns that are not read, so that no join can be by them.
         again: how many bytes are read once more, for there to be as many buckets as those of the table joined with.
     """
 
@@ -43,6 +44,7 @@ class BucketReport:
     version: str
     count: int
     reason: str | None = None
+    unread: tuple[str, ...] = ()
     again: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,6 +57,8 @@ class BucketReport:
         }
         if self.reason is not None:
             plain["reason"] = self.reason
+        if self.unread:
+            plain["unread"] = list(self.unread)
         if self.again:
             plain["again"] = self.again
         return plain
@@ -68,6 +72,7 @@ class BucketReport:
             plain["version"],
             plain["count"],
             plain.get("reason"),
+            tuple(plain.get("unread", ())),
             plain.get("again", 0),
         )
 
@@ -96,25 +101,31 @@ def without_buckets(
         first = snapshot.describe(partitions[int(parts[0])].key)
         return f"partition {first}" if len(parts) == 1 else f"partition {first} and {len(parts) - 1:,} others"
 
+    columns = {column.physical: column for column in snapshot.metadata.columns}
+    own = [columns[name] for name in shown.columns if name in columns]
+    wanted = {name.lower() for name in read}
+    unread = tuple(column.name for column in own if column.name.lower() not in wanted)
     without = used[numbers < 0]
     if len(without):
         reason = f"{named(without)} {'is' if len(without) == 1 else 'are'} not in buckets"
     else:
-        reason = _differing(snapshot.metadata, found) or _unread(snapshot.metadata, shown, read) or ""
+        reason = _differing(snapshot.metadata, found) or ""
+    if not reason and unread:
+        are = "column {} is" if len(unread) == 1 else "columns {} are"
+        reason = f"the bucket {are.format(', '.join(unread))} not read"
     if not reason:
         arranged = block.files.arranged
         unknown = np.ones(block.count, np.bool_) if arranged is None else arranged[1] == UNKNOWN
         parts, count = np.unique(block.parts[unknown]), int(unknown.sum())
         which = "the bucket of a file is" if count == 1 else f"the buckets of {count:,} files are"
         reason = f"{which} not known, in {named(parts)}" if count else "not told to Spark"
-    columns = {column.physical: column for column in snapshot.metadata.columns}
-    own = [columns[name] for name in shown.columns if name in columns]
     return BucketReport(
         tuple(column.name for column in own),
         tuple(type_text(column.type) for column in own),
         str(shown.version),
         math.gcd(*(spec.count for spec in found or [shown])),
         reason,
+        unread,
     )
 
 
@@ -134,13 +145,3 @@ def _differing(metadata: TableMetadata, specs: Sequence[BucketSpec]) -> str | No
     if counts[1:] and math.gcd(*counts) == 1:
         return f"its partitions' numbers of buckets share no divisor: {', '.join(map(str, counts))}"
     return None
-
-
-def _unread(metadata: TableMetadata, spec: BucketSpec, read: Collection[str]) -> str | None:
-    wanted = {name.lower() for name in read}
-    columns = {column.physical: column.name for column in metadata.columns}
-    names = [columns.get(name, name) for name in spec.columns]
-    missing = [name for name in names if name.lower() not in wanted]
-    if not missing:
-        return None
-    return f"the bucket {'column' if len(missing) == 1 else 'columns'} {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not read"

@@ -171,6 +171,8 @@ def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str:
     for side in both:
         if side.buckets is None:
             return f"{side.name} is not in buckets"
+        if side.buckets.unread:
+            return _missing(side, side.buckets, side.buckets.unread[0])
         if side.buckets.reason is not None:
             return f"{side.name}: {side.buckets.reason}"
     for side, other in ((left, right), (right, left)):
@@ -202,9 +204,13 @@ def _of_keys(side: _Side, other: _Side) -> str | None:
             if key.columns[0].type in _FLOATING and not key.cast:
                 return f"Spark normalises keys of type {key.columns[0].type}, so that {name} is no plain column to it"
             return f"the key {key.sql} is not a plain column"
-        columns = ", ".join(side.buckets.columns)
-        return f"{side.name} is in buckets by {columns}, and {name} is not joined on"
+        return _missing(side, side.buckets, name)
     return None
+
+
+def _missing(side: _Side, buckets: BucketReport, name: str) -> str:
+    how = "neither joined on nor read" if name in buckets.unread else "not joined on"
+    return f"{side.name} is in buckets by {', '.join(buckets.columns)}, and {name} is {how}"
 
 
 def _of_hashes(left: _Side, right: _Side, one: BucketReport, other: BucketReport) -> str | None:

@@ -60,6 +60,14 @@ def test_of_the_selected_partitions_what_differs_is_told() -> None:
     assert reason(made(None)) == "partition p=0 is not in buckets"
 
 
+def test_columns_that_are_not_read_are_told() -> None:
+    """By their names of today, whatever else there is to tell."""
+    for table in (made(BucketSpec(("id", "s"), 8)), made(BucketSpec(("id", "s"), 8), None)):
+        found = told(table, ["ID"])
+        assert found is not None
+        assert (found.columns, found.unread) == (("id", "s"), ("s",))
+
+
 def test_what_no_join_can_rely_on_says_why() -> None:
     """A partition, files, columns, versions, counts, types, or what is not read."""
     assert reason(made(EIGHT, None)) == "partition p=1 is not in buckets"

@@ -90,6 +90,11 @@ def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str
             "a is in buckets by x, y, and y is not joined on",
         ),
         (
+            side("a", BY_TWO, plain("x")),
+            side("b", replace(BY_TWO, reason="column y is not read", unread=("y",)), plain("x")),
+            "b is in buckets by x, y, and y is neither joined on nor read",
+        ),
+        (
             side("a", BY_TWO, plain("x"), plain("y")),
             side("b", BY_TWO, plain("y"), plain("x")),
             "columns differ: a is in buckets by x, y, b by x, y",

@@ -1,0 +1,259 @@
+"""Where buckets must not mislead Spark: the answers are right whatever is joined, and it shuffles where it has to."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support import plans
+from tests.support.bucketed_tables import Twins, agree, make, settings
+
+BUCKETING = "spark.sql.sources.v2.bucketing"
+Tables = dict[str, Twins]
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session that does not broadcast, with a database for the tables of this module."""
+    spark.sql("CREATE NAMESPACE lake.trapped")
+    with settings(spark, {"spark.sql.autoBroadcastJoinThreshold": -1}):
+        yield spark
+    spark.sql("DROP NAMESPACE lake.trapped CASCADE")
+
+
+@pytest.fixture(scope="module")
+def tables(session: SparkSession) -> Tables:
+    """Tables of one and of two bucket columns, where equal values of one column are in several buckets."""
+    rows = [(n % 7, n % 5 if n % 9 else None, f"v{n}") for n in range(140)]
+    return {
+        name: make(session, f"lake.trapped.{name}", columns, clause, some)
+        for name, columns, clause, some in (
+            ("pair", "a bigint, b int, s string", "(a, b) INTO 8 BUCKETS", rows),
+            ("two", "a bigint, b int, s string", "(a, b) INTO 2 BUCKETS", rows[:90]),
+            ("six", "a bigint, b int, s string", "(a, b) INTO 6 BUCKETS", rows[30:]),
+            ("one", "a bigint, b int, s string", "(a) INTO 4 BUCKETS", rows[::2]),
+            ("small", "a int, b int, s string", "(a) INTO 4 BUCKETS", rows[::3]),
+            ("none", "a bigint, b int, s string", "(a) INTO 4 BUCKETS", []),
+            ("nobody", "a bigint, b int, s string", "(a, b) INTO 8 BUCKETS", []),
+        )
+    }
+
+
+PART_OF_THE_COLUMNS = (
+    "SELECT a, count(*) FROM (SELECT a FROM {t} WHERE b >= 0) GROUP BY a",
+    "SELECT b, count(*) FROM (SELECT b FROM {t} WHERE a >= 0) GROUP BY b",
+    "SELECT a, count(*) FROM (SELECT l.a FROM {t} l JOIN {pair} r ON l.a = r.a AND l.b = r.b) GROUP BY a",
+    "SELECT b, count(*) FROM (SELECT r.b FROM {t} l LEFT JOIN {six} r ON l.a = r.a AND l.b = r.b) GROUP BY b",
+    "SELECT * FROM (SELECT a, s FROM {t} WHERE b > 0) l JOIN (SELECT a, s FROM {pair} WHERE b > 0) r ON l.a = r.a",
+    "SELECT * FROM (SELECT a, s FROM {t} WHERE b > 0) l JOIN {one} r ON l.a = r.a",
+    "SELECT a, s, row_number() OVER (PARTITION BY a ORDER BY s) FROM (SELECT a, s FROM {t} WHERE b > 0)",
+    "SELECT * FROM {t} l JOIN {pair} r ON l.a = r.a",
+    "SELECT * FROM {t} l JOIN {pair} r ON l.a = r.b AND l.b = r.a",
+)
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("name", ["two", "six", "pair"])
+def test_a_part_of_the_bucket_columns_decides_nothing(
+    session: SparkSession, tables: Tables, name: str, adaptive: bool
+) -> None:
+    """Rows that agree in one of two bucket columns lie in several buckets, also where a query goes on with that column alone."""
+    for query in PART_OF_THE_COLUMNS:
+        nodes = agree(session, query, {**tables, "t": tables[name]}, adaptive)
+        assert nodes["Exchange"] > 0, query
+
+
+@pytest.mark.parametrize(
+    "setting", ["allowKeysSubsetOfPartitionKeys", "shuffle", "partiallyClusteredDistribution"]
+)
+def test_settings_that_take_the_columns_one_by_one(
+    session: SparkSession, tables: Tables, setting: str
+) -> None:
+    """Where Spark may take one of several bucket columns for all, or evaluate the hash by it, it is not told of them."""
+    with settings(session, {f"{BUCKETING}.{setting}.enabled": True}):
+        for query in PART_OF_THE_COLUMNS:
+            agree(session, query, {**tables, "t": tables["pair"]})
+        agree(session, "SELECT * FROM {pair} l JOIN {six} r ON l.a = r.a AND l.b = r.b", tables)
+        agree(session, "SELECT * FROM {one} l FULL JOIN {one} r ON l.a = r.a", tables)
+
+
+def test_one_side_is_shuffled_as_the_other_lies(session: SparkSession, tables: Tables) -> None:
+    """If a user turns that on: by the same hash, NULL included."""
+    view = tables["pair"].view
+    for version in ("1", "2", "spark"):
+        table = make(session, f"lake.trapped.shuffled_{version}", "a bigint, s string", "(a) INTO 4 BUCKETS",
+                     [(None if n == 5 else n - 9, str(n)) for n in range(40)], version=version)  # fmt: skip
+        with settings(session, {f"{BUCKETING}.shuffle.enabled": True}):
+            for join in ("INNER", "LEFT", "RIGHT", "FULL"):
+                nodes = agree(
+                    session, f"SELECT * FROM {{t}} l {join} JOIN {view} r ON l.a = r.a", {"t": table}
+                )
+                assert nodes["Exchange"] == 1
+
+
+@pytest.mark.parametrize(
+    "setting", ["enabled", "pushPartValues.enabled", "allowCompatibleTransforms.enabled"]
+)
+def test_with_a_setting_off_it_shuffles(session: SparkSession, tables: Tables, setting: str) -> None:
+    """And the answer is the same."""
+    query = "SELECT * FROM {one} l JOIN (SELECT DISTINCT a, b, s FROM {one} WHERE a < 3) r ON l.a = r.a"
+    with settings(session, {f"{BUCKETING}.{setting}": False}):
+        agree(session, query, tables)
+
+
+@pytest.mark.parametrize(
+    ("query", "shuffled"),
+    [
+        ("SELECT * FROM {one} l JOIN {small} r ON l.a = r.a", True),  # another type, another hash
+        (
+            "SELECT * FROM {one} l JOIN {one} r ON l.a <=> r.a",
+            True,
+        ),  # Spark joins by expressions of the columns
+        ("SELECT * FROM {one} l JOIN {one} r ON l.a = r.a + 1", True),
+        ("SELECT a FROM {one} EXCEPT SELECT a FROM {one} WHERE b = 1", True),
+        ("SELECT * FROM {one} l JOIN {one} r ON l.b = r.b", True),
+        ("SELECT * FROM {one} l CROSS JOIN {small} r WHERE l.a < r.a", False),
+        ("SELECT count(*) FROM {one}", True),
+        ("SELECT * FROM {one} ORDER BY a, s LIMIT 7", False),
+        ("SELECT s FROM {one}", False),
+    ],
+)
+def test_what_buckets_do_not_help(session: SparkSession, tables: Tables, query: str, shuffled: bool) -> None:
+    """Casts, null-safe keys, expressions, other columns: the answers are right, by a shuffle where rows have to meet."""
+    assert (agree(session, query, tables)["Exchange"] > 0) is shuffled
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_nothing_joined_with_something(session: SparkSession, tables: Tables, adaptive: bool) -> None:
+    """A table without rows, and one of which the conditions leave none, shuffle nothing."""
+    for join in ("INNER", "LEFT", "RIGHT", "FULL", "LEFT ANTI"):
+        for query, of in (
+            ("SELECT * FROM {none} l {join} JOIN {one} r ON l.a = r.a", "one"),
+            ("SELECT * FROM {one} l {join} JOIN {none} r ON l.a = r.a", "one"),
+            ("SELECT * FROM {nobody} l {join} JOIN {pair} r ON l.a = r.a AND l.b = r.b", "pair"),
+            ("SELECT * FROM {one} l {join} JOIN (SELECT * FROM {one} WHERE a > 100) r ON l.a = r.a", "one"),
+            ("SELECT * FROM {none} l {join} JOIN {none} r ON l.a = r.a", "none"),
+        ):
+            del of
+            nodes = agree(session, query.replace("{join}", join), tables, adaptive)
+            assert nodes["Exchange"] == 0, (join, query)
+
+
+def test_unions(session: SparkSession, tables: Tables) -> None:
+    """Of tables alike and not alike, joined and grouped."""
+    for query in (
+        "SELECT a, count(*) FROM (SELECT * FROM {one} UNION ALL SELECT * FROM {one}) GROUP BY a",
+        "SELECT a, count(*) FROM (SELECT * FROM {one} UNION ALL SELECT * FROM {pair}) GROUP BY a",
+        "SELECT a, b, count(*) FROM (SELECT * FROM {two} UNION ALL SELECT * FROM {pair}) GROUP BY a, b",
+        "SELECT * FROM (SELECT * FROM {one} UNION ALL SELECT * FROM {one}) l JOIN {one} r ON l.a = r.a",
+        "SELECT a, count(*) FROM (SELECT a FROM {pair} WHERE b = 1 UNION ALL SELECT a FROM {pair} WHERE b = 2) GROUP BY a",
+    ):
+        agree(session, query, tables)
+
+
+TYPES: dict[str, list[Any]] = {
+    "boolean": [True, False],
+    "tinyint": [-128, -1, 0, 7],
+    "smallint": [-1, 0, 300],
+    "int": [-(2**31), -1, 0, 5, 2**31 - 1],
+    "bigint": [-(2**63), -1, 0, 2**40],
+    "string": ["", "a", "é", "日本", " ", "x" * 40],
+    "varchar(9)": ["", "a", "é", "ab "],
+    "char(4)": ["a", "abcd", "é"],
+    "binary": [b"", b"\x00\xff", b"a"],
+    "decimal(9,2)": [Decimal("1.50"), Decimal("0.00"), Decimal("-7.25")],
+    "decimal(30,4)": [Decimal("1.5000"), Decimal("-99999999999999999999.0001")],
+    "date": [dt.date(1969, 12, 31), dt.date(1970, 1, 1), dt.date(2026, 2, 28)],
+    "timestamp": [dt.datetime(1969, 12, 31, 23, 59, 59, 999_999), dt.datetime(2026, 1, 1)],
+    "timestamp_ntz": [dt.datetime(1969, 12, 31, 23, 59, 59, 999_999), dt.datetime(2026, 1, 1)],
+    "struct<a:int,b:string>": [(1, "a"), (1, None), (None, None)],
+    "float": [0.0, -0.0, 1.5, float("inf")],
+    "double": [0.0, -0.0, -1.5, 1e300],
+    "array<int>": [[], [1], [1, None]],
+}
+SHUFFLED = {"float", "double", "char(4)"}
+"""Of which Spark joins by an expression, not by the column: numbers are normalised, a char is padded."""
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_each_type(session: SparkSession, type: str) -> None:
+    """A bucket column of each type joins without a shuffle in each version of the hash, if Spark joins by the column itself."""
+    name = "".join(c for c in type if c.isalnum())
+    values = [None, *TYPES[type]]
+    for version in ("1", "2", "spark"):
+        left, right = (
+            make(session, f"lake.trapped.{name}_{version}_{count}", f"k {type}, n int", f"(k) INTO {count} BUCKETS",
+                 [(values[n % len(values)], n) for n in range(size)], version=version)
+            for count, size in ((4, 25), (8, 12))
+        )  # fmt: skip
+        for join in ("INNER", "FULL"):
+            nodes = agree(
+                session, f"SELECT * FROM {{l}} l {join} JOIN {{r}} r ON l.k = r.k", {"l": left, "r": right}
+            )
+            assert (nodes["Exchange"] > 0) is (type in SHUFFLED), (version, join)
+
+
+def test_types_that_spark_takes_for_one(session: SparkSession) -> None:
+    """A varchar is a string to Spark, and hashes otherwise: their buckets are not the same."""
+    values = [(v, n) for n, v in enumerate(["", "a", "é", "ab", "日本", None])]
+    of = {
+        name: make(
+            session,
+            f"lake.trapped.text_{name}",
+            f"k {type}, n int",
+            "(k) INTO 4 BUCKETS",
+            values,
+            version="1",
+        )
+        for name, type in (("s", "string"), ("v", "varchar(9)"), ("w", "varchar(8)"))
+    }
+    assert agree(session, "SELECT * FROM {s} l JOIN {v} r ON l.k = r.k", of)["Exchange"] == 2
+    agree(session, "SELECT * FROM {w} l JOIN {v} r ON l.k = r.k", of)
+
+
+def test_cached(session: SparkSession, tables: Tables) -> None:
+    """What is cached of a bucketed table stays in its buckets."""
+    query = "SELECT * FROM (SELECT a, s FROM {one}) l JOIN {one} r ON l.a = r.a"
+    session.sql(f"CACHE TABLE hoard AS SELECT * FROM {tables['one'].table}")
+    try:
+        agree(session, query, tables)
+        frame = session.sql(f"SELECT * FROM hoard l JOIN {tables['one'].table} r ON l.a = r.a")
+        found, nodes = plans.run(frame)
+        view = tables["one"].view
+        wanted = session.sql(f"SELECT * FROM {view} l JOIN {view} r ON l.a = r.a").collect()
+        assert plans.comparable(found) == plans.comparable(wanted)
+        assert nodes["Exchange"] == 0
+    finally:
+        session.sql("UNCACHE TABLE hoard")
+
+
+def test_partitions_of_different_buckets(session: SparkSession) -> None:
+    """A table of which partitions have 4 buckets and 6 is joined in 2, and in all 4 if a query reads those alone."""
+    rows = [(n % 19, n, n % 2) for n in range(80)]
+    history = make(
+        session,
+        "lake.trapped.history",
+        "k int, n int, p int",
+        "(k) INTO 4 BUCKETS",
+        rows[::2],
+        partitioned="p",
+    )
+    four = make(session, "lake.trapped.four", "k int, n int", "(k) INTO 4 BUCKETS", [row[:2] for row in rows])
+    of = {"history": history, "four": four}
+    query = "SELECT * FROM {history} l JOIN {four} r ON l.k = r.k"
+    assert agree(session, query, of)["Exchange"] == 0
+
+
+def test_renamed_columns(session: SparkSession) -> None:
+    """Columns go by their names of today, also odd ones."""
+    rows = [(n % 19, n) for n in range(40)]
+    one = make(session, "lake.trapped.renamed", "k int, n int", "(k) SORTED BY (k) INTO 4 BUCKETS", rows)
+    session.sql(f"ALTER TABLE {one.table} RENAME COLUMN k TO `a.b ``c`")
+    query = f"SELECT * FROM {one.table} l JOIN {one.table} r ON l.`a.b ``c` = r.`a.b ``c`"
+    found, nodes = plans.run(session.sql(query))
+    assert (len(found), nodes["Exchange"], nodes["Sort"]) == (86, 0, 0)

@@ -1,0 +1,180 @@
+"""How a bucketed table is read: sorted as it lies, in few tasks where buckets are of no use, and narrowed while a query runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from pyspark.sql import SparkSession
+
+import parquetry
+from tests.support import plans
+from tests.support.bucketed_tables import Twins, agree, make, settings
+
+Tables = dict[str, Twins]
+JOINS = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session that does not broadcast, with a database for the tables of this module."""
+    spark.sql("CREATE NAMESPACE lake.scanned")
+    with settings(spark, {"spark.sql.autoBroadcastJoinThreshold": -1}):
+        yield spark
+    spark.sql("DROP NAMESPACE lake.scanned CASCADE")
+
+
+@pytest.fixture(scope="module")
+def tables(session: SparkSession) -> Tables:
+    """Tables that are sorted and not, of different numbers of buckets, one of them partitioned."""
+    rows = [(None if n % 17 == 0 else n * 7 % 43, n, n % 5) for n in range(150)]
+    columns = "k bigint, n int, p int"
+    clauses = {
+        "up": "(k) SORTED BY (k) INTO 4 BUCKETS",
+        "also": "(k) SORTED BY (k, n) INTO 4 BUCKETS",
+        "six": "(k) INTO 6 BUCKETS",
+        "three": "(k) SORTED BY (k) INTO 3 BUCKETS",
+        "twelve": "(k) SORTED BY (k) INTO 12 BUCKETS",
+        "two_of": "(k, p) INTO 3 BUCKETS",
+        "six_of": "(k, p) INTO 6 BUCKETS",
+        "many": "(k) SORTED BY (k) INTO 64 BUCKETS",
+    }
+    made = {
+        name: make(session, f"lake.scanned.{name}", columns, clause, rows[seed:])
+        for seed, (name, clause) in enumerate(clauses.items())
+    }
+    made["days"] = make(session, "lake.scanned.days", columns, "(k) INTO 4 BUCKETS", rows, partitioned="p")
+    return made
+
+
+# -- order
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_sorted_buckets_are_not_sorted_again(session: SparkSession, tables: Tables, adaptive: bool) -> None:
+    """Where each bucket is one sorted file; folding several into one takes a sort."""
+    for join in JOINS:
+        query = f"SELECT * FROM {{up}} l {join} JOIN {{also}} r ON l.k = r.k"
+        nodes = agree(session, query, tables, adaptive)
+        assert (nodes["Exchange"], nodes["Sort"]) == (0, 0), join
+    nodes = agree(session, "SELECT * FROM {twelve} l JOIN {up} r ON l.k = r.k", tables, adaptive)
+    assert (nodes["Exchange"], nodes["Sort"]) == (0, 1)
+    nodes = agree(session, "SELECT * FROM {six} l JOIN {six} r ON l.k = r.k", tables, adaptive)
+    assert (nodes["Exchange"], nodes["Sort"]) == (0, 2)
+
+
+def test_a_second_file_of_a_bucket_takes_a_sort(session: SparkSession) -> None:
+    """Until compaction has made them one again."""
+    rows = [(n, n) for n in range(20)]
+    of = {
+        "t": make(session, "lake.scanned.grown", "k bigint, n int", "(k) SORTED BY (k) INTO 4 BUCKETS", rows)
+    }
+    query = f"SELECT * FROM {of['t'].table} l JOIN {of['t'].table} r ON l.k = r.k"
+    session.sql(f"INSERT INTO {of['t'].table} SELECT * FROM {of['t'].table} WHERE k < 7")
+    found, nodes = plans.run(session.sql(query))
+    assert (len(found), nodes["Exchange"], nodes["Sort"]) == (13 + 7 * 4, 0, 2)
+    session.sql(f"CALL lake.system.compact('{of['t'].table}')")
+    found, nodes = plans.run(session.sql(query))
+    assert (len(found), nodes["Exchange"], nodes["Sort"]) == (13 + 7 * 4, 0, 0)
+
+
+def test_a_sort_within_partitions_stays_one(session: SparkSession, tables: Tables) -> None:
+    """Spark leaves the sort out, as each bucket is sorted: then the buckets' files must not be mixed."""
+    for adaptive in (True, False):
+        with settings(session, {"spark.sql.adaptive.enabled": adaptive}):
+            frame = session.table(tables["many"].table).sortWithinPartitions("k").select("k")
+            for part in frame.rdd.glom().collect():
+                keys = [row.k for row in part]
+                assert keys == sorted(keys, key=lambda key: (key is not None, key or 0))
+
+
+# -- tasks
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_few_tasks_where_buckets_are_of_no_use(session: SparkSession, tables: Tables, adaptive: bool) -> None:
+    """64 small buckets are read together by a scan, a filter, an aggregate of all rows, or a broadcast join; one by one for a join."""
+    with settings(session, {"spark.sql.adaptive.enabled": adaptive, "spark.sql.files.minPartitionNum": 2,
+                            "spark.sql.files.openCostInBytes": 1}):  # fmt: skip
+        table = tables["many"].table
+        for query in (
+            f"SELECT * FROM {table}",
+            f"SELECT k + 1 FROM {table} WHERE n > 5",
+            f"SELECT /*+ BROADCAST(r) */ * FROM {table} l JOIN {table} r ON l.k = r.k",
+        ):
+            assert plans.tasks(session.sql(query)) <= 4, query
+        assert plans.tasks(session.sql(f"SELECT k, count(*) FROM {table} GROUP BY k")) > 20
+        with settings(session, {"spark.sql.sources.bucketing.autoBucketedScan.enabled": False}):
+            assert plans.tasks(session.sql(f"SELECT * FROM {table}")) > 20
+
+
+# -- values that arrive while a query runs
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_values_found_at_run_time(session: SparkSession, tables: Tables, adaptive: bool) -> None:
+    """They leave partitions out and every file in its bucket, for each type of join, also if nothing is left."""
+    session.sql("CREATE OR REPLACE TEMP VIEW few AS SELECT * FROM VALUES (1, 'a'), (3, 'b') AS t(p, name)")
+    session.sql("CREATE OR REPLACE TEMP VIEW nothing AS SELECT * FROM VALUES (77, 'a') AS t(p, name)")
+    for small, join in product(("few", "nothing"), ("INNER", "LEFT", "FULL")):
+        query = (
+            f"SELECT * FROM {{up}} l {join} JOIN "
+            f"(SELECT /*+ BROADCAST(s) */ d.* FROM {{days}} d JOIN {small} s ON d.p = s.p WHERE s.name <> 'x') r ON l.k = r.k"
+        )
+        nodes = agree(session, query, tables, adaptive)
+        assert nodes["Exchange"] == 0, (small, join)
+    query = (
+        f"SELECT * FROM {tables['up'].table} l JOIN "
+        f"(SELECT /*+ BROADCAST(s) */ d.* FROM {tables['days'].table} d JOIN few s ON d.p = s.p WHERE s.name <> 'x') r ON l.k = r.k"
+    )
+    frame = session.sql(query)
+    frame.collect()
+    step = next(scan for scan in parquetry.report(frame).scans if scan.table.endswith("days")).step(
+        "partitions"
+    )
+    assert step is not None
+    assert (step.kept, step.of) == (2, 5)
+
+
+# -- the larger number of buckets
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_a_join_in_the_larger_number_of_buckets(
+    session: SparkSession, tables: Tables, adaptive: bool
+) -> None:
+    """3 and 6 buckets are joined in 6 tasks, the files of the 3 read twice, and each row of them is there once."""
+    with settings(session, {"parquetry.bucket-join": "larger"}):
+        for join, (left, right) in product(JOINS, (("three", "six"), ("six", "three"), ("three", "twelve"))):
+            query = f"SELECT * FROM {{{left}}} l {join} JOIN {{{right}}} r ON l.k = r.k"
+            nodes = agree(session, query, tables, adaptive)
+            assert nodes["Exchange"] == 0, (join, left, right)
+        for join in JOINS:
+            query = f"SELECT * FROM {{two_of}} l {join} JOIN {{six_of}} r ON l.k = r.k AND l.p = r.p"
+            assert agree(session, query, tables, adaptive)["Exchange"] == 0
+        chain = "SELECT * FROM {three} a JOIN {six} b ON a.k = b.k JOIN {twelve} c ON b.k = c.k"
+        assert agree(session, chain, tables, adaptive)["Exchange"] == 0
+        joined = session.sql(
+            f"SELECT * FROM {tables['three'].table} l JOIN {tables['six'].table} r ON l.k = r.k"
+        )
+        assert plans.tasks(joined) == 6
+
+
+def test_the_larger_number_is_asked_for_by_either_side(session: SparkSession, tables: Tables) -> None:
+    """By an option of the read or the table's property; what is read again is told."""
+    three, six = tables["three"].table, tables["six"].table
+    plain = session.sql(f"SELECT * FROM {three} l JOIN {six} r ON l.k = r.k")
+    assert plans.tasks(plain) == 3
+    for left, right in (("WITH ('bucket-join' = 'larger')", ""), ("", "WITH ('bucket-join' = 'larger')")):
+        frame = session.sql(f"SELECT * FROM {three} {left} l JOIN {six} {right} r ON l.k = r.k")
+        assert plans.tasks(frame) == 6
+        assert "read as 6" in frame._jdf.queryExecution().toString()
+
+
+def test_nothing_is_read_again_for_a_broadcast(session: SparkSession, tables: Tables) -> None:
+    """Where Spark broadcasts after all, each file is read once and no row is left out."""
+    with settings(session, {"parquetry.bucket-join": "larger"}):
+        for side in ("l", "r"):
+            query = f"SELECT /*+ BROADCAST({side}) */ * FROM {{three}} l JOIN {{six}} r ON l.k = r.k"
+            assert agree(session, query, tables)["SortMergeJoin"] == 0
