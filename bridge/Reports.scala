@@ -2,39 +2,53 @@ package org.apache.spark.sql.parquetry
 
 import java.util.{Collections, IdentityHashMap}
 
+import scala.jdk.CollectionConverters._
+
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, DynamicPruning, Expression, KnownNullable, PredicateHelper}
-import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, Filter, LogicalPlan, Project, V2CreateTableAsSelectPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filter, Join, LogicalPlan, Project, V2CreateTableAsSelectPlan, V2WriteCommand}
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.CommandExecutionMode
+import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 
-/** What the scans of a query left out, read off its plan. */
+/** What the scans of a query left out, and facts about its joins, read off its plans. */
 object Reports extends PredicateHelper {
-  def of(data: DataFrame): String = {
+  /** @param settings of the session, of which the values are told, too */
+  def of(data: DataFrame, settings: java.util.List[String]): String = {
     val rows = data.asInstanceOf[Dataset[_]]
-    shown(rows.sparkSession, rows.queryExecution.optimizedPlan)
+    shown(rows.sparkSession, rows.queryExecution, settings)
   }
 
   /** Of a statement that is planned and not run, be it a command. */
-  def ofSql(session: SparkSession, text: String): String = {
+  def ofSql(session: SparkSession, text: String, settings: java.util.List[String]): String = {
     val classic = session.asInstanceOf[ClassicSession]
     classic.withActive {
       val statement = classic.sessionState.sqlParser.parsePlan(text)
-      shown(classic, planned(classic, statement))
+      shown(classic, planned(classic, statement), settings)
     }
   }
 
-  private def planned(session: ClassicSession, plan: LogicalPlan): LogicalPlan =
-    session.sessionState.executePlan(plan, CommandExecutionMode.SKIP).optimizedPlan
+  private def planned(session: ClassicSession, plan: LogicalPlan): QueryExecution =
+    session.sessionState.executePlan(plan, CommandExecutionMode.SKIP)
 
-  private def shown(session: ClassicSession, plan: LogicalPlan): String = {
+  private def shown(session: ClassicSession, query: QueryExecution, settings: java.util.List[String]): String = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val scans = List.newBuilder[JValue]
+    val joins = List.newBuilder[JValue]
+
+    /** A query that is planned on its own: only then it is known what its joins shuffle. */
+    def visitQuery(query: QueryExecution): Unit = {
+      addJoins(query)
+      visit(query.optimizedPlan, Nil)
+    }
+    // planning without need would cost the listing of what each task reads
+    def addJoins(query: QueryExecution): Unit =
+      if (query.optimizedPlan.collectWithSubqueries { case join: Join => join }.nonEmpty)
+        joins ++= JoinFacts.of(query.executedPlan)
 
     def visit(plan: LogicalPlan, above: Seq[Expression]): Unit = {
       plan match {
@@ -44,19 +58,29 @@ object Reports extends PredicateHelper {
         case Project(_, child) => visit(child, above)
         // what fills the cache, as it was written: planned as a query, it would find itself in the cache
         case cached: InMemoryRelation =>
+          joins ++= JoinFacts.of(cached.cachedPlan)
           visit(session.sessionState.optimizer.execute(cached.cacheBuilder.logicalPlan), Nil)
         // a write plans its query on its own, out of sight: it is planned once more here
-        case create: V2CreateTableAsSelectPlan => visit(planned(session, create.query), Nil)
+        case create: V2CreateTableAsSelectPlan => visitQuery(planned(session, create.query))
         case done: CommandResult => done.commandPhysicalPlan.foreach(_.productIterator.foreach {
-          case query: LogicalPlan => visit(planned(session, query), Nil)
+          case query: LogicalPlan => visitQuery(planned(session, query))
           case _ =>
         })
+        case write: V2WriteCommand =>
+          addJoins(planned(session, write.query))
+          visit(write.query, Nil)
         case other => other.children.foreach(visit(_, Nil))
       }
       plan.subqueries.foreach(visit(_, Nil))
     }
-    visit(plan, Nil)
-    compact(JArray(scans.result()))
+    query.optimizedPlan match {
+      case command: Command => visit(command, Nil)
+      case _ => visitQuery(query)
+    }
+    compact(JObject(
+      "scans" -> JArray(scans.result()),
+      "joins" -> JArray(joins.result()),
+      "settings" -> Json.strings(settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap)))
   }
 
   /** Conditions that Spark keeps to itself; values that a join finds at run time come to the scan by another way. */

@@ -13,73 +13,43 @@ from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (
-    OPERATORS,
     And,
-    Compare,
-    Constant,
-    In,
-    IsNull,
     Like,
     Not,
     Or,
     Predicate,
-    TupleIn,
     columns_of,
 )
 from parquetry.prune.select import decided_conditions, select_files
 from parquetry.store.memory import MemoryStore
-from parquetry.types import ColumnType, Value, order_key
+from parquetry.types import Value, order_key
 from tests.support.effort import STEP, examples
 from tests.support.filters import filter_of
-from tests.support.generated_tables import PATTERNS, POOLS, TYPES
+from tests.support.random_tables import RandomTable, Row
 
-Row = tuple[Value, ...]
-# of a time in the first half hour of 1970 nobody knows that it is no date, from before the column was widened
-VALUES = POOLS | {
-    "timestamp_ntz": [None if value is None else value + (1 << 40) for value in POOLS["timestamp_ntz"]]
-}
 _TABLES, _CONDITIONS = 500, 40
 _SHARDS = 4
-_JSON = {
-    "tinyint": "byte",
-    "smallint": "short",
-    "int": "integer",
-    "bigint": "long",
-}
 
 
-class Table:
+class Table(RandomTable):
     """A table of a few partitions, each with a map of its own or none, and its rows by their files.
 
     Columns `a`, `b`, `c` are skewed in some partitions, `v` in none, and `p` is a partition column.
     """
 
     def __init__(self, chance: Random) -> None:
-        skewed = [(name, chance.choice(TYPES)) for name in "abc"[: chance.randint(1, 3)]]
-        parts = [
-            type for type in TYPES if not type.floating and type.name not in ("string", "char", "binary")
-        ]
-        self.columns: list[tuple[str, ColumnType]] = [*skewed, ("v", TYPES[3]), ("p", chance.choice(parts))]
-        self.names = [name for name, _ in self.columns]
-        # three values of a column and NULL, so that rows, cells and literals meet
-        self.pools: list[list[Value]] = [
-            [None, *chance.sample(VALUES[str(type)], min(3, len(VALUES[str(type)])))]
-            for _, type in self.columns
-        ]
+        super().__init__(chance)
         self.rows: dict[str, list[Row]] = {}
         self.cells: dict[str, tuple[tuple[str, ...], Row]] = {}
-        self.snapshot = self._made(chance, [name for name, _ in skewed])
+        self.snapshot = self._made(chance, self.names[:-2])
 
     def _made(self, chance: Random, skewed: list[str]) -> TableSnapshot:
         metastore = Metastore(MemoryStore(), "/lake")
         metastore.create_database("db")
-        columns = tuple(Column(name, _JSON.get(str(type), str(type))) for name, type in self.columns)
-        metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t")
-        transaction = metastore.create_table("db", "t", metadata).begin("append")
+        transaction = metastore.create_table("db", "t", self.metadata).begin("append")
         # one map for all, or many, which differ in columns, order and cells
         one = self._map(chance, skewed) if chance.random() < 0.3 else None
-        values = [value for value in self.pools[-1] if value not in ("", b"")]
-        for value in chance.sample(values, chance.randint(1, len(values))):
+        for value in self.partitions(chance):
             skew = one or (self._map(chance, skewed) if chance.random() < 0.8 else None)
             files = self._files(chance, value, skew)
             transaction.replace((value,), files, arrangement=Arrangement(skew) if skew else None)
@@ -89,17 +59,13 @@ class Table:
         names = chance.sample(skewed, chance.randint(1, len(skewed)))
         pools = [self.pools[self.names.index(name)] for name in names]
         cells = {
-            tuple(map(order_key, cell)): cell for cell in self._tuples(chance, pools, chance.randint(0, 5))
+            tuple(map(order_key, cell)): cell for cell in self.tuples(chance, pools, chance.randint(0, 5))
         }
         return SkewMap(tuple(names), tuple(cells.values()), directories=True)
 
-    @staticmethod
-    def _tuples(chance: Random, pools: Sequence[Sequence[Value]], count: int) -> list[Row]:
-        return [tuple(chance.choice(pool) for pool in pools) for _ in range(count)]
-
     def _files(self, chance: Random, part: Value, skew: SkewMap | None) -> list[DataFile]:
         """Put rows where they belong: each in its cell, or else in the rest; some files do not say of which they are."""
-        rows = [(*row, part) for row in self._tuples(chance, self.pools[:-1], chance.randint(0, 16))]
+        rows = [(*row, part) for row in self.tuples(chance, self.pools[:-1], chance.randint(0, 16))]
         cells: list[int | None] = [None] * len(rows)
         if skew is not None:
             places = [self.names.index(name) for name in skew.columns]
@@ -115,34 +81,6 @@ class Table:
                 self.cells[path] = (skew.columns, self.rows[path][0])
             files.append(DataFile(path, 10, len(self.rows[path]), cell=cell))
         return files
-
-    def condition(self, chance: Random, depth: int) -> Predicate:
-        """Return a condition on all columns, mostly on skewed ones."""
-        kind = chance.random()
-        if depth and kind < 0.65:
-            children = tuple(self.condition(chance, depth - 1) for _ in range(chance.randint(2, 3)))
-            return And(children) if kind < 0.25 else Or(children) if kind < 0.5 else Not(children[0])
-        skewed = len(self.columns) - 2
-        place = chance.choices(range(skewed + 2), weights=[6] * skewed + [1, 1])[0]
-        name, type = self.columns[place]
-        pool = self.pools[place] if chance.random() < 0.9 else [None, *VALUES[str(type)]]
-        known = [value for value in pool if value is not None]
-        match chance.randrange(12):
-            case 0:
-                return IsNull(name)
-            case 1 if type.name != "binary":
-                return Like(name, chance.choice(PATTERNS), "\\", type)
-            case 2 | 3:
-                values = tuple(chance.choices(known, k=chance.randint(0, 3)))
-                return In(name, values, type, chance.random() < 0.1)
-            case 4 | 5:
-                places = chance.sample(range(len(self.columns)), chance.randint(1, len(self.columns)))
-                rows = self._tuples(chance, [self.pools[each] for each in places], chance.randint(0, 4))
-                names, types = zip(*(self.columns[each] for each in places), strict=True)
-                return TupleIn(names, tuple(rows), types)
-            case 6 if chance.random() < 0.2:
-                return Constant(chance.choice((True, False, None)))
-        return Compare(chance.choice(("=", "=", "=", *OPERATORS)), name, chance.choice(pool), type)
 
 
 def of_text_of_floats(node: Predicate) -> bool:

@@ -106,6 +106,17 @@ def buckets_of(
     return [int(bucket) for bucket in bucket_ids(version, count, columns, types)]
 
 
+def normalised(value: Value) -> Value:
+    """Return the one value that stands for all that equal it in SQL, which is what our writer hashes: -0.0 becomes 0.0.
+
+    NaN stays: all hashes take any NaN for one.
+
+    >>> normalised(-0.0), normalised('-0.0'), normalised(None)
+    (0.0, '-0.0', None)
+    """
+    return value + 0.0 if isinstance(value, float) else value
+
+
 def _plain(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
@@ -126,5 +137,5 @@ def _array(type: ColumnType, values: list[Value]) -> pa.Array:
     try:
         # of a date or a timestamp, Arrow takes no plain number, and would not reach the years that Spark has
         return pa.array(values, _STORED.get(type.name, arrow)).view(arrow)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError) as error:
         raise ValueTypeError(f"Values for a bucket of type {type} do not fit it: {error}.") from error

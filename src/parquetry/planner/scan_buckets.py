@@ -22,7 +22,9 @@ from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.precedence import settle
 from parquetry.prune.arranged import bucket_specs
+from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.render_text import size_text
+from parquetry.types import type_text
 
 
 class ScanBuckets(NamedTuple):
@@ -34,6 +36,16 @@ class ScanBuckets(NamedTuple):
     def again(self, size: int) -> int:
         """Return how many bytes are read again, of as many as are read once, for Spark to have more buckets than there are."""
         return (self.told.count // self.told.held - 1) * size
+
+    def report(self, size: int) -> BucketReport:
+        """Return what a report tells of them; the size is how many bytes are read once."""
+        return BucketReport(
+            tuple(self.told.columns),
+            tuple(map(type_text, self.told.types)),
+            self.told.version,
+            self.told.count,
+            again=self.again(size),
+        )
 
     def text(self, size: int) -> str:
         """Return what EXPLAIN shows; the size is how many bytes are read once."""

@@ -21,6 +21,7 @@ from parquetry.planner.values import to_wire
 from parquetry.predicate.nodes import IsNull, Not, columns_of
 from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
+from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
 from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
@@ -105,6 +106,11 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     Partition.entries(chosen)
     partitions = [[to_wire(types[i], partition.values[i]) for i in places] for partition in chosen]
     buckets = scan_buckets(snapshot, q, chosen, block.files)
+    told = (
+        without_buckets(snapshot, selection.partitions, block, q.columns)
+        if buckets is None
+        else buckets.report(selection.bytes)
+    )
     files = file_list(
         block.files,
         numbers,
@@ -117,7 +123,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         statistics=_statistics(selection),
         metrics=_metrics(selection.report),
         description=_description(snapshot, telling, selection, buckets),
-        report=_report(_without_added(telling, selection.report)),
+        report=_report(replace(_without_added(telling, selection.report), buckets=told)),
         buckets=None if buckets is None else buckets.told,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from parquetry.prune.join_report import JoinReport
 from parquetry.prune.render_text import amount, condition_text, reason_text
 from parquetry.prune.scan_report import ScanReport, Step
 
@@ -17,9 +18,9 @@ _TRACK = (
 _BAR = "position:absolute;left:0;top:0;bottom:0;background:currentColor"
 
 
-def report_html(scans: Sequence[ScanReport]) -> str:
-    """Return a report of scans as an HTML fragment; every text in it is escaped."""
-    drawn = "".join(_scan(scan) for scan in scans) or "no scans"
+def report_html(scans: Sequence[ScanReport], joins: Sequence[JoinReport] = ()) -> str:
+    """Return a report of scans and joins as an HTML fragment; every text in it is escaped."""
+    drawn = "".join([_scan(scan) for scan in scans] + [_join(join) for join in joins]) or "no scans"
     return f'<div class="parquetry-report" style="color:inherit">{drawn}</div>'
 
 
@@ -35,6 +36,10 @@ def _scan(scan: ScanReport) -> str:
         f'<table style="border-collapse:collapse;margin:2px 0;color:inherit;background:none">{rows}</table>'
         f"{listed}</div>"
     )
+
+
+def _join(join: JoinReport) -> str:
+    return f'<div style="margin:0 0 12px"><strong>{escape(join.title)}</strong>: {escape(join.outcome)}</div>'
 
 
 def _row(step: Step) -> str:

@@ -1,19 +1,20 @@
-"""A report as plain text: one line per scan, and a line for each condition that did not help."""
+"""A report as plain text: one line per scan, a line for each condition that did not help, and one for each join."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from parquetry.prune.condition import Origin
+from parquetry.prune.join_report import JoinReport
 from parquetry.prune.scan_report import ScanReport, Step
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _SAID: dict[Origin, str] = {"query": "", "join": "run-time values ", "table": "the table's "}
 
 
-def report_text(scans: Sequence[ScanReport]) -> str:
-    """Return the text of a report of scans, `table: partitions 2 of 10 (p = 1) · files …`."""
-    return "\n".join(line for scan in scans for line in _lines(scan)) or "no scans"
+def report_text(scans: Sequence[ScanReport], joins: Sequence[JoinReport] = ()) -> str:
+    """Return the text of a report: of scans, `table: partitions 2 of 10 (p = 1) · files …`, and of joins."""
+    return "\n".join([line for scan in scans for line in _lines(scan)] + list(map(str, joins))) or "no scans"
 
 
 def amount(step: Step, number: int) -> str:

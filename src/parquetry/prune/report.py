@@ -1,7 +1,7 @@
-"""What a query's scans read, of how much, why, and why not less.
+"""What a query's scans read, of how much, why, and why not less; and which of its joins shuffle, and why.
 
-A report is data: `select` makes the part of each scan, `render_text` and `render_html` draw it, and it travels as the
-dict that `to_dict` gives.
+A report is data: `select` makes the part of each scan, `joins` that of each join, `render_text` and `render_html` draw it, and it
+travels as the dict that `to_dict` gives.
 """
 
 from __future__ import annotations
@@ -10,47 +10,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from parquetry.prune.join_report import JoinReport
 from parquetry.prune.render_html import report_html
 from parquetry.prune.render_text import report_text
-from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.prune.scan_report import ScanReport
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All scans of a query, in the order of its plan.
+    """All scans of a query, in the order of its plan, and those of its joins that are of tables in buckets.
 
+    >>> from parquetry.prune.scan_report import Step
     >>> scan = ScanReport("lake.db.t", (Step("partitions", 2, 10, ("p IN (1, 2)",)), Step("files", 3, 4)))
     >>> print(Report((scan,)))
     lake.db.t: partitions 2 of 10 (p IN (1, 2)) · files 3 of 4
     """
 
     scans: tuple[ScanReport, ...]
+    joins: tuple[JoinReport, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists and dicts, for JSON.
 
         A step has `origins` if one of the conditions in its `by` is not the query's, and says then for each whose it
         is: `query`, `join` (values found at run time) or `table`. A note in `not_by` has an `origin` if it is not
-        the query's. A step has a `unit` if its name does not say what it counts.
+        the query's. A step has a `unit` if its name does not say what it counts. A scan has `buckets` if its table is in
+        buckets, and the report has `joins` if one is of such tables.
         """
-        return {
-            "scans": [
-                {"table": scan.table, "steps": [step.to_dict() for step in scan.steps]} for scan in self.scans
-            ]
-        }
+        plain: dict[str, Any] = {"scans": [scan.to_dict() for scan in self.scans]}
+        return plain | {"joins": [join.to_dict() for join in self.joins]} if self.joins else plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Report:
-        """Return the report that `to_dict` was given of, be it of a time when reports had no origins."""
+        """Return the report that `to_dict` was given of, be it of a time when reports had no origins and no joins."""
         return cls(
-            tuple(
-                ScanReport(scan["table"], tuple(map(Step.from_dict, scan["steps"])))
-                for scan in plain["scans"]
-            )
+            tuple(map(ScanReport.from_dict, plain["scans"])),
+            tuple(map(JoinReport.from_dict, plain.get("joins", ()))),
         )
 
     def __str__(self) -> str:
-        return report_text(self.scans)
+        return report_text(self.scans, self.joins)
 
     def _repr_html_(self) -> str:
-        return report_html(self.scans)
+        return report_html(self.scans, self.joins)

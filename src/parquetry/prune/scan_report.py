@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.condition import Origin
 
 BYTES = "bytes"
@@ -26,7 +27,7 @@ class Step:
     """One step of choosing less: of what the step before kept, what this one kept.
 
     Attributes:
-        name: of the rule that made it: `partitions`, `directories`, `files`, `bytes`; `parquetry.prune.steps` has them all.
+        name: of the rule that made it: `partitions`, `directories`, `buckets`, `files`, `bytes`; `parquetry.prune.steps` has them all.
         kept: how many are left.
         of: how many there were.
         by: the conditions that served; where bytes are counted, the columns read.
@@ -95,10 +96,32 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ScanReport:
-    """One scan of one table: its full name, and the steps in their order."""
+    """One scan of one table.
+
+    Attributes:
+        table: its full name.
+        steps: in their order.
+        buckets: what joins may rely on; None: the table is not in buckets.
+    """
 
     table: str
     steps: tuple[Step, ...]
+    buckets: BucketReport | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scan as `Report.to_dict` gives it."""
+        plain: dict[str, Any] = {"table": self.table, "steps": [step.to_dict() for step in self.steps]}
+        return plain if self.buckets is None else plain | {"buckets": self.buckets.to_dict()}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ScanReport:
+        """Return the scan that `to_dict` was given of."""
+        buckets = plain.get("buckets")
+        return cls(
+            plain["table"],
+            tuple(map(Step.from_dict, plain["steps"])),
+            None if buckets is None else BucketReport.from_dict(buckets),
+        )
 
     def step(self, name: str) -> Step | None:
         """Return the step of this name, if the scan has it."""

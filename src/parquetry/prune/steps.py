@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from parquetry.prune.bucket_rule import BucketRule
 from parquetry.prune.bytes_rule import BytesRule
 from parquetry.prune.directory_rule import DirectoryRule
 from parquetry.prune.file_rule import FileRule
@@ -11,7 +12,7 @@ from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.rule import Rule
 from parquetry.prune.scan_report import ScanReport
 
-STEPS: tuple[Rule, ...] = (PartitionRule(), DirectoryRule(), FileRule(), BytesRule())
+STEPS: tuple[Rule, ...] = (PartitionRule(), DirectoryRule(), BucketRule(), FileRule(), BytesRule())
 """Each narrows what those before it left; the first reads the metastore."""
 
 

@@ -1,4 +1,4 @@
-"""What the scans of a query read and left out, and why: before a run, and after it."""
+"""What the scans of a query read and left out, and which of its joins shuffle, and why: before a run, and after it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
+from parquetry.prune.joins import SETTINGS, JoinFacts, judge
 from parquetry.prune.report import Report
-from parquetry.prune.scan_report import NotBy
+from parquetry.prune.scan_report import NotBy, ScanReport
 from parquetry.spark.session import attach
 
 _UNTRANSLATED = "Spark does not hand this condition to a data source"
@@ -30,11 +32,13 @@ def explain(query: DataFrame | str) -> Report:
     if not isinstance(query, str):
         return report(query)
     spark = attach(SparkSession.active())
-    return _report(_door(spark).ofSql(spark._jsparkSession, query))
+    return _report(_door(spark).ofSql(spark._jsparkSession, query, list(SETTINGS)))
 
 
 def report(frame: DataFrame) -> Report:
     """Return what the scans of a DataFrame have read; of one that has not run yet, what they will.
+
+    Its joins are told as they were planned; what adaptive execution makes of them while they run is not.
 
     Of an INSERT, its query is planned once more. An action that makes a frame of its own, as `count()` does, is a run
     of that frame.
@@ -48,7 +52,7 @@ def report(frame: DataFrame) -> Report:
     """
     if not isinstance(frame, DataFrame):
         raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain.")
-    return _report(_door(attach(frame.sparkSession)).of(frame._jdf))
+    return _report(_door(attach(frame.sparkSession)).of(frame._jdf, list(SETTINGS)))
 
 
 def _door(spark: SparkSession) -> Any:
@@ -57,13 +61,14 @@ def _door(spark: SparkSession) -> Any:
 
 def _report(answer: str) -> Report:
     found = json.loads(answer)
-    report = Report.from_dict({"scans": [each["report"] for each in found]})
     scans = []
-    for scan, each in zip(report.scans, found, strict=True):
+    for each in found["scans"]:
+        scan = ScanReport.from_dict(each["report"])
         notes = tuple(NotBy(_bare(text), _UNTRANSLATED) for text in each["untranslated"])
         told = (s if s.of_bytes else replace(s, not_by=s.not_by + notes) for s in scan.steps)
         scans.append(replace(scan, steps=tuple(told)))
-    return Report(tuple(scans))
+    joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
+    return Report(tuple(scans), judge(joins, found["settings"]))
 
 
 def _bare(text: str) -> str:

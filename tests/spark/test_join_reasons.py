@@ -1,0 +1,182 @@
+"""A join of tables in buckets that Spark shuffles has its reason in the report, and one that it does not says so, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import parquetry
+from parquetry.prune import joins
+
+_TABLES = {
+    "a": ("id int, k int, s string, v int", "CLUSTERED BY (id) INTO 8 BUCKETS", 2),
+    "b": ("id int, k int, s string, v int", "CLUSTERED BY (id) INTO 4 BUCKETS", 2),
+    "three": ("id int, v int", "CLUSTERED BY (id) INTO 3 BUCKETS", 2),
+    "one": ("id int, v int", "CLUSTERED BY (id) INTO 8 BUCKETS", 1),
+    "long": ("id bigint, v int", "CLUSTERED BY (id) INTO 8 BUCKETS", 2),
+    "two": ("x int, y int, v int", "CLUSTERED BY (x, y) INTO 8 BUCKETS", 2),
+    "other": ("x int, y int, v int", "CLUSTERED BY (y, x) INTO 8 BUCKETS", 2),
+    "text": ("s string, v int", "CLUSTERED BY (s) INTO 8 BUCKETS", 2),
+    "short": ("s varchar(9), v int", "CLUSTERED BY (s) INTO 8 BUCKETS", 2),
+    "ratio": ("f double, v int", "CLUSTERED BY (f) INTO 8 BUCKETS", 2),
+    "plain": ("id int, v int", "", 2),
+}
+
+
+@pytest.fixture(scope="module", params=["false", "true"], ids=["planned", "adaptive"])
+def db(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
+    """Tables in buckets of all kinds, in a session that broadcasts none of them."""
+    name = f"lake.reasons_{request.param}"
+    spark.sql(f"CREATE NAMESPACE {name}")
+    for table, (columns, clause, version) in _TABLES.items():
+        spark.sql(
+            f"CREATE TABLE {name}.{table} ({columns}) USING parquet {clause} "
+            f"TBLPROPERTIES ('bucketing-version' = '{version}')"
+        )
+        values = ", ".join(f"CAST(id AS {each.split()[1]})" for each in columns.split(", "))
+        spark.sql(f"INSERT INTO {name}.{table} SELECT {values} FROM range(20)")
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    spark.conf.set("spark.sql.adaptive.enabled", request.param)
+    yield name
+    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    spark.conf.unset("spark.sql.adaptive.enabled")
+    spark.sql(f"DROP NAMESPACE {name} CASCADE")
+
+
+def told(found: Any, db: str) -> list[str]:
+    """Return what a report says of joins, without the name of the database."""
+    return [str(join).replace(f"{db}.", "") for join in found.joins]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (
+            "a JOIN three t ON a.id = t.id",
+            "a INNER JOIN three ON id = id: shuffled (numbers of buckets share no divisor: 8 and 3)",
+        ),
+        (
+            "a LEFT JOIN one t ON a.id = t.id",
+            "a LEFT OUTER JOIN one ON id = id: shuffled (versions of the hash differ: a has 2, one 1)",
+        ),
+        (
+            "a FULL JOIN long t ON a.id = t.id",
+            "a FULL OUTER JOIN long ON CAST(id AS BIGINT) = id: shuffled (types differ: a.id is int, long.id is bigint)",
+        ),
+        (
+            "text t JOIN short u ON t.s = u.s",
+            "text INNER JOIN short ON s = s: shuffled (types differ: text.s is string, short.s is varchar(9))",
+        ),
+        (
+            "ratio t JOIN ratio u ON t.f = u.f",
+            "ratio INNER JOIN ratio ON knownfloatingpointnormalized(normalizenanandzero(f)) = "
+            "knownfloatingpointnormalized(normalizenanandzero(f)): shuffled (Spark normalises keys of type double, so that "
+            "f is no plain column to it)",
+        ),
+        (
+            "a LEFT SEMI JOIN b ON a.id + 1 = b.id",
+            "a LEFT SEMI JOIN b ON (id + 1) = id: shuffled (the key (id + 1) is not a plain column)",
+        ),
+        (
+            "a JOIN b ON a.k = b.k",
+            "a INNER JOIN b ON k = k: shuffled (a is in buckets by id, and id is neither joined on nor read)",
+        ),
+        (
+            "a JOIN b ON a.k = b.k AND a.id > b.id",
+            "a INNER JOIN b ON k = k: shuffled (a is in buckets by id, and id is not joined on)",
+        ),
+        (
+            "two t LEFT ANTI JOIN two u ON t.x = u.x",
+            "two LEFT ANTI JOIN two ON x = x: shuffled (two is in buckets by x, y, and y is neither joined on nor read)",
+        ),
+        (
+            "two t JOIN other u ON t.x = u.x AND t.y = u.y",
+            "two INNER JOIN other ON x = x AND y = y: shuffled (columns differ: two is in buckets by x, y, other by y, x)",
+        ),
+        (
+            "a JOIN plain p ON a.id = p.id",
+            "a INNER JOIN plain ON id = id: shuffled (plain is not in buckets)",
+        ),
+        (
+            "a JOIN (SELECT id + 1 AS n FROM range(30)) r ON a.id = r.n",
+            None,
+        ),
+        (
+            "(SELECT /*+ REPARTITION(3) */ * FROM a) t JOIN b ON t.id = b.id",
+            "a INNER JOIN b ON id = id: shuffled (the query repartitions a)",
+        ),
+        (
+            "(SELECT id AS number, max(v) AS most FROM a GROUP BY id) t JOIN three u ON t.number = u.id",
+            "a INNER JOIN three ON id = id: shuffled (numbers of buckets share no divisor: 8 and 3)",
+        ),
+        ("a JOIN b ON a.id = b.id", "a INNER JOIN b ON id = id: no shuffle (4 buckets by id)"),
+        (
+            "a LEFT JOIN b ON a.k = b.k AND b.id = a.id",
+            "a LEFT OUTER JOIN b ON k = k AND id = id: no shuffle (4 buckets by id)",
+        ),
+        (
+            "(SELECT /*+ BROADCAST(b) */ a.v FROM a JOIN b ON a.id = b.id)",
+            "a INNER JOIN b ON id = id: no shuffle (b is broadcast)",
+        ),
+        (
+            "a WHERE id IN (SELECT id FROM b WHERE v > 3)",
+            "a LEFT SEMI JOIN b ON id = id: no shuffle (4 buckets by id)",
+        ),
+    ],
+)
+def test_a_shuffle_has_its_reason(spark: SparkSession, db: str, query: str, expected: str | None) -> None:
+    """Before a run and after it: the first demand of Spark's that is not met."""
+    spark.sql(f"USE {db}")
+    frame = spark.sql(f"SELECT count(*) FROM {query}")
+    before = told(parquetry.explain(frame), db)
+    frame.collect()
+    assert told(parquetry.report(frame), db) == before
+    if expected is not None:
+        assert before == [expected]
+
+
+def test_a_setting_that_stands_in_the_way_is_named(spark: SparkSession, db: str) -> None:
+    """As it is when the query is planned."""
+    query = f"SELECT count(*) FROM {db}.a JOIN {db}.a b ON a.id = b.id"
+    spark.conf.set(joins.ENABLED, "false")
+    try:
+        (said,) = told(parquetry.explain(query), db)
+    finally:
+        spark.conf.unset(joins.ENABLED)
+    assert said == f"a INNER JOIN a ON id = id: shuffled ({joins.ENABLED} is false: set it to true)"
+
+
+def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None:
+    """In subqueries, views, writes, caches and reused exchanges; joins of plain tables are not told."""
+    spark.sql(f"USE {db}")
+    shuffled = "a INNER JOIN three ON id = id: shuffled (numbers of buckets share no divisor: 8 and 3)"
+    join = "SELECT a.id, a.v FROM a JOIN three t ON a.id = t.id"
+    for query in (
+        f"SELECT * FROM plain WHERE id = (SELECT max(id) FROM ({join}) x)",
+        f"WITH x AS ({join}) SELECT count(*) FROM x",
+        f"INSERT INTO plain {join}",
+        f"INSERT OVERWRITE plain {join}",
+        f"CREATE TABLE made AS {join}",
+    ):
+        assert shuffled in told(parquetry.explain(query), db), query
+    frame = spark.sql(join).cache()
+    try:
+        assert told(parquetry.report(frame), db) == [shuffled]
+        assert told(parquetry.report(frame.groupBy("v").count()), db) == [shuffled]
+    finally:
+        frame.unpersist()
+    assert told(parquetry.explain("SELECT * FROM plain p JOIN plain q ON p.id = q.id"), db) == []
+    assert "joins" not in parquetry.explain("SELECT * FROM a").to_dict()
+    assert parquetry.explain(join).to_dict()["joins"] == [
+        {
+            "type": "INNER",
+            "left": f"{db}.a",
+            "right": f"{db}.three",
+            "on": ["id = id"],
+            "shuffled": True,
+            "reason": "numbers of buckets share no divisor: 8 and 3",
+        }
+    ]

@@ -1,0 +1,240 @@
+"""Which buckets are kept, and what the report says of them."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+
+from parquetry.layout.hive_hash import buckets_of
+from parquetry.metastore import (
+    Arrangement,
+    BucketSpec,
+    Column,
+    ColumnStatistics,
+    DataFile,
+    Metastore,
+    SkewMap,
+    TableMetadata,
+)
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.parse import parse_filter
+from parquetry.prune import steps
+from parquetry.prune.condition import Condition
+from parquetry.prune.report import Report
+from parquetry.prune.select import Selection, select_files
+from parquetry.store.memory import MemoryStore
+from parquetry.types import Value, parse_type
+
+COLUMNS = (
+    Column("id", "integer"),
+    Column("s", "string"),
+    Column("f", "double"),
+    Column("v", "integer"),
+    Column("p", "integer"),
+)
+TYPES = {column.physical: column.column_type for column in COLUMNS}
+ID = BucketSpec(("id",), 8)
+BOTH = BucketSpec(("id", "s"), 8)
+
+
+def made(specs: dict[int, BucketSpec | None], own: BucketSpec | None = None) -> TableSnapshot:
+    """Make a table with a file in each bucket of each partition, named for both, and one of which no bucket is known."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    metastore.create_database("db")
+    metadata = TableMetadata(
+        COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(buckets=own)
+    )
+    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    for p, spec in specs.items():
+        buckets = [] if spec is None else range(spec.count)
+        files = [DataFile(f"{p}/{bucket}", 100, 5, bucket=bucket) for bucket in buckets]
+        files.append(DataFile(f"{p}/unknown", 100, 5))
+        transaction.replace((p,), files, arrangement=Arrangement(buckets=spec))
+    return transaction.commit()
+
+
+def selected(snapshot: TableSnapshot, *texts: str) -> Selection:
+    types = {column.name: column.column_type for column in snapshot.metadata.columns}
+    return select_files(snapshot, [parse_filter(text, types) for text in texts])
+
+
+def kept(snapshot: TableSnapshot, *texts: str) -> set[str]:
+    """Return the buckets that are kept besides the files that always are."""
+    return {file.file.path for file in selected(snapshot, *texts).files if "unknown" not in file.file.path}
+
+
+def placed(p: int, spec: BucketSpec, *rows: tuple[Value, ...]) -> set[str]:
+    """Return the buckets in a partition that rows belong in."""
+    types = [TYPES[name] for name in spec.columns]
+    return {f"{p}/{bucket}" for bucket in buckets_of(spec.version, spec.count, types, rows)}
+
+
+def reasons(selection: Selection) -> dict[str, str]:
+    step = selection.report.step("buckets")
+    assert step is not None
+    return {note.condition: note.reason for note in step.not_by}
+
+
+@pytest.mark.parametrize("version", [1, 2, "spark"])
+def test_buckets_are_kept_for_the_values_that_are_listed(version: int) -> None:
+    """By equality, IN, `<=>`, IS NULL, their AND and OR, on all bucket columns; anything else keeps all."""
+    spec = BucketSpec(("id",), 8, version)  # type: ignore[arg-type]
+    table = made({1: spec})
+    for texts, rows in {
+        ("id = 5",): [(5,)],
+        ("id <=> 5", "v = 3"): [(5,)],
+        ("id IN (5, 6, -7)",): [(5,), (6,), (-7,)],
+        ("id IS NULL",): [(None,)],
+        ("id <=> NULL OR id = 5",): [(None,), (5,)],
+        ("id = 5 AND v = 1 OR id = 6",): [(5,), (6,)],
+        ("id IN (5, 6)", "id IN (6, 7)"): [(6,)],
+        ("id = 5", "id = 6"): [],
+        ("(id, v) IN ((5, 1), (6, 2))",): [(5,), (6,)],
+    }.items():
+        assert kept(table, *texts) == placed(1, spec, *rows), texts
+    for text in ("id > 5", "id != 5", "id = 5 OR v = 1", "id IS NOT NULL", "v = 1", "NOT (id = 5 AND v = 1)"):
+        assert len(kept(table, text)) == 8, text
+
+
+def test_of_several_bucket_columns_values_of_all_must_be_listed() -> None:
+    """In one condition or in many; of fewer nothing follows, and the report says of which."""
+    table = made({1: BOTH})
+    assert kept(table, "id = 5", "s = 'a'") == placed(1, BOTH, (5, "a"))
+    assert kept(table, "s IN ('a', 'b') AND id IS NULL") == placed(1, BOTH, (None, "a"), (None, "b"))
+    assert kept(table, "(s, id) IN (('a', 1), ('b', 2))") == placed(1, BOTH, (1, "a"), (2, "b"))
+    assert len(kept(table, "id = 5")) == 8
+    assert reasons(selected(table, "id = 5", "s > 'a'")) == {
+        "id = 5": "buckets are by id, s together, and no condition lists values of s",
+        "s > 'a'": "it does not list the values of s, by whose hash rows are in buckets",
+    }
+
+
+def test_each_partition_goes_by_its_own_record() -> None:
+    """Counts, columns and versions may differ; a partition that is not in buckets is read, and counted as none."""
+    four = BucketSpec(("id",), 4, 1)
+    table = made({1: ID, 2: four, 3: None, 4: BOTH}, own=ID)
+    selection = selected(table, "id = 5")
+    assert kept(table, "id = 5") == placed(1, ID, (5,)) | placed(2, four, (5,)) | {f"4/{n}" for n in range(8)}
+    assert str(Report((selection.report,))).split("\n")[0] == (
+        "db.t: partitions 4 of 4 · buckets 10 of 20 (id = 5) · files 14 of 14 · 1.4 kB of 1.4 kB"
+    )
+
+
+def test_values_may_depend_on_the_partition() -> None:
+    """Where a condition lists values of bucket and partition columns together, each partition is read for its own."""
+    table = made({1: ID, 2: ID, 3: ID})
+    text = "id = 5 AND p = 1 OR id IN (6, 7) AND p = 2 OR p = 3 AND id IS NULL"
+    assert kept(table, text) == placed(1, ID, (5,)) | placed(2, ID, (6,), (7,)) | placed(3, ID, (None,))
+    assert kept(table, "id = 5 AND p > 1 OR id = 6") == {
+        place for p in (1, 2, 3) for place in placed(p, ID, (5,), (6,))
+    }
+
+
+def test_equal_values_are_looked_for_in_one_bucket() -> None:
+    """0.0 finds -0.0, and NaN any NaN, for our writer puts them together."""
+    for version in (1, 2, "spark"):
+        spec = BucketSpec(("f",), 100, version)  # type: ignore[arg-type]
+        table = made({1: spec})
+        assert kept(table, "f = -0.0") == kept(table, "f = 0.0") == placed(1, spec, (0.0,))
+        assert kept(table, "f IN ('NaN')") == placed(1, spec, (math.nan,))
+
+
+def test_buckets_of_which_equal_values_may_lie_elsewhere_prune_nothing() -> None:
+    """And the report says why; they are not counted."""
+    foreign = BucketSpec(("f",), 8, 2, unsettled=True)
+    selection = selected(made({1: foreign}), "f = 1.5")
+    step = selection.report.step("buckets")
+    assert step is not None
+    assert (step.kept, step.of, len(selection.files)) == (0, 0, 9)
+    assert reasons(selection) == {
+        "f = 1.5": (
+            "equal values may lie in different buckets: -0.0 equals 0.0, and Hive's version 2 hashes it to another bucket"
+        )
+    }
+
+
+def test_the_report_says_why_a_condition_kept_no_bucket_from_being_read() -> None:
+    """Too many values, too many combinations, partitions or files that are not in buckets, values that are in all of them."""
+    table = made({1: BOTH, 2: None}, own=BOTH)
+    many = ", ".join(map(str, range(10_001)))
+    some = ", ".join(map(str, range(200)))
+    names = ", ".join(f"'{n}'" for n in range(200))
+    assert set(reasons(selected(table, f"id IN ({many})", "s = 'a'")).values()) == {
+        "it allows for more than 10,000 values of id",
+        "the conditions allow for more than 10,000 combinations of id, s",
+    }
+    assert set(reasons(selected(table, f"id IN ({some})", f"s IN ({names})")).values()) == {
+        "the conditions allow for more than 10,000 combinations of id, s"
+    }
+    assert set(reasons(selected(table, f"id IN ({some})", "s = 'a'")).values()) == {
+        "every bucket may hold a match"
+    }
+    assert reasons(selected(table, "id = 5", "p = 2")) == {
+        "id = 5": "the partitions are not in buckets by its columns"
+    }
+    transaction = table.begin("replace")
+    transaction.replace((1,), [DataFile("a", 1, 1)], arrangement=Arrangement(buckets=ID))
+    assert reasons(selected(transaction.commit(), "id = 5", "p = 1")) == {
+        "id = 5": "no file is of a known bucket"
+    }
+
+
+def test_only_queries_with_conditions_on_bucket_columns_have_the_step() -> None:
+    """A plain table has none, nor has a bucketed one where none is asked, of which no files are read for it."""
+    assert selected(made({1: None}), "id = 5").report.step("buckets") is None
+    table = made({1: ID})
+    assert selected(table, "v = 5").report.step("buckets") is None
+    assert selected(table).report.step("buckets") is None
+    joined = select_files(table, [Condition.of(parse_filter("id = 5", {"id": parse_type("int")}), "join")])
+    step = joined.report.step("buckets")
+    assert step is not None
+    assert (step.kept, step.of, step.origins) == (1, 8, ("join",))
+    assert steps.unread(joined.report).step("buckets") == step
+
+
+def test_directories_buckets_and_files_narrow_one_another() -> None:
+    """Buckets are counted of the directories that were kept, and files by their statistics of the buckets that were."""
+    table = made({1: ID})
+    skew = SkewMap(("v",), ((1,),), directories=True)
+    files = [
+        DataFile(
+            f"{cell}/{bucket}/{low}",
+            100,
+            5,
+            columns={"id": ColumnStatistics(10, 0, 0, 99), "s": ColumnStatistics(10, 0, low, low)},
+            cell=cell,
+            bucket=bucket,
+        )
+        for cell in (-1, 0)
+        for bucket in range(cell + 3)
+        for low in ("a", "b")
+    ]
+    transaction = table.begin("replace")
+    transaction.replace((1,), files, arrangement=Arrangement(skew, ID))
+    value = next(n for n in range(100) if placed(1, ID, (n,)) == {"1/1"})
+    selection = selected(transaction.commit(), "v = 1", f"id = {value}", "s = 'b'")
+    assert [file.file.path for file in selection.files] == ["0/1/b"]
+    assert str(Report((selection.report,))) == (
+        f"db.t: partitions 1 of 1 · directories 1 of 2 (v = 1) · buckets 1 of 3 (id = {value}) · files 1 of 2 (s = 'b')"
+        " · 100 B of 100 B"
+    )
+
+
+def test_buckets_go_by_the_columns_names_in_files() -> None:
+    """A bucket column that was renamed is the same, and a new one of its old name is another."""
+    table = made({1: ID})
+    renamed = [
+        msgspec.structs.replace(column, name="big", metadata={"parquetry.physical": "id"})
+        if column.name == "id"
+        else msgspec.structs.replace(column, name="id", metadata={"parquetry.physical": "v"})
+        if column.name == "v"
+        else column
+        for column in COLUMNS
+    ]
+    transaction = table.begin("alter")
+    transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=tuple(renamed)))
+    table = transaction.commit()
+    assert kept(table, "big = 5") == placed(1, ID, (5,))
+    assert len(kept(table, "id = 5")) == 8

@@ -1,0 +1,213 @@
+"""What is said of the joins of a plan: each demand of Spark's that is not met, by name, and the buckets where all are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from parquetry.prune import joins
+from parquetry.prune.bucket_report import BucketReport
+from parquetry.prune.join_report import JoinReport
+from parquetry.prune.joins import Column, JoinFacts, Key, ScanFacts, Side, judge
+from parquetry.prune.report import Report
+
+BY_ID = BucketReport(("id",), ("int",), "2", 8)
+BY_TWO = BucketReport(("x", "y"), ("int", "string"), "2", 8)
+SET = {
+    joins.ENABLED: "true",
+    joins.PUSH_VALUES: "true",
+    joins.COMPATIBLE: "true",
+    joins.PARTIAL: "false",
+    joins.SUBSET: "false",
+    joins.SHUFFLE: "false",
+    joins.ALL_KEYS: "false",
+}
+
+
+def plain(name: str, type: str = "int", scan: int = 0) -> Key:
+    return Key(name, (Column(scan, name, type),), plain=True, cast=False)
+
+
+def cast(name: str, to: str, type: str = "int") -> Key:
+    return Key(f"CAST({name} AS {to})", (Column(0, name, type),), plain=False, cast=True)
+
+
+def computed(sql: str, name: str, type: str = "int") -> Key:
+    return Key(sql, (Column(0, name, type),), plain=False, cast=False)
+
+
+def side(table: str, buckets: BucketReport | None, *keys: Key, **more: Any) -> Side:
+    scan = ScanFacts(table, None if buckets is None else buckets.to_dict())
+    return Side(**{"name": "leaf", "keys": keys, "scans": (scan,), "exchanged": True} | more)
+
+
+def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str:
+    (report,) = judge([JoinFacts("INNER", (left, right), None)], SET | (settings or {}))
+    assert report.shuffled == (left.exchanged or right.exchanged)
+    return report.reason
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "reason"),
+    [
+        (
+            side("a", BY_ID, plain("id")),
+            side("b", replace(BY_ID, version="1"), plain("id")),
+            "versions of the hash differ: a has 2, b 1",
+        ),
+        (
+            side("a", BY_ID, plain("id")),
+            side("b", replace(BY_ID, count=3), plain("id")),
+            "numbers of buckets share no divisor: 8 and 3",
+        ),
+        (
+            side("a", BY_ID, cast("id", "BIGINT")),
+            side("b", replace(BY_ID, types=("bigint",)), plain("id", "bigint")),
+            "types differ: a.id is int, b.id is bigint",
+        ),
+        (
+            side("a", replace(BY_ID, columns=("s",), types=("string",)), plain("s", "string")),
+            side("b", replace(BY_ID, columns=("t",), types=("varchar(9)",)), plain("t", "string")),
+            "types differ: a.s is string, b.t is varchar(9)",
+        ),
+        (
+            side("a", BY_ID, computed("(id + 1)", "id")),
+            side("b", BY_ID, plain("id")),
+            "the key (id + 1) is not a plain column",
+        ),
+        (
+            side("a", BY_ID, computed("normal(id)", "id", "double")),
+            side("b", BY_ID, computed("normal(id)", "id", "double")),
+            "Spark normalises keys of type double, so that id is no plain column to it",
+        ),
+        (
+            side("a", BY_TWO, plain("x")),
+            side("b", BY_TWO, plain("x")),
+            "a is in buckets by x, y, and y is not joined on",
+        ),
+        (
+            side("a", BY_TWO, plain("x")),
+            side("b", replace(BY_TWO, reason="column y is not read", unread=("y",)), plain("x")),
+            "b is in buckets by x, y, and y is neither joined on nor read",
+        ),
+        (
+            side("a", BY_TWO, plain("x"), plain("y")),
+            side("b", BY_TWO, plain("y"), plain("x")),
+            "columns differ: a is in buckets by x, y, b by x, y",
+        ),
+        (
+            side("a", BY_TWO, plain("x"), plain("y")),
+            side("b", BY_ID, plain("id"), plain("z")),
+            "columns differ: a is in buckets by x, y, b by id",
+        ),
+        (side("a", BY_ID, plain("id")), side("b", None, plain("id")), "b is not in buckets"),
+        (
+            side("a", BY_ID, plain("id")),
+            Side("Range", (Key("id", (), plain=False, cast=False),), (), True),
+            "Range is not in buckets",
+        ),
+        (
+            side("a", replace(BY_ID, reason="partition p=3 is not in buckets"), plain("id")),
+            side("b", BY_ID, plain("id")),
+            "a: partition p=3 is not in buckets",
+        ),
+        (
+            side("a", BY_ID, plain("id"), repartitioned=True),
+            side("b", BY_ID, plain("id")),
+            "the query repartitions a",
+        ),
+        (
+            side("a", BY_ID, plain("id"), through=("FULL OUTER JOIN",)),
+            side("b", BY_ID, plain("id")),
+            "rows of a come through FULL OUTER JOIN, which leaves them in no buckets",
+        ),
+        (side("a", BY_ID, plain("id")), side("b", BY_ID, plain("id")), "Spark does not say why"),
+    ],
+)
+def test_a_shuffle_has_its_reason(left: Side, right: Side, reason: str) -> None:
+    """The first of Spark's demands that is not met is named, with the tables, the values, and never another."""
+    assert told(left, right) == reason
+
+
+def test_a_setting_that_stands_in_the_way_is_named() -> None:
+    """Only those are that this join needs."""
+    equal = side("a", BY_ID, plain("id")), side("b", BY_ID, plain("id"))
+    unequal = equal[0], side("b", replace(BY_ID, count=4), plain("id"))
+    more = side("a", BY_ID, plain("v"), plain("id")), side("b", BY_ID, plain("v"), plain("id"))
+    two = side("a", BY_TWO, plain("x"), plain("y")), side("b", BY_TWO, plain("x"), plain("y"))
+    for sides, name, value, wrong in (
+        (equal, joins.ENABLED, "true", "false"),
+        (equal, joins.PUSH_VALUES, "true", "false"),
+        (unequal, joins.COMPATIBLE, "true", "false"),
+        (unequal, joins.PARTIAL, "false", "true"),
+        (more, joins.ALL_KEYS, "false", "true"),
+        (two, joins.SUBSET, "false", "true"),
+        (two, joins.SHUFFLE, "false", "true"),
+    ):
+        assert told(*sides, {name: wrong}) == f"{name} is {wrong}: set it to {value}"
+        assert name in joins.SETTINGS
+    for name in (joins.COMPATIBLE, joins.ALL_KEYS):
+        assert told(*equal, {name: "false" if SET[name] == "true" else "true"}) == "Spark does not say why"
+
+
+def test_joins_that_do_not_shuffle_say_by_which_buckets() -> None:
+    """Counts that differ meet in their greatest common divisor; columns of other names are both named."""
+
+    def whole(table: str, buckets: BucketReport | None, *keys: Key) -> Side:
+        return side(table, buckets, *keys, exchanged=False)
+
+    user = replace(BY_ID, columns=("user",), count=12)
+    assert told(whole("a", BY_ID, plain("id")), whole("b", BY_ID, plain("id"))) == "8 buckets by id"
+    assert told(whole("a", BY_ID, plain("id")), whole("b", user, plain("user"))) == "4 buckets by id and user"
+    assert (
+        told(whole("a", BY_ID, plain("id")), whole("b", None, plain("id"))) == "the rows are together already"
+    )
+    finer = replace(BY_ID, again=1_500)
+    assert told(whole("a", finer, plain("id")), whole("b", BY_ID, plain("id"))) == (
+        "8 buckets by id, 1.5 kB of a read again"
+    )
+    broadcast = JoinFacts(
+        "LEFT ANTI", (whole("a", BY_ID, plain("id")), side("b", None, plain("id"), exchanged=False)), 1
+    )
+    assert str(judge([broadcast], SET)[0]) == "a LEFT ANTI JOIN b ON id = id: no shuffle (b is broadcast)"
+
+
+def test_only_joins_of_tables_in_buckets_are_told() -> None:
+    """Of others there is nothing to be mended."""
+    facts = JoinFacts("INNER", (side("a", None, plain("id")), side("b", None, plain("id"))), None)
+    assert judge([facts], SET) == ()
+
+
+def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
+    """Of a join of three tables, the side of two is the one joined on; counts that were folded below are not folded again."""
+    twelve, eight = replace(BY_ID, count=12), replace(BY_ID, count=8)
+    scans = (ScanFacts("a", twelve.to_dict()), ScanFacts("b", eight.to_dict()))
+    joined = Side("leaf", (plain("id", scan=1),), scans, True, through=("INNER JOIN",))
+    (report,) = judge([JoinFacts("INNER", (joined, side("c", BY_ID, plain("id"))), None)], SET)
+    assert (report.left, report.right) == ("b", "c")
+    assert report.reason == "the buckets of b were folded for the join below, which Spark does not do twice"
+
+
+def test_facts_and_reports_travel_as_json() -> None:
+    """What the bridge sends becomes facts, and a report with joins comes out of its dict as it was, in text and HTML."""
+    facts = JoinFacts("INNER", (side("a", BY_ID, plain("id")), side("b", None, plain("id"))), None)
+    assert msgspec.json.decode(msgspec.json.encode(facts), type=JoinFacts) == facts
+    report = Report((), judge([facts], SET))
+    assert Report.from_dict(json.loads(json.dumps(report.to_dict()))) == report
+    assert report.to_dict()["joins"] == [
+        {
+            "type": "INNER",
+            "left": "a",
+            "right": "b",
+            "on": ["id = id"],
+            "shuffled": True,
+            "reason": "b is not in buckets",
+        }
+    ]
+    assert str(report) == "a INNER JOIN b ON id = id: shuffled (b is not in buckets)"
+    odd = Report((), (JoinReport("INNER", "<a>", "b", ("x < 1 = y",), True, "a & b"),))
+    assert "&lt;a&gt; INNER JOIN b ON x &lt; 1 = y</strong>: shuffled (a &amp; b)" in odd._repr_html_()
