@@ -127,7 +127,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   }).toArray
 
   // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
-  private def key = (table.id(), table.version(), predicates.toSet, required, options, table.ref, buckets)
+  private def key = (table.id(), table.version(), predicates.toSet, required, options, table.ref, buckets, whole)
   override def equals(other: Any): Boolean = other match {
     case s: ParquetryScan => s.key == key
     case _ => false
