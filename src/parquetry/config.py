@@ -147,6 +147,10 @@ LIST_BUCKETING_RULES = "list-bucketing-rules"
 CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
+HIVE_COMPATIBLE = "hive-compatible"
+_SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
+"""Names that Hive has for properties of ours."""
+BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
 
 CATALOG_OPTIONS = (
     Setting(
@@ -265,6 +269,14 @@ TABLE_SETTINGS = (
         levels=("property",),
     ),
     Setting(
+        HIVE_COMPATIBLE,
+        None,
+        _boolean,
+        "Whether Hive finds rows in the buckets where it looks for them: shown of a bucketed table, `true` for versions 1 and 2, "
+        "`false` for `spark`. It follows from `bucketing-version`; anything else is refused.",
+        levels=("property",),
+    ),
+    Setting(
         "empty-buckets",
         None,
         _boolean,
@@ -281,7 +293,7 @@ TABLE_SETTINGS = (
         levels=EVERYWHERE,
     ),
     Setting(
-        "bucket-begin-partition",
+        BUCKET_BEGIN_PARTITION,
         None,
         str,
         "From which partition on files lie in buckets, for tables that others bucketed later on: a value of the first "
@@ -354,6 +366,33 @@ SPARK_SETTINGS = (
 
 _SETTINGS = {setting.name: setting for setting in TABLE_SETTINGS}
 _PROPERTIES = {setting.name: setting for setting in TABLE_SETTINGS if "property" in setting.levels}
+
+
+def our_name(name: str) -> str:
+    """Return the name of a table property, given that or Hive's name for it.
+
+    >>> our_name("bucketing_version"), our_name("owner.team")
+    ('bucketing-version', 'owner.team')
+    """
+    return _SPELLINGS.get(name, name)
+
+
+def our_names(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return table properties under our names, where Hive has others.
+
+    Raises:
+        PropertyError: one is given under both names, with two values.
+    """
+    named: dict[str, str] = {}
+    for name, value in properties.items():
+        ours = our_name(name)
+        if named.setdefault(ours, value) != value:
+            other = next(name for name, same in _SPELLINGS.items() if same == ours)
+            raise PropertyError(
+                f"Table property {ours!r} is {properties[ours]!r}, and {other!r}, which is the same, {properties[other]!r}: "
+                "give one."
+            )
+    return named
 
 
 def check_properties(properties: Mapping[str, str]) -> None:

@@ -277,6 +277,20 @@ class ListBucketingError(SkewError):
     code = "LIST_BUCKETING"
 
 
+class BucketError(ParquetryError):
+    """What is said of a table's buckets cannot be so."""
+
+    code = "BUCKET"
+
+
+class NotBucketedError(BucketError):
+    """Only of a bucketed table can this be said."""
+
+
+class BucketColumnChangeError(BucketError):
+    """A column that rows are put into buckets by, or sorted by there, cannot be dropped or given another type."""
+
+
 class StoreError(ParquetryError):
     """The key-value store failed or cannot be reached."""
 

@@ -20,7 +20,7 @@ def twins(spark: SparkSession, db: str) -> Iterator[tuple[str, str]]:
     for name in (db, other, "lake.default"):
         spark.sql(
             f"CREATE TABLE {name}.x (id int, p int, q int, r int) PARTITIONED BY (p, q, r) "
-            "TBLPROPERTIES ('partition-indexes' = 'q')"
+            "CLUSTERED BY (id) INTO 2 BUCKETS TBLPROPERTIES ('partition-indexes' = 'q')"
         )
         spark.sql(f"INSERT INTO {name}.x VALUES (1, 1, 1, 1)")
         spark.sql(f"INSERT INTO {name}.x VALUES (2, 2, 2, 2)")
@@ -66,6 +66,7 @@ _CALLS = {
     "vacuum": "vacuum('{0}')",
     "fsck": "fsck('{0}')",
     "compact": "compact('{0}')",
+    "rebucket": "rebucket('{0}', buckets => 3)",
     "compact_metadata": "compact_metadata('{0}')",
     "suggest_skew": "suggest_skew('{0}')",
     "create_partition_index": "create_partition_index('{0}', array('r'))",

@@ -55,7 +55,12 @@ STATEMENTS = f"""
     ALTER TABLE recorded.db.t ADD COLUMN note string
     SHOW PROCEDURES IN recorded.system
     CALL recorded.system.history(table => 'db.t')
-    CREATE TABLE recorded.db.plain (id int) CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS
+    CREATE TABLE recorded.db.buckets (id int, p int) PARTITIONED BY (p) CLUSTERED BY (id) SORTED BY (id DESC) INTO 4 BUCKETS
+    ALTER TABLE recorded.db.buckets ADD PARTITION (p = 1)
+    ALTER TABLE recorded.db.buckets INTO 8 BUCKETS
+    DESCRIBE TABLE EXTENDED recorded.db.buckets PARTITION (p = 1)
+    ALTER TABLE recorded.db.buckets NOT CLUSTERED
+    CREATE TABLE recorded.db.transformed (id int, p int) PARTITIONED BY (p, bucket(4, id))
     CREATE TABLE recorded.db.heavy (x int, p int) PARTITIONED BY (p) SKEWED BY (x) ON (1, NULL) STORED AS DIRECTORIES
     ALTER TABLE recorded.db.heavy SET SKEWED LOCATION (1 = 'file:/far/x=1')
     CREATE TABLE recorded.db.alike LIKE recorded.db.heavy
@@ -73,7 +78,7 @@ STATEMENTS = f"""
     DROP TABLE recorded.db.other
     DROP NAMESPACE recorded.db CASCADE
 """.strip().splitlines()
-REFUSED = ("replacePartitionMetadata", "UPDATE", "BUCKETS", "raise_error", "LOAD DATA")
+REFUSED = ("replacePartitionMetadata", "UPDATE", "raise_error", "LOAD DATA")
 
 
 class RecordingDoor(Door):

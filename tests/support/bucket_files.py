@@ -65,10 +65,21 @@ def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
 
 
 def settled(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values whose equals are hashed alike: of float and double, -0.0 as 0.0."""
-    if not pa.types.is_floating(values.type):
-        return values
-    return pc.if_else(pc.equal(values, 0.0), pa.scalar(0.0, values.type), values)
+    """Return values whose equals are hashed alike: of float and double, -0.0 as 0.0, also within structs and arrays."""
+    return pa.chunked_array([_settled(chunk) for chunk in values.chunks], values.type)
+
+
+def _settled(values: pa.Array) -> pa.Array:
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.equal(values, 0.0), pa.scalar(0.0, kind), values)
+    if pa.types.is_struct(kind):
+        fields = [_settled(values.field(i)) for i in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=values.is_null())
+    if pa.types.is_list(kind):
+        offsets, inner = values.offsets, _settled(values.values)
+        return pa.ListArray.from_arrays(offsets, inner, kind, mask=values.is_null())
+    return values  # a map, of which nothing is equal
 
 
 def in_order(rows: pa.Table, sort: Sequence[SortColumn]) -> bool:

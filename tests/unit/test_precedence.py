@@ -26,13 +26,14 @@ TEXTS = {
     "list-bucketing-rules": ("relaxed", "strict"),
     "clustered-by": ("(a) INTO 4 BUCKETS", "(b) INTO 4 BUCKETS"),
     "bucketing-version": ("1", "spark"),
+    "hive-compatible": ("true", "false"),
     "empty-buckets": ("true", "false"),
     "bucket-join": ("larger", "smaller"),
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
     "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
-    "list-bucketing-rules", "clustered-by", "bucketing-version", "bucket-begin-partition",
+    "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
 NAMED = {setting.name: setting for setting in TABLE_SETTINGS}
@@ -53,7 +54,7 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 6 * 6 + 10 * 1
+    assert len(PAIRS) == 6 * 6 + 11 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -125,8 +126,8 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         ("parquetry.Target_File_Size", "is unknown: did you mean 'parquetry.target-file-size'?"),
         (
             "parquetry.anything",
-            "is unknown: known are parquetry.compression, parquetry.distribution, parquetry.sort-by, "
-            "parquetry.target-file-size",
+            "is unknown: known are parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
+            "parquetry.empty-buckets, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),
         (

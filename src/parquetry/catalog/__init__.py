@@ -6,6 +6,7 @@ from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, 
 from parquetry.maintenance.compacted import Compacted
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.misplacement import Misplacement
 from parquetry.maintenance.removed import Removed
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "DataFile",
     "Difference",
     "Finding",
+    "Misplacement",
     "Partition",
     "Plan",
     "Removed",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parquetry import metastore as ms
+from parquetry.identifiers import part_text
 from parquetry.types import to_python
 
 
@@ -38,7 +39,7 @@ class Buckets:
         columns: that are hashed.
         count: of the buckets.
         version: of the hash: 1 or 2 for Hive's, ``spark`` for Spark's.
-        sorted_by: what each bucket is sorted by, such as ``day DESC``.
+        sorted_by: what each bucket is sorted by, such as ``day DESC``; names that are no plain words in backticks.
     """
 
     columns: tuple[str, ...]
@@ -73,7 +74,9 @@ def arrangement_view(metadata: ms.TableMetadata, arrangement: ms.Arrangement) ->
         return tuple(columns[name].name for name in physical)
 
     def order(by: Iterable[ms.SortColumn]) -> tuple[str, ...]:
-        return tuple(f"{columns[each.column].name}{' DESC' if each.descending else ''}" for each in by)
+        return tuple(
+            f"{part_text(columns[each.column].name)}{' DESC' if each.descending else ''}" for each in by
+        )
 
     skew_shown = buckets_shown = None
     if skew is not None:

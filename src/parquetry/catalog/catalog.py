@@ -15,6 +15,7 @@ from parquetry.catalog.shapes import Table, table_view
 from parquetry.maintenance.compacted import Compacted
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.misplacement import Misplacement
 from parquetry.maintenance.removed import Removed
 from parquetry.progress import Progress, silent
 
@@ -114,6 +115,27 @@ class Catalog(CatalogReader):
 
         return fsck(self._snapshot(name), repair=repair)
 
+    def verify(
+        self, name: str, where: str | None = None, *, progress: Progress = silent
+    ) -> list[Misplacement]:
+        """Read the rows of a table's buckets, and name files in which one lies in a wrong bucket or out of order.
+
+        Args:
+            name: of the table.
+            where: a condition on partition columns: only these partitions. Timestamps without a zone are in UTC.
+            progress: called with how many partitions have been read.
+
+        Returns:
+            One for each file with rows that lie wrong, and what is not known of others; of partitions without buckets nothing.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            FilterError: the condition cannot be used.
+        """
+        from parquetry.maintenance.verifying import verify
+
+        return list(verify(self._snapshot(name), where, progress=progress))
+
     def sync(
         self,
         name: str,
@@ -130,7 +152,8 @@ class Catalog(CatalogReader):
             name: of the table.
             where: a condition on partition columns: only these partitions.
             dry_run: report only.
-            readopt: take in again what was taken out on purpose.
+            readopt: take in again what was taken out on purpose, and look again at files that were not believed to lie in
+                buckets.
             time_zone: of directories that are named for timestamps, such as ``Europe/Berlin``: that of the session
                 that wrote them. Needed for tables partitioned by a timestamp only.
             progress: called with what is listed or read.
@@ -188,6 +211,40 @@ class Catalog(CatalogReader):
 
         heavy = None if isinstance(values, str) and values == "auto" else values
         return table_view(set_skew(self._snapshot(name), _columns(columns), heavy, directories))
+
+    def set_buckets(
+        self,
+        name: str,
+        columns: Sequence[str],
+        count: int | None = None,
+        *,
+        sorted_by: Sequence[str] = (),
+        version: Literal[1, 2, "spark"] | None = None,
+    ) -> Table:
+        """Say into which buckets rows of a table go, for partitions made from now on; see `docs/buckets.md`.
+
+        Args:
+            name: of the table.
+            columns: the bucket columns; none: the table is not bucketed any more.
+            count: of the buckets, from 1 to 100,000.
+            sorted_by: what each bucket is sorted by, such as ``day DESC``; names that are no plain words in backticks.
+            version: of the hash, for `bucketing-version`; None: as it is.
+
+        Returns:
+            The table as it is now.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            BucketError: a column is none of the files or is of a type without a hash or an order, or the count is missing or
+                out of bounds.
+            PropertyError: there is no such version.
+            ListBucketingError: buckets do not go together with the directories of the table's heavy values.
+            CommitConflictError: others keep changing the table's metadata.
+        """
+        from parquetry.maintenance.buckets import set_buckets
+
+        chosen, order = _columns(columns), _columns(sorted_by)
+        return table_view(set_buckets(self._snapshot(name), chosen, count, order, version))
 
     def create_partition_index(
         self,

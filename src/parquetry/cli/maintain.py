@@ -17,7 +17,7 @@ from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
 
 if TYPE_CHECKING:
-    from parquetry.catalog import Difference, Finding, Removed, Table
+    from parquetry.catalog import Difference, Finding, Misplacement, Removed, Table
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Report what would be done, and do nothing.")]
 ColumnsOption = Annotated[
@@ -135,6 +135,53 @@ def fsck(
         raise typer.Exit(1)
 
 
+@app.command(epilog="Example: parquetry verify sales.orders --where \"day >= '2026-03-01'\"")
+def verify(
+    table: TableArgument,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="FILTER",
+            help="A filter on partition columns, in SQL: only these partitions.",
+            show_default=False,
+        ),
+    ] = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the rows of a table's buckets, and name files in which one lies in a wrong bucket or out of order.
+
+    The exit code is 1 if one does, or if a file cannot be read.
+    """
+    from parquetry.progress import progress_bar
+
+    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+        found: Sequence[Misplacement] = catalog.verify(table, where, progress=progress)
+    if as_json:
+        output.print_json(map(dataclasses.asdict, found))
+    else:
+        output.print_table(
+            ("problem", "partition", "path", "bucket", "rows", "detail"),
+            (
+                (
+                    each.problem,
+                    each.partition or "",
+                    each.path or "",
+                    "" if each.bucket is None else each.bucket,
+                    "" if each.rows is None else output.count(each.rows),
+                    each.detail,
+                )
+                for each in found
+            ),
+            numbers=("bucket", "rows"),
+            empty="All rows lie as they should.",
+        )
+    if any(each.is_wrong for each in found):
+        raise typer.Exit(1)
+
+
 @app.command(epilog="Example: parquetry sync sales.orders --where \"day >= '2026-03-01'\" --dry-run")
 def sync(
     table: TableArgument,
@@ -149,7 +196,11 @@ def sync(
     ] = None,
     dry_run: DryRunOption = False,
     readopt: Annotated[
-        bool, typer.Option("--readopt", help="Take in again what was taken out on purpose.")
+        bool,
+        typer.Option(
+            "--readopt",
+            help="Take in again what was taken out on purpose, and look again at files that were not in buckets.",
+        ),
     ] = False,
     time_zone: Annotated[
         str | None,

@@ -1,7 +1,8 @@
-"""`ALTER TABLE` with Hive's clauses: those about skewed columns become table properties, `CONCATENATE` a procedure."""
+"""`ALTER TABLE` with Hive's clauses: those about skewed columns and buckets become table properties, `CONCATENATE` a procedure."""
 
 from __future__ import annotations
 
+from parquetry.ddl import clustered_by
 from parquetry.ddl.cursor import Cursor
 from parquetry.ddl.edit import Edit, string
 from parquetry.ddl.partition_spec import filter_text, read_partition
@@ -33,8 +34,14 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
         if not cursor.skip_parentheses():
             return []
         found = _set(start, cursor, "skewed-locations", spec + cursor.text[place : cursor.behind])
+    elif (clause := _buckets(cursor, of_partition=partition is not None)) is not None:
+        found = _set(
+            start, cursor, "clustered-by", spec + clause
+        )  # a partition's is refused, with what to do
     elif partition is not None:
         return []
+    elif cursor.take("not", "clustered"):
+        found = Edit(start, cursor.behind, "UNSET TBLPROPERTIES IF EXISTS ('clustered-by')")
     elif cursor.take("skewed", "by"):
         place = cursor.next.start
         if not find_clause(cursor):
@@ -47,6 +54,21 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
     else:
         return []
     return [found] if cursor.ended else []
+
+
+def _buckets(cursor: Cursor, *, of_partition: bool) -> str | None:
+    """Take a clause about buckets; return what the property says then. None, and nothing is taken, if something else is."""
+    at = cursor.at
+    if cursor.take("not", "sorted"):
+        return clustered_by.NOT_SORTED
+    if of_partition and cursor.take("not", "clustered"):
+        return clustered_by.NOT_CLUSTERED
+    find = clustered_by.find_clause if cursor.take("clustered", "by") else clustered_by.find_count
+    place = cursor.next.start
+    if find(cursor):
+        return cursor.text[place : cursor.behind]
+    cursor.at = at
+    return None
 
 
 def _set(start: int, cursor: Cursor, name: str, value: str) -> Edit:

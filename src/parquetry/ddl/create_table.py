@@ -1,16 +1,31 @@
-"""`CREATE TABLE … SKEWED BY …`, in any order with the other clauses: the clause becomes a table property."""
+"""`CREATE TABLE … CLUSTERED BY … SKEWED BY …`, in any order with the other clauses: these two become table properties."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
+from parquetry.ddl import clustered_by, skewed_by
 from parquetry.ddl.cursor import Cursor
 from parquetry.ddl.edit import Edit, blank, string
 from parquetry.ddl.session import Session, read_table
-from parquetry.ddl.skewed_by import find_clause
 
 _QUERY = ("select", "from", "values", "map", "reduce")
 """Words that begin a query, which `AS` need not stand before."""
+_CLAUSES: dict[str, Callable[[Cursor], bool]] = {
+    "clustered": clustered_by.find_clause,
+    "skewed": skewed_by.find_clause,
+}
+"""By its first word, what passes over a clause behind its word `BY`. The property is called as the clause is."""
+
+
+class _Clause(NamedTuple):
+    """A clause: the property that it becomes, where it begins, where its value does, and where both end."""
+
+    name: str
+    start: int
+    begins: int
+    end: int
 
 
 def edits(cursor: Cursor, session: Session) -> list[Edit]:
@@ -24,33 +39,40 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
     cursor.take("if", "not", "exists")
     if read_table(cursor, session) is None:
         return []
-    clause, properties = None, None
-    for place in _clauses(cursor):
-        if cursor.take("skewed", "by"):
+    clauses: list[_Clause] = []
+    properties = None
+    for place in _places(cursor):
+        word = cursor.next.word
+        if word in _CLAUSES and cursor.take(word, "by"):
             begins = cursor.next.start
-            if clause is not None or not find_clause(cursor):
+            if not _CLAUSES[word](cursor) or any(each.name == f"{word}-by" for each in clauses):
                 return []
-            clause = place, begins, cursor.behind
+            clauses.append(_Clause(f"{word}-by", place, begins, cursor.behind))
         elif cursor.take("tblproperties", "("):
             properties = cursor.behind
             cursor.at -= 1
             cursor.skip_parentheses()
         else:
             cursor.skip_parentheses() or cursor.advance()
-    if clause is None:
+    if not clauses:
         return []
-    start, begins, end = clause
-    text = cursor.text[begins:end]
+    first, *others = clauses
     if properties is None:
-        return [Edit(start, end, f"TBLPROPERTIES ('skewed-by' = {string(text)})")]
-    entry = f"'skewed-by' = {string(text, one_line=True)}"
-    return [
-        Edit(start, end, blank(cursor.text[start:end])),
-        Edit(properties, properties, entry if _closes(cursor.text, properties) else f"{entry}, "),
-    ]
+        entries = [_entry(cursor, first, one_line=False), *(_entry(cursor, each) for each in others)]
+        replaced = Edit(first.start, first.end, f"TBLPROPERTIES ({', '.join(entries)})")
+    else:
+        others = clauses
+        listed = ", ".join(_entry(cursor, each) for each in clauses)
+        replaced = Edit(properties, properties, listed if _closes(cursor.text, properties) else f"{listed}, ")
+    blanks = [Edit(each.start, each.end, blank(cursor.text[each.start : each.end])) for each in others]
+    return [replaced, *blanks]
 
 
-def _clauses(cursor: Cursor) -> Iterator[int]:
+def _entry(cursor: Cursor, clause: _Clause, *, one_line: bool = True) -> str:
+    return f"'{clause.name}' = {string(cursor.text[clause.begins : clause.end], one_line=one_line)}"
+
+
+def _places(cursor: Cursor) -> Iterator[int]:
     """Yield places, in the text, outside of parentheses and before the query, if there is one."""
     cursor.skip_parentheses()  # the columns
     stored = False

@@ -17,7 +17,7 @@ from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError
 from parquetry.predicate.tokens import END_OF_TEXT
 
-WORDS = ("SKEWED", "DIRECTORIES", "CONCATENATE")
+WORDS = ("CLUSTERED", "SORTED", "BUCKETS", "SKEWED", "DIRECTORIES", "CONCATENATE")
 """Every statement that is rewritten holds one of them."""
 
 _MAY_BE = re.compile(r"\b(?:create|replace|alter)\b.*\btable\b", re.IGNORECASE | re.DOTALL)

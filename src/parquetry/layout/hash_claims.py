@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from parquetry.layout.arrangement import Version
 from parquetry.types import ColumnType, type_from_json
@@ -23,12 +23,15 @@ _MAP = "Spark makes no buckets by a map"
 _UNKNOWN = "values of type {} have no hash"
 
 
-def unsettled(version: Version, types: Sequence[ColumnType]) -> str | None:
+def unsettled(
+    version: Version, types: Sequence[ColumnType], *, writers: Literal["any", "hive"] = "any"
+) -> str | None:
     """Return why equal values of some columns may lie in different buckets; None: they lie in one, whoever wrote them.
 
     Args:
         version: of the hash.
         types: of the bucket columns.
+        writers: whether others than Hive, or those who hash as it does, may have written the rows.
 
     >>> from parquetry.types import parse_type
     >>> unsettled(2, [parse_type('bigint'), parse_type('string')]) is None
@@ -38,13 +41,13 @@ def unsettled(version: Version, types: Sequence[ColumnType]) -> str | None:
     """
     for type in types:
         for leaf in _leaves(type):
-            reason = _of_leaf(version, leaf)
+            reason = _of_leaf(version, leaf, writers == "hive")
             if reason is not None:
                 return reason
     return None
 
 
-def _of_leaf(version: Version, type: ColumnType) -> str | None:
+def _of_leaf(version: Version, type: ColumnType, hive: bool) -> str | None:
     if type.name == "map":
         return _MAP if version == "spark" else None
     if not type.primitive and type.name != "void":
@@ -54,7 +57,8 @@ def _of_leaf(version: Version, type: ColumnType) -> str | None:
     if type.name == "timestamp" or (type.name == "timestamp_ntz" and version == 1):
         return _ZONE.format(_CALENDAR if version == 1 else "")
     if version == 1:
-        return _TEXT.format(type.name) if type.name in ("varchar", "char", "binary") else None
+        by_spark = type.name in ("varchar", "char", "binary") and not hive
+        return _TEXT.format(type.name) if by_spark else None
     if type.floating:
         return _ZERO
     return _BINARY if type.name == "binary" else None

@@ -7,10 +7,14 @@ Hive's pruner believes what it is told, so that heavy values are told only where
 (`hive_skew`): each cell's files lie in one directory of its own, and all other files in the default directory, which Hive
 does not look up but computes; and heavy values and those of a query are the same texts if they are equal. A partition of which this
 is not true is told as a plain one; Hive reads all of it.
+
+Likewise it is told of buckets only where it hashes as they were, and finds each file's in its name. The version of the hash and
+the columns it has once for the table, so that partitions of others are told as not bucketed; numbers of buckets may differ.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -20,9 +24,9 @@ import msgspec
 from parquetry.errors import UnsupportedError
 from parquetry.layout.arrangement import REST, Arrangement, BucketSpec, SkewMap
 from parquetry.layout.cells import DEFAULT_DIRECTORY
-from parquetry.layout.file_names import bucket_of
+from parquetry.layout.hash_claims import unsettled
 from parquetry.layout.paths import DEFAULT_PARTITION
-from parquetry.layout.places import join_location
+from parquetry.layout.places import base_name, join_location
 from parquetry.layout.records import Column, DataFile
 from parquetry.types import ColumnType, Value, text_from_value, type_text
 
@@ -40,6 +44,8 @@ _CLASSES = {
 }
 _ANY_OTHER = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
 """What stands for all values that are not heavy while Hive prunes."""
+_BUCKET = re.compile(r"0*(\d+)_\d+.*", re.ASCII | re.DOTALL)
+"""Where Hive finds the bucket in a file's name (`Utilities.getBucketIdFromFile`)."""
 _UNKNOWN_TO_HIVE = ("timestamp_ntz", "interval", "variant", "void", "time(", "geometry", "geography")
 
 
@@ -147,6 +153,7 @@ def hive_storage(
     columns: dict[str, ColumnType],
     arrangement: Arrangement,
     files: Sequence[DataFile] | None,
+    tables: BucketSpec | None = None,
 ) -> HiveStorage:
     """Return how a partition, or a table, is stored.
 
@@ -156,13 +163,14 @@ def hive_storage(
         columns: the types of the table's columns, by their physical names.
         arrangement: of the partition; of the table for what it says of partitions made from now on.
         files: of the partition; None for a table that has partitions, of which Hive reads no file.
+        tables: the buckets of the table.
     """
     skew, buckets = arrangement.skew, arrangement.buckets
     return HiveStorage(
         location,
         *_CLASSES[file_format],
         None if skew is None else hive_skew(skew, columns, location, files),
-        None if buckets is None or not _hive_reads(buckets, files) else _buckets(buckets),
+        None if buckets is None else hive_buckets(buckets, columns, files, tables),
     )
 
 
@@ -216,17 +224,37 @@ def _places(skew: SkewMap, location: str, files: Iterable[DataFile]) -> dict[int
     return cells if apart and len(cells) == len(found) else None
 
 
-def _hive_reads(buckets: BucketSpec, files: Sequence[DataFile] | None) -> bool:
-    """Return whether Hive hashes as the buckets were, and finds the bucket of each file in its name."""
-    return buckets.version != "spark" and all(
-        file.bucket is not None and bucket_of(file.path) == file.bucket for file in files or ()
-    )
+def hive_buckets(
+    buckets: BucketSpec,
+    columns: dict[str, ColumnType],
+    files: Sequence[DataFile] | None,
+    tables: BucketSpec | None,
+) -> HiveBuckets | None:
+    """Return buckets as Hive may go by them; None: it would miss rows.
+
+    A sort order is told if every file has it. The arguments are those of `hive_storage`.
+
+    >>> from parquetry.types import parse_type
+    >>> spec = BucketSpec(("id",), 4)
+    >>> hive_buckets(spec, {"id": parse_type("int")}, [DataFile("000003_0", 1, bucket=3)], spec)
+    HiveBuckets(columns=('id',), count=4, sort=())
+    """
+    if buckets.version == "spark" or buckets.unsettled:
+        return None
+    if unsettled(buckets.version, [columns[name] for name in buckets.columns], writers="hive") is not None:
+        return None
+    if tables is None or (buckets.version, buckets.columns) != (tables.version, tables.columns):
+        return None
+    if not all(file.bucket is not None and _named(file.path) == file.bucket for file in files or ()):
+        return None
+    in_order = all(file.sorted for file in files or ())
+    order = tuple((each.column.lower(), each.descending) for each in buckets.sort) if in_order else ()
+    return HiveBuckets(tuple(name.lower() for name in buckets.columns), buckets.count, order)
 
 
-def _buckets(buckets: BucketSpec) -> HiveBuckets:
-    return HiveBuckets(
-        buckets.columns, buckets.count, tuple((each.column, each.descending) for each in buckets.sort)
-    )
+def _named(path: str) -> int | None:
+    found = _BUCKET.fullmatch(base_name(path))
+    return None if found is None else int(found[1])
 
 
 def statistics(files: Sequence[DataFile]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ RULES = (
     Rule(
         "buckets", ("define",), lambda each: each.buckets,
         "Directories for heavy values do not go together with CLUSTERED BY … INTO … BUCKETS",
-        "Leave CLUSTERED BY or STORED AS DIRECTORIES out", liftable=False,
+        "Leave CLUSTERED BY or STORED AS DIRECTORIES out",
     ),
     Rule(
         "format", ("define", "concatenate"), lambda each: each.file_format not in MERGEABLE,

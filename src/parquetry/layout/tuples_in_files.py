@@ -7,14 +7,13 @@ NaN has many forms, timestamps, whose zone a file may not say, columns that the 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.orc as orc
-import pyarrow.parquet as pq
 
+from parquetry.layout.column_batches import ColumnBatches
 from parquetry.layout.location import open_location
 from parquetry.layout.places import join_location
 from parquetry.layout.records import Column, DataFile
@@ -24,7 +23,6 @@ Lacks: TypeAlias = Callable[[DataFile, Sequence[Column], Sequence[tuple[Value, .
 """Given a file, some columns and tuples of their values, says whether no row of the file has one of them."""
 
 _COMPARABLE = ("string", "varchar", "binary", "boolean", "date", "decimal")
-_ROWS = 1 << 16
 
 
 def lacks_tuples(location: str, file_format: str) -> Lacks:
@@ -51,8 +49,8 @@ def _lacks(
     try:
         wanted = [_Wanted(type, [row[place] for row in tuples]) for place, type in enumerate(types)]
         with filesystem.open_input_file(path) as source:
-            batches = _batches(source, file_format, [column.physical for column in columns])
-            return not any(_has_some(wanted, batch) for batch in batches)
+            there = ColumnBatches(source, file_format, [column.physical for column in columns])
+            return there.complete and not any(_has_some(wanted, batch) for batch in there.batches())
     except (pa.ArrowException, ValueError, OverflowError):
         return False  # dates that Python does not know, decimals wider than Arrow compares
     except OSError:
@@ -122,11 +120,9 @@ def _is_decimal(type: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(type))
 
 
-def _has_some(wanted: Sequence[_Wanted], batch: Sequence[pa.Array] | None) -> bool:
+def _has_some(wanted: Sequence[_Wanted], batch: Sequence[pa.Array]) -> bool:
     """Return whether a row has all values of one tuple, or may have."""
-    if batch is None or not all(
-        each.comparable(array.type) for each, array in zip(wanted, batch, strict=True)
-    ):
+    if not all(each.comparable(array.type) for each, array in zip(wanted, batch, strict=True)):
         return True
     masks = [each.mask(array) for each, array in zip(wanted, batch, strict=True)]
     places = pc.indices_nonzero(functools.reduce(pc.and_, masks))
@@ -135,21 +131,3 @@ def _has_some(wanted: Sequence[_Wanted], batch: Sequence[pa.Array] | None) -> bo
     sought = set(zip(*(each.values for each in wanted), strict=True))
     rows = zip(*(array.take(places).to_pylist() for array in batch), strict=True)
     return any(row in sought for row in rows)
-
-
-def _batches(source: Any, file_format: str, names: Sequence[str]) -> Iterator[list[pa.Array] | None]:
-    """Yield columns batch by batch; None if the file does not have each of them once."""
-    file: Any = orc.ORCFile(source) if file_format == "orc" else pq.ParquetFile(source)
-    schema = file.schema if file_format == "orc" else file.schema_arrow
-    spelled = [[name for name in schema.names if name.lower() == wanted.lower()] for wanted in names]
-    if any(len(found) != 1 for found in spelled):
-        yield None
-        return
-    here = [name for (name,) in spelled]
-    if file_format == "orc":
-        for stripe in range(file.nstripes):
-            batch = file.read_stripe(stripe, columns=here)
-            yield [batch.column(name) for name in here]
-    else:
-        for batch in file.iter_batches(_ROWS, columns=here):
-            yield [batch.column(name) for name in here]

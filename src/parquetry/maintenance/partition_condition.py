@@ -19,7 +19,7 @@ def partition_condition(snapshot: TableSnapshot, where: str, zone: str = "UTC") 
     Raises:
         FilterError: it cannot be read, or names another column.
     """
-    types = dict(zip(snapshot.metadata.partition_by, snapshot.partition_types, strict=True))
+    types = snapshot.metadata.types_of_partitions
     if not types:
         raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", where, 0)
     return parse_filter(where, types, zone)

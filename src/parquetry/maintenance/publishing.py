@@ -38,7 +38,8 @@ class Published:
 
     Attributes:
         action: ``table created`` or ``updated``; partitions ``added``, ``updated``, ``dropped``, or ``plain``: of which
-            heavy values are told without directories, since Hive would miss rows by them.
+            heavy values are told without directories, since Hive would miss rows by them; or ``not bucketed``: of which no
+            buckets are told, for the same reason.
         count: how many.
         detail: the table, or some of the partitions.
     """
@@ -101,24 +102,31 @@ def publish(
     partitions = list(snapshot.partitions())
     types = {column.physical: column.column_type for column in metadata.columns}
     whole = not metadata.partition_by
-    told, plain = [], []
+    buckets = metadata.arrangement.buckets
+    told, plain, unbucketed = [], [], []
     for done, partition in enumerate(partitions, 1):
         progress("Looking at directories", done, len(partitions))
         files = partition.files
         _require_readable(snapshot, partition, files)
-        storage = hive_storage(metadata.format, partition.location, types, partition.arrangement, files)
+        arrangement = partition.arrangement
+        tables = arrangement.buckets if whole else buckets
+        storage = hive_storage(metadata.format, partition.location, types, arrangement, files, tables)
         values = hive_values(metadata.partition_types, partition.values)
         told.append(HivePartition(values, statistics(files), storage))
-        skew = partition.arrangement.skew
+        name_of_it = snapshot.label if whole else snapshot.describe(partition.key)
+        skew = arrangement.skew
         if skew is not None and skew.directories and not (storage.skew and storage.skew.directories):
-            plain.append(snapshot.describe(partition.key) if not whole else snapshot.label)
+            plain.append(name_of_it)
+        if arrangement.buckets is not None and storage.buckets is None:
+            unbucketed.append(name_of_it)
     # of a table without partitions, Hive reads the files by what the table says
     storage = (
         told[0].storage
         if whole and told
-        else hive_storage(metadata.format, metadata.location, types, metadata.arrangement, None)
+        else hive_storage(metadata.format, metadata.location, types, metadata.arrangement, None, buckets)
     )
-    buckets = metadata.arrangement.buckets
+    if whole and told:
+        buckets = partitions[0].arrangement.buckets
     table = HiveTable(
         database or snapshot.database,
         name or snapshot.name,
@@ -141,6 +149,8 @@ def publish(
         found += [Published(action, count, "") for action, count in actions if count]
     if plain:
         found.append(Published("plain", len(plain), _some(plain)))
+    if unbucketed:
+        found.append(Published("not bucketed", len(unbucketed), _some(unbucketed)))
     return found
 
 

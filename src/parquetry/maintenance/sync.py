@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from parquetry.errors import CommitConflictError
 from parquetry.layout.adopted_cells import Adopted, adopt
 from parquetry.layout.changes import ChangedPartition, Changes
@@ -16,6 +18,7 @@ from parquetry.layout.footers import FooterReader
 from parquetry.layout.places import join_location, join_relative, path_below, path_within
 from parquetry.layout.records import DataFile
 from parquetry.layout.tuples_in_files import lacks_tuples
+from parquetry.maintenance.bucketed_files import in_buckets_of, look_again, unbucketed
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.partition_condition import partition_condition
@@ -55,7 +58,8 @@ def synchronise(
         dry_run: report what would be done, and do nothing.
         add: take in what is new or changed.
         drop: take out what is gone.
-        readopt: take in again what a version took out on purpose, too.
+        readopt: take in again what a version took out on purpose, too, and look again at files that were not believed to lie
+            in buckets.
         progress: called with what is listed or read.
 
     Returns:
@@ -108,6 +112,8 @@ class _Sync:
                 told += self._added(transaction, found, unfit)
             for change in track(self.progress, "Reading changed partitions", changes.changed):
                 told += self._changed(transaction, change, unfit)
+        if self.add and self.readopt:
+            told += look_again(transaction, condition)
         told += [self._gone(transaction, values) for values in changes.gone]
         told += passing.told()
         told += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
@@ -131,11 +137,14 @@ class _Sync:
         metadata, lies_at = snapshot.metadata, join_location(root, place)
         lacks = lacks_tuples(lies_at, metadata.format)
         adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
+        bucketed = in_buckets_of(snapshot, found.values, lies_at, adopted, [metadata.arrangement.buckets])
         own_place = place != path_below(root, snapshot.default_location(found.values))
         location = lies_at if own_place and place else None
-        transaction.add(found.values, location, adopted.files, adopted.arrangement)
+        arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
+        transaction.add(found.values, location, bucketed.files, arrangement)
         yield _told(snapshot, "added", found.values, adopted.files)
         yield from _doubted(snapshot, found, adopted, unfit)
+        yield from unbucketed(snapshot, found.values, lies_at, bucketed)
 
     def _changed(
         self, transaction: Transaction, change: ChangedPartition, unfit: list[Unfit]
@@ -149,12 +158,18 @@ class _Sync:
         read = self._read(snapshot, change.partition, [file.path for file in change.added])
         lacks = lacks_tuples(known.location, snapshot.metadata.format)
         adopted = adopt(read, snapshot.metadata.data_columns, known.arrangement, lacks, kept)
+        specs = [known.arrangement.buckets]
+        if not kept:  # whoever wrote all of it anew may have gone by what the table says today
+            specs.append(snapshot.metadata.arrangement.buckets)
+        bucketed = in_buckets_of(snapshot, values, known.location, adopted, specs)
         if adopted.files or change.gone:
-            files = [*adopted.before, *adopted.files]
-            transaction.replace(values, files, known.entry.location, adopted.arrangement)
+            files = [*adopted.before, *bucketed.files]
+            arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
+            transaction.replace(values, files, known.entry.location, arrangement)
             detail = f"{len(adopted.files)} read, {len(change.gone)} gone"
             yield _told(snapshot, "changed", values, files, detail)
         yield from _doubted(snapshot, change.partition, adopted, unfit)
+        yield from unbucketed(snapshot, values, known.location, bucketed)
 
     def _gone(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
         """Have the transaction drop a partition whose files are gone, if that was asked for."""

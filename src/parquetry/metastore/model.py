@@ -102,6 +102,11 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(column.column_type for column in self.partition_columns)
 
     @property
+    def types_of_partitions(self) -> dict[str, ColumnType]:
+        """Return the types of the partition columns, by name."""
+        return dict(zip(self.partition_by, self.partition_types, strict=True))
+
+    @property
     def data_columns(self) -> tuple[Column, ...]:
         """Return the columns that are in the files."""
         names = {name.lower() for name in self.partition_by}

@@ -10,23 +10,23 @@ from typing import Literal
 import msgspec
 
 from parquetry.config import (
-    BUCKETING_VERSION,
+    CLUSTERED_BY,
+    HIVE_COMPATIBLE,
     PARTITION_INDEXES,
     SKEWED_BY,
     SKEWED_LOCATIONS,
     check_properties,
+    our_names,
 )
+from parquetry.ddl.clustered_by import ClusteredBy
 from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
-from parquetry.errors import (
-    ColumnNotFoundError,
-    PropertyError,
-    UnsupportedError,
-)
+from parquetry.errors import BucketError, ColumnNotFoundError, PropertyError, UnsupportedError
 from parquetry.identifiers import joined_name
-from parquetry.layout.arrangement import BucketSpec, SortColumn
+from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.layout.list_bucketing_rules import Subject, require_allowed
 from parquetry.layout.records import Column
 from parquetry.layout.schema_json import Field, declared
+from parquetry.maintenance import buckets
 from parquetry.maintenance.skew import is_relaxed, recorded
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
@@ -59,8 +59,9 @@ _UNKEYABLE = "a partition column has to be a number, a string, a boolean, binary
 def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions.StageTable) -> TableMetadata:
     """Return what a new table is, from what its statement says; each clause has a function of its own."""
     label = f"{database}.{q.name}"
+    q = msgspec.structs.replace(q, properties=our_names(q.properties))
     if isinstance(q, questions.CreateTable) and q.like is not None:
-        q = msgspec.structs.replace(q, properties={**_like(q.like), **q.properties})
+        q = _alike(q, q.like)
     _check_rules(label, q)
     _check_collation(label, q.properties)
     external = _external_location(lake, database, q)
@@ -85,20 +86,28 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
     )
     metadata = _indexed(metadata, settings)
     metadata = _skewed(metadata, lake, label)
-    metadata = _bucketed(metadata, settings, q.partitioning)
+    metadata = _bucketed(metadata, label, q.partitioning)
     sort_columns(metadata, settings)  # refuses what files cannot be sorted by
+    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
     if external is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
     return metadata
 
 
-def _like(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return what of a table's properties one like it gets: those of its user, its format, comment and heavy values."""
-    return {
+def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.CreateTable:
+    """Return the question with the properties of the other table, where the statement has none of its own.
+
+    These are those of its user, its format, comment, heavy values and buckets.
+    """
+    kept = {
         key: value
-        for key, value in _kept_properties(properties).items()
-        if not key.startswith(_OF_SPARKS_TABLES) and key != SKEWED_LOCATIONS
-    } | {key: properties[key] for key in ("provider", "comment") if key in properties}
+        for key, value in _kept_properties(our_names(like)).items()
+        if not key.startswith(_OF_SPARKS_TABLES) and key not in (SKEWED_LOCATIONS, HIVE_COMPATIBLE)
+    } | {key: like[key] for key in ("provider", "comment") if key in like}
+    partitioning = q.partitioning
+    if CLUSTERED_BY in q.properties:  # a table of Spark's own gives its buckets as a transform
+        partitioning = [each for each in partitioning if each.name not in _BUCKETS]
+    return msgspec.structs.replace(q, properties={**kept, **q.properties}, partitioning=partitioning)
 
 
 def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) -> None:
@@ -114,7 +123,7 @@ def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) ->
     asked = Subject(
         label=label,
         directories=directories,
-        buckets=any(transform.name in _BUCKETS for transform in q.partitioning),
+        buckets=CLUSTERED_BY in q.properties or any(each.name in _BUCKETS for each in q.partitioning),
         external="location" in q.properties or q.properties.get("external") == "true",
         file_format=_named_format(q.properties),
         relaxed=is_relaxed(q.properties),
@@ -141,32 +150,44 @@ def _skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
 
 
 def _bucketed(
-    metadata: TableMetadata, settings: Settings, partitioning: Sequence[questions.Transform]
+    metadata: TableMetadata, label: str, partitioning: Sequence[questions.Transform]
 ) -> TableMetadata:
-    """Return the metadata with the buckets that CLUSTERED BY … INTO … BUCKETS, or `bucket(n, …)`, asks for."""
+    """Return the metadata with the buckets that its properties say, or a member of PARTITIONED BY such as `bucket(8, id)`.
+
+    Raises:
+        BucketError: they cannot be, or are said twice.
+        PropertyError: a property about them cannot be used.
+    """
     asked = [each for each in partitioning if each.name in _BUCKETS]
-    if not asked:
-        return metadata
-    columns, to_sort_by, count = _bucket_arguments(asked[0])
-    buckets = BucketSpec(
-        tuple(metadata.column(name).physical for name in columns),
-        count,
-        settings[BUCKETING_VERSION],
-        tuple(SortColumn(metadata.column(name).physical) for name in to_sort_by),
-    )
-    arrangement = msgspec.structs.replace(metadata.arrangement, buckets=buckets)
-    metadata.require_arrangeable(arrangement)
-    return msgspec.structs.replace(metadata, arrangement=arrangement)
+    said = [each.text for each in asked] + ["CLUSTERED BY"] * (CLUSTERED_BY in metadata.properties)
+    if len(said) > 1:
+        raise BucketError(
+            f"The buckets of table {label} are said more than once: {', '.join(said)}. Give one."
+        )
+    if asked:
+        metadata = buckets.declared(metadata, _clustered_by(asked[0]))
+    return buckets.recorded(label, metadata)
 
 
-def _bucket_arguments(transform: questions.Transform) -> tuple[list[str], list[str], int]:
-    """Return the columns of buckets, those to sort them by, and their number."""
+def _clustered_by(transform: questions.Transform) -> ClusteredBy:
+    """Return the clause that says the same as a transform.
+
+    Raises:
+        BucketError: it names a field of a struct.
+    """
     at = next(i for i, argument in enumerate(transform.arguments) if "lit" in argument)
-    named = [each.get("col") for each in transform.arguments]
-    columns, to_sort_by = [[joined_name(path) for path in part if path] for part in (named[:at], named[at:])]
-    if transform.name == "bucket":
-        columns, to_sort_by = to_sort_by, []
-    return columns, to_sort_by, int(transform.arguments[at]["lit"])
+    before, behind = (
+        [argument["col"] for argument in part]
+        for part in (transform.arguments[:at], transform.arguments[at + 1 :])
+    )
+    columns, sorted_by = (behind, []) if transform.name == "bucket" else (before, behind)
+    for path in (*columns, *sorted_by):
+        if len(path) > 1:
+            raise BucketError(
+                f"{transform.text} names {joined_name(path)}, a field of a struct: rows go into buckets by whole columns."
+            )
+    names, order = (tuple(path[0] for path in part) for part in (columns, sorted_by))
+    return ClusteredBy(names, tuple((name, False) for name in order), int(transform.arguments[at]["lit"]))
 
 
 def _check_collation(label: str, properties: Mapping[str, str]) -> None:
@@ -277,24 +298,11 @@ def _named_format(properties: Mapping[str, str]) -> str:
 def _partition_column(transform: questions.Transform) -> str:
     if transform.name == "identity" and len(transform.columns) == 1 and len(transform.columns[0]) == 1:
         return transform.columns[0][0]
+    clause = "CLUSTER BY" if transform.name == "cluster_by" else "PARTITIONED BY"
     raise UnsupportedError(
-        f"{_clause(transform)} is not supported: PARTITIONED BY takes columns of the table, and the property sort-by "
-        "those to sort files by."
+        f"{clause} ({transform.text}) is not supported: PARTITIONED BY takes columns of the table and bucket(n, column), and "
+        "the property sort-by those to sort files by."
     )
-
-
-def _clause(transform: questions.Transform) -> str:
-    """Return the clause that a transform came by, as it may have been written."""
-    if transform.name not in _BUCKETS:
-        clause = "CLUSTER BY" if transform.name == "cluster_by" else "PARTITIONED BY"
-        return f"{clause} ({transform.text})"
-    at = next(i for i, argument in enumerate(transform.arguments) if "lit" in argument)
-    count, named = transform.arguments[at]["lit"], [each.get("col") for each in transform.arguments]
-    columns, to_sort_by = (
-        ", ".join(joined_name(path) for path in part if path) for part in (named[:at] or named, named[at:])
-    )
-    sorting = f" SORTED BY ({to_sort_by})" if transform.name == "sorted_bucket" else ""
-    return f"CLUSTERED BY ({columns}){sorting} INTO {count} BUCKETS"
 
 
 def _descending(settings: Settings, partition_by: Sequence[str]) -> tuple[bool, ...]:

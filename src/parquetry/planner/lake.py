@@ -8,12 +8,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from parquetry.config import PARTITION_INDEXES, SKEWED_BY, check_catalog_options
+from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, check_catalog_options
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name
+from parquetry.layout.arrangement import Arrangement
+from parquetry.layout.bucket_text import described_buckets
 from parquetry.layout.places import warehouse_location
 from parquetry.layout.schema_json import logical_schema, physical_schema
 from parquetry.layout.skew_text import described_skew
+from parquetry.maintenance.buckets import bucket_properties
 from parquetry.maintenance.skew import skew_properties
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.metastore import Metastore
@@ -187,6 +190,7 @@ class Lake:
             properties={
                 **metadata.properties,
                 **_indexes(metadata),
+                **bucket_properties(metadata),
                 **skew_properties(metadata),
                 **reserved,
             },
@@ -218,13 +222,30 @@ def _indexes(metadata: TableMetadata) -> dict[str, str]:
 
 def _clauses(metadata: TableMetadata) -> dict[str, str]:
     """Return the properties that a clause says, which SHOW CREATE TABLE shows in their place."""
-    shown = skew_properties(metadata)
-    return {SKEWED_BY: f"SKEWED BY {shown[SKEWED_BY]}"} if SKEWED_BY in shown else {}
+    shown = {**bucket_properties(metadata), **skew_properties(metadata)}
+    words = {CLUSTERED_BY: "CLUSTERED BY", SKEWED_BY: "SKEWED BY"}
+    return {name: f"{clause} {shown[name]}" for name, clause in words.items() if name in shown}
 
 
 def _details(metadata: TableMetadata) -> list[list[str]]:
-    skew = metadata.arrangement.skew
-    return [] if skew is None else [list(pair) for pair in described_skew(skew, metadata.data_columns)]
+    return [list(pair) for pair in described_arrangement(metadata, metadata.arrangement)]
+
+
+def described_arrangement(
+    metadata: TableMetadata, arrangement: Arrangement, location: str | None = None
+) -> list[tuple[str, str]]:
+    """Return what DESCRIBE EXTENDED tells of how rows are arranged.
+
+    Args:
+        metadata: of the table.
+        arrangement: of the table or of a partition.
+        location: where the partition lies, from the table's folder on; None for a table.
+    """
+    buckets, skew, columns = arrangement.buckets, arrangement.skew, metadata.data_columns
+    return [
+        *([] if buckets is None else described_buckets(buckets, columns)),
+        *([] if skew is None else described_skew(skew, columns, location)),
+    ]
 
 
 def _file_of(metastore: Metastore) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
+import msgspec
 import pyarrow.fs as pafs
 
 from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
@@ -15,15 +16,15 @@ from parquetry.layout.file_names import is_own
 from parquetry.layout.location import open_location
 from parquetry.layout.paths import stored_value
 from parquetry.layout.places import join_location
-from parquetry.layout.skew_text import described_skew
 from parquetry.layout.tuples_in_files import lacks_tuples
+from parquetry.maintenance.bucketed_files import in_buckets_of, unbucketed
 from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.skew import refuse_values
 from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
-from parquetry.planner.lake import Lake
+from parquetry.planner.lake import Lake, described_arrangement
 from parquetry.planner.locations import partition_location
 from parquetry.planner.predicates import conjuncts, replace_where, whole
 from parquetry.planner.values import from_wire, to_wire
@@ -82,7 +83,11 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         lacks = lacks_tuples(location, metadata.format)
         adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
         taken += (join_location(location, file.path) for file in adopted.files)
-        transaction.add(values, location if given else None, adopted.files, adopted.arrangement)
+        bucketed = in_buckets_of(snapshot, values, location, adopted, [metadata.arrangement.buckets])
+        for each in unbucketed(snapshot, values, location, bucketed):
+            _LOG.warning("Table %s: %s", snapshot.label, each.detail)
+        arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
+        transaction.add(values, location if given else None, bucketed.files, arrangement)
     transaction.commit()
     return answers.Done()
 
@@ -159,10 +164,9 @@ def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
         "bytes": str(partition.bytes),
     }
     rows = {} if partition.rows is None else {"rows": str(partition.rows)}
-    skew = partition.arrangement.skew
-    columns, place = snapshot.metadata.data_columns, _truncated(snapshot, partition.location)
-    skewed = {} if skew is None else dict(described_skew(skew, columns, place))
-    return answers.Properties({**known, **rows, **skewed})
+    place = _truncated(snapshot, partition.location)
+    arranged = described_arrangement(snapshot.metadata, partition.arrangement, place)
+    return answers.Properties({**known, **rows, **dict(arranged)})
 
 
 def _truncated(snapshot: TableSnapshot, location: str) -> str:

@@ -7,7 +7,17 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from parquetry.config import SKEWED_BY, SKEWED_LOCATIONS, check_properties, is_fixed, rename_column
+from parquetry.config import (
+    BUCKETING_VERSION,
+    CLUSTERED_BY,
+    HIVE_COMPATIBLE,
+    SKEWED_BY,
+    SKEWED_LOCATIONS,
+    check_properties,
+    is_fixed,
+    our_name,
+    rename_column,
+)
 from parquetry.errors import (
     NamespaceNotFoundError,
     PropertyError,
@@ -15,6 +25,8 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from parquetry.layout.bucket_begin import bucket_begin
+from parquetry.maintenance import buckets
 from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import answers, questions
@@ -95,13 +107,15 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
     for change in q.changes:
+        buckets.require_unbucketed(snapshot, metadata, change)
         metadata = _altered(snapshot.label, metadata, change)
     sort_columns(metadata, settle(properties=metadata.properties))  # refuses what files cannot be sorted by
+    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
 
     def zone() -> str:
         return lake.engine.time_zone
 
-    metadata, of_partition = recorded(metadata, zone)
+    metadata, of_partition = recorded(buckets.recorded(snapshot.label, metadata), zone)
     if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
         require_rules(snapshot.label, metadata, "define")
     transaction = snapshot.begin("alter")
@@ -115,21 +129,22 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
 def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
     replace = msgspec.structs.replace
     if change["change"] == "set_property":
-        key, value = change["key"], change["value"]
+        key, value = our_name(change["key"]), change["value"]
         if key in ("comment", "owner"):
             return replace(metadata, **{key: value})
         _check_changeable(key)
         check_properties({key: value})
         return replace(metadata, properties={**metadata.properties, key: value})
     if change["change"] == "remove_property":
-        if change["key"] != "comment":
-            _check_changeable(change["key"])
-        if change["key"] in (SKEWED_BY, SKEWED_LOCATIONS):
-            return without(metadata, change["key"])
-        kept = {key: value for key, value in metadata.properties.items() if key != change["key"]}
-        return replace(
-            metadata, properties=kept, comment=None if change["key"] == "comment" else metadata.comment
-        )
+        key = our_name(change["key"])
+        if key != "comment":
+            _check_changeable(key)
+        if key in (SKEWED_BY, SKEWED_LOCATIONS):
+            return without(metadata, key)
+        if key in (CLUSTERED_BY, BUCKETING_VERSION, HIVE_COMPATIBLE):
+            return buckets.without(metadata, key)
+        kept = {name: value for name, value in metadata.properties.items() if name != key}
+        return replace(metadata, properties=kept, comment=None if key == "comment" else metadata.comment)
     if change["change"] in ("drop_column", "rename_column", "update_type"):
         require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
     columns = changed(metadata, change)

@@ -10,12 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from parquetry.config import BUCKET_BEGIN_PARTITION
+from parquetry.errors import PropertyError
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
+from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.layout.file_columns import Numbers
+from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.wire import decode_arrangement
+from parquetry.predicate.knowledge import KnownValues
+from parquetry.predicate.match import Match, match
 
 T = TypeVar("T", SkewMap, BucketSpec)
 
@@ -42,6 +49,8 @@ def bucket_specs(
 ) -> Records[BucketSpec] | None:
     """Return the buckets of partitions; None: the table has none at all.
 
+    Those of partitions before the one from which on the table says that its files lie in buckets count as none.
+
     Args:
         snapshot: the version of the table.
         partitions: of it.
@@ -52,7 +61,23 @@ def bucket_specs(
         buckets = arrangement.buckets
         return buckets if buckets is not None and (unsettled or not buckets.unsettled) else None
 
-    return _records(snapshot, partitions, counting)
+    records = _records(snapshot, partitions, counting)
+    if records is None or BUCKET_BEGIN_PARTITION not in snapshot.metadata.properties:
+        return records
+    return Records(records.distinct, np.where(_begun(snapshot.metadata, partitions), records.of, -1))
+
+
+def _begun(metadata: TableMetadata, partitions: Sequence[Partition]) -> NDArray[np.bool_]:
+    """Return which partitions are of those that the table says are bucketed; none, if what it says cannot be read."""
+    try:
+        begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
+    except PropertyError:  # a query goes on without; whoever sets the property is told
+        return np.zeros(len(partitions), np.bool_)
+    if begin is None:
+        return np.ones(len(partitions), np.bool_)
+    values = KnownValues(metadata.partition_by, [partition.values for partition in partitions])
+    held: NDArray[np.bool_] = match(begin, values) == Match.MUST
+    return held
 
 
 def _records(

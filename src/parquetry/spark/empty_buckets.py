@@ -12,7 +12,7 @@ from typing import Any
 
 from parquetry.layout.records import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.spark.row_slots import Place, RowSlots
+from parquetry.spark.row_slots import RowSlots
 from parquetry.spark.written import values_in
 
 Kept = Callable[[Collection[bytes]], Mapping[bytes, Sequence[DataFile]]]
@@ -40,18 +40,19 @@ def empty_slots(
         wanted: whether empty buckets get files; None: those of version 1 alone.
         kept: the files that partitions have besides.
     """
-    filled: dict[tuple[str, Place], set[int]] = defaultdict(set)
+    filled: dict[tuple[str, int], set[int]] = defaultdict(set)
     for file in files:
         place = slots.place(file["slot"])
         spec = None if place.layout is None else place.layout.buckets
         if spec is not None and (spec.version == 1 if wanted is None else wanted):
-            filled[file["directory"], place].add(file["slot"])
+            filled[file["directory"], place.first].add(file["slot"])
     if not filled:
         return []
     keys = {directory: snapshot.key_of(values_in(snapshot, directory)) for directory, _ in filled}
     there = kept(set(keys.values()))
     missing = []
-    for (directory, place), with_rows in filled.items():
+    for (directory, first), with_rows in filled.items():
+        place = slots.place(first)
         known = {file.bucket for file in there.get(keys[directory], ()) if file.cell == place.cell}
         missing += [
             (directory, slot)

@@ -35,6 +35,8 @@ _COLUMN = "parquetry.slot"
 _NONE = 0
 """The number of rows of which nothing is told."""
 
+_Sort = tuple[tuple[str, bool], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
@@ -52,6 +54,20 @@ class _Layout:
     def buckets_of_cell(self) -> int:
         """Return how many slots follow each other, of each cell."""
         return 1 if self.buckets is None else self.buckets.count
+
+    @property
+    def slots(self) -> int:
+        """Return how many slots there are, those of the rest among them."""
+        return self.buckets_of_cell * (1 if self.skew is None else 1 + len(self.skew.cells))
+
+    @property
+    def sort(self) -> _Sort:
+        """Return by which columns each slot is sorted, and whether downwards."""
+        return (
+            ()
+            if self.buckets is None
+            else tuple((each.column, each.descending) for each in self.buckets.sort)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,23 +149,27 @@ class RowSlots:
 
     def order(self) -> list[Column]:
         """Return what rows are sorted by that belong in one slot: the columns that their buckets are sorted by."""
-        sorts = {place: self._sort(place) for place in self.places[1:]}
-        told = {each for each in sorts.values() if each}
-        if not told:
-            return []
-        everywhere = len(set(sorts.values())) == 1 and not self._is_untold
-        order = []
-        for sort in sorted(told, key=repr):
-            within = _any(
-                sf.col(quoted(self.column)).between(place.slots[0], place.slots[-1])
-                for place in self.places[1:]
-                if sorts[place] == sort
+        runs: list[tuple[_Sort, int, int]] = []  # slots that follow each other and have one order
+        for layout, first in self._first.items():
+            sort, last = layout.sort, first + layout.slots - 1
+            if runs and runs[-1][0] == sort:
+                runs[-1] = sort, runs[-1][1], last
+            else:
+                runs.append((sort, first, last))
+        if len(runs) == 1 and not self._is_untold:
+            return [_sorted(sf.col(quoted(name)), descending) for name, descending in runs[0][0]]
+        slot = sf.col(quoted(self.column))
+        return [
+            _sorted(
+                sf.when(
+                    _any(slot.between(first, last) for its, first, last in runs if its == sort),
+                    sf.col(quoted(name)),
+                ),
+                descending,
             )
-            for name, descending in sort:
-                value = sf.col(quoted(name))
-                value = value if everywhere else sf.when(within, value)
-                order.append(value.desc() if descending else value.asc())
-        return order
+            for sort in dict.fromkeys(sort for sort, _, _ in runs)
+            for name, descending in sort
+        ]
 
     def place(self, slot: int) -> Place:
         """Return where a slot is."""
@@ -165,7 +185,7 @@ class RowSlots:
         place, arrangement = self.place(slot), self.destinations.arrangement(key)
         if place.layout is None or arrangement is None or _layout(arrangement) != place.layout:
             return None, None, False
-        return place.cell, place.bucket(slot), bool(self._sort(place))
+        return place.cell, place.bucket(slot), bool(place.layout.sort)
 
     @property
     def _is_untold(self) -> bool:
@@ -175,10 +195,6 @@ class RowSlots:
     def _spread(self, layout: _Layout | None) -> int:
         return self._buckets.number(None if layout is None else layout.buckets)
 
-    def _sort(self, place: Place) -> tuple[tuple[str, bool], ...]:
-        buckets = None if place.layout is None else place.layout.buckets
-        return () if buckets is None else tuple((each.column, each.descending) for each in buckets.sort)
-
     def _numbered(self, arrangement: Arrangement | None) -> _Layout | None:
         """Give the slots of an arrangement their numbers: first those of the rest, then of each cell. Return what has slots."""
         layout = None if arrangement is None else _layout(arrangement)
@@ -186,14 +202,18 @@ class RowSlots:
             return None
         if layout not in self._first:
             self._first[layout] = self._end
-            skew = layout.skew
-            cells = [None] if skew is None else [REST, *range(len(skew.cells))]
-            for cell in cells:
-                directory = "" if skew is None else cell_place(skew, self._types_of(skew), cell)
-                self.places.append(Place(self._end, directory, layout, cell))
-                self._end += layout.buckets_of_cell
+            if layout.skew is None:
+                self._extend(layout, "", None)
+            else:
+                types = self._types_of(layout.skew)
+                for cell in (REST, *range(len(layout.skew.cells))):
+                    self._extend(layout, cell_place(layout.skew, types, cell), cell)
             self._spread(layout)
         return layout
+
+    def _extend(self, layout: _Layout, directory: str, cell: int | None) -> None:
+        self.places.append(Place(self._end, directory, layout, cell))
+        self._end += layout.buckets_of_cell
 
     def _types_of(self, skew: SkewMap) -> list[ColumnType]:
         return [self._types[name] for name in skew.columns]
@@ -202,14 +222,15 @@ class RowSlots:
         """Return the first slot of the cell of each row."""
         first, skew = self._first[layout], layout.skew
         number = None
-        types = [] if skew is None else self._types_of(skew)
-        for cell, values in enumerate(() if skew is None else skew.values(types), 1):
-            equal = [
-                self._of(rows, name).eqNullSafe(value_column(type, sf.lit(text_of(type, value))))
-                for name, type, value in zip(skew.columns, types, values, strict=True)
-            ]
-            slot = sf.lit(first + cell * layout.buckets_of_cell)
-            number = (sf if number is None else number).when(_all(equal), slot)
+        if skew is not None:
+            types = self._types_of(skew)
+            for cell, values in enumerate(skew.values(types), 1):
+                equal = [
+                    self._of(rows, name).eqNullSafe(value_column(type, sf.lit(text_of(type, value))))
+                    for name, type, value in zip(skew.columns, types, values, strict=True)
+                ]
+                slot = sf.lit(first + cell * layout.buckets_of_cell)
+                number = (sf if number is None else number).when(_all(equal), slot)
         return sf.lit(first) if number is None else number.otherwise(sf.lit(first))
 
     def _joined(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
@@ -280,6 +301,10 @@ class RowSlots:
 def _layout(arrangement: Arrangement) -> _Layout:
     skew = arrangement.skew
     return _Layout(skew if skew is not None and skew.directories else None, arrangement.buckets)
+
+
+def _sorted(values: Column, descending: bool) -> Column:
+    return values.desc() if descending else values.asc()  # NULL is the least
 
 
 def _all(conditions: Iterable[Column]) -> Column:

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parquetry.ddl.clustered_by import parse_clustered_by
 from parquetry.ddl.rewrite import WORDS, rewrite
 from parquetry.ddl.session import Session
 from parquetry.ddl.skewed_by import parse_skewed_by
 from parquetry.predicate.tokens import tokenise
 from tests.support.goldens import GOLDENS, check_golden
 
-STATEMENTS = GOLDENS / "skewed-ddl" / "statements.txt"
+FILES = [GOLDENS / folder / "statements.txt" for folder in ("skewed-ddl", "bucketed-ddl")]
 SESSION = Session(frozenset({"lake"}), frozenset({"other"}), "lake", ("db",))
 ELSEWHERE = Session(frozenset({"lake"}), frozenset({"other"}), "spark_catalog", ("default",))
 
 
-def statements() -> list[str]:
-    """Return the statements of the golden file; one that has several lines has blanks before the later ones."""
-    blocks = STATEMENTS.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+def statements(file: Path) -> list[str]:
+    """Return the statements of a golden file; one that has several lines has blanks before the later ones."""
+    blocks = file.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
     return [block.split("\n=>\n")[0] for block in blocks]
 
 
-def test_statements_become_those_of_the_golden_file() -> None:
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_statements_become_those_of_the_golden_file(file: Path) -> None:
     """Each form is rewritten as the file says, and everything else is left as it is."""
     told = []
-    for statement in statements():
+    for statement in statements(file):
         found = rewrite(statement, SESSION)
         told.append(f"{statement}\n=>\n{'as it is' if found is None else found}\n")
         if found is not None and "CALL" not in found:
             assert found.count("\n") == statement.count("\n"), "what follows stays on its line"
         assert found is None or any(word in statement.upper() for word in WORDS)
-    check_golden(STATEMENTS, "\n".join(told) + "\n")
+    check_golden(file, "\n".join(told) + "\n")
 
 
 def test_names_without_a_catalog_are_of_the_current_one() -> None:
     """With Spark's own catalog current, only those that name ours are rewritten."""
-    rewritten = [each for each in statements() if rewrite(each, ELSEWHERE) is not None]
-    assert rewritten
-    assert all("lake." in each for each in rewritten)
+    for file in FILES:
+        rewritten = [each for each in statements(file) if rewrite(each, ELSEWHERE) is not None]
+        assert rewritten
+        assert all("lake." in each for each in rewritten)
 
 
 _NAMES = st.sampled_from(["x", "`a b`", "SKEWED", "directories", "`it``s`"])
@@ -69,8 +74,34 @@ def test_the_clause_arrives_letter_for_letter(values: list[str], comment: str, d
     assert (len(parsed.tuples), parsed.directories) == (len(values), directories)
 
 
+_COLUMN = st.sampled_from(["x", "`a b`", "clustered", "`it``s`", "größe"])
+_SORTED = st.tuples(_COLUMN, st.sampled_from(["", " ASC", " desc", " ASC NULLS FIRST", " DESC NULLS LAST"]))
+
+
+@given(st.lists(_COLUMN, min_size=1), st.lists(_SORTED), st.integers(0, 10**6), st.booleans())
+def test_buckets_arrive_letter_for_letter(
+    columns: list[str], order: list[tuple[str, str]], count: int, altered: bool
+) -> None:
+    """The property of either statement reads as the clause does, and says its columns, directions and count."""
+    sorting = f"\n SORTED BY ({', '.join(map(''.join, order))})" if order else ""
+    clause = f"({', '.join(columns)}){sorting} INTO {count} BUCKETS"
+    found = rewrite(f"{'ALTER' if altered else 'CREATE'} TABLE t CLUSTERED BY {clause}", SESSION)
+    assert found is not None
+    assert [token.text for token in tokenise(found) if token.quoted] == ["clustered-by", clause]
+    parsed = parse_clustered_by(clause)
+    assert parsed.columns == tuple(tokenise(name)[0].text for name in columns)
+    assert parsed.count == count
+    assert parsed.sorted_by == tuple(
+        (tokenise(name)[0].text, "desc" in direction.lower()) for name, direction in order
+    )
+
+
 _WORDS = st.sampled_from(
     [
+        "clustered",
+        "sorted",
+        "into",
+        "buckets",
         "create",
         "table",
         "alter",
@@ -147,6 +178,10 @@ def test_texts_without_a_clause_are_never_changed(words: list[str]) -> None:
             "not stored as directories",
             "skewed location (",
             "concatenate",
+            "clustered by (",
+            "not clustered",
+            "not sorted",
+            "into",
         )
     )
 

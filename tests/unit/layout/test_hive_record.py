@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import msgspec
 import pytest
 
 from parquetry.errors import UnsupportedError
-from parquetry.layout.arrangement import REST, Arrangement, BucketSpec, SkewMap, SortColumn
-from parquetry.layout.hive_record import HiveBuckets, hive_columns, hive_skew, hive_storage, statistics
+from parquetry.layout.arrangement import REST, Arrangement, BucketSpec, SkewMap, SortColumn, Version
+from parquetry.layout.hive_record import (
+    HiveBuckets,
+    hive_buckets,
+    hive_columns,
+    hive_skew,
+    hive_storage,
+    statistics,
+)
 from parquetry.layout.records import Column, DataFile
 from parquetry.types import parse_type
 
@@ -81,20 +89,78 @@ def test_a_plain_skewed_table_tells_its_values_only() -> None:
     [
         (2, [("000003_0", 3)], True),
         (1, [("000003_0", 3), ("000000_0", 0)], True),
+        (2, [("000003_0_copy_1", 3), ("000003_1", 3), ("00003_0_part-00000-ab_00003.c000", 3)], True),
+        (2, [("x=6/000003_0", 3)], True),
+        (2, [("000003_0_pq-1-1_00003.c000.snappy.parquet", 3)], True),
         (2, [("pq-1-1", 3)], False),
+        (
+            2,
+            [("part-00000-ab_00003.c000.snappy.parquet", 3)],
+            False,
+        ),  # Spark's name, which Hive does not read
         (2, [("000003_0", None)], False),
         (2, [("000003_0", 2)], False),
+        (2, [("000003_0", 3), ("000002_0", None)], False),
         ("spark", [("000003_0", 3)], False),
         (2, None, True),
     ],
 )
-def test_buckets(version: int, files: list[tuple[str, int | None]] | None, told: bool) -> None:
+def test_buckets(version: Version, files: list[tuple[str, int | None]] | None, told: bool) -> None:
     """They are told where Hive hashes alike and reads the bucket from each name."""
-    spec = BucketSpec(("x",), 4, version, (SortColumn("x", True),))  # type: ignore[arg-type]
+    spec = BucketSpec(("x",), 4, version)
     listed = None if files is None else [DataFile(path, 1, bucket=bucket) for path, bucket in files]
-    storage = hive_storage("orc", "/p", X, Arrangement(buckets=spec), listed)
-    assert storage.buckets == (HiveBuckets(("x",), 4, (("x", True),)) if told else None)
+    storage = hive_storage("orc", "/p", X, Arrangement(buckets=spec), listed, spec)
+    assert storage.buckets == (HiveBuckets(("x",), 4, ()) if told else None)
     assert storage.serde.endswith("OrcSerde")
+
+
+@pytest.mark.parametrize(
+    ("type", "version_1", "version_2"),
+    [
+        ("int", True, True),
+        ("string", True, True),
+        ("decimal(9,2)", True, True),
+        ("date", True, True),
+        ("varchar(3)", True, True),
+        ("char(3)", True, True),
+        ("binary", True, False),  # Hive hashes what is behind the value, too
+        ("double", True, False),  # x = -0.0 would be looked for in another bucket than that of 0.0
+        ("timestamp", False, False),  # by the clock of Hive's zone
+    ],
+)
+def test_hive_hashes_alike(type: str, version_1: bool, version_2: bool) -> None:
+    """Of types of which Hive would look for a value in another bucket, it is told of no buckets."""
+    columns = {"x": parse_type(type)}
+    for version, told in ((1, version_1), (2, version_2)):
+        spec = BucketSpec(("x",), 4, version)  # type: ignore[arg-type]
+        assert (hive_buckets(spec, columns, [], spec) is not None) is told
+        theirs = msgspec.structs.replace(spec, unsettled=True)
+        assert hive_buckets(theirs, columns, [], spec) is None
+
+
+def test_partitions_whose_buckets_are_not_the_tables() -> None:
+    """Hive has version and columns once for all partitions, and a number of buckets for each."""
+    columns = {"x": parse_type("int"), "Y": parse_type("int")}
+    tables = BucketSpec(("x",), 8)
+    told = [BucketSpec(("x",), 8), BucketSpec(("x",), 4)]
+    untold = [BucketSpec(("x",), 8, 1), BucketSpec(("Y",), 8), BucketSpec(("x", "Y"), 8)]
+    assert [hive_buckets(spec, columns, [], tables) is not None for spec in told] == [True, True]
+    assert [hive_buckets(spec, columns, [], tables) for spec in untold] == [None, None, None]
+    assert hive_buckets(tables, columns, [], None) is None
+    spec = BucketSpec(("Y",), 2)
+    assert hive_buckets(spec, columns, [], spec) == HiveBuckets(("y",), 2, ())  # Hive's names are lower-case
+
+
+def test_a_sort_order_is_told_if_every_file_has_it() -> None:
+    """Downwards or upwards, as declared; Hive merges what it is told is sorted."""
+    spec = BucketSpec(("x",), 4, sort=(SortColumn("x", True), SortColumn("Y")))
+    columns = {"x": parse_type("int"), "Y": parse_type("int")}
+    files = [DataFile("000003_0", 1, bucket=3, sorted=True), DataFile("000001_0", 1, bucket=1, sorted=True)]
+    order = (("x", True), ("y", False))
+    assert hive_buckets(spec, columns, files, spec) == HiveBuckets(("x",), 4, order)
+    assert hive_buckets(spec, columns, None, spec) == HiveBuckets(("x",), 4, order)
+    files.append(DataFile("000001_0_copy_1", 1, bucket=1))
+    assert hive_buckets(spec, columns, files, spec) == HiveBuckets(("x",), 4, ())
 
 
 def test_columns() -> None:

@@ -18,6 +18,7 @@ from parquetry.planner.procedures.rollback import ROLLBACK
 from parquetry.planner.procedures.suggest_skew import SUGGEST_SKEW
 from parquetry.planner.procedures.sync import SYNC
 from parquetry.planner.procedures.vacuum import VACUUM
+from parquetry.planner.procedures.verify import VERIFY
 
 PROCEDURES: dict[str, Procedure[Any]] = {
     procedure.name: procedure
@@ -33,6 +34,7 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         DROP_PARTITION_INDEX,
         REBUILD_PARTITION_INDEX,
         FSCK,
+        VERIFY,
         PUBLISH,
         SUGGEST_SKEW,
     )

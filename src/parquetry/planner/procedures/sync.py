@@ -17,7 +17,10 @@ class Sync(Arguments, frozen=True, kw_only=True):
 
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
     dry_run: Annotated[bool, "Whether to report only."] = False
-    readopt: Annotated[bool, "Whether to take in again what was taken out on purpose."] = False
+    readopt: Annotated[
+        bool,
+        "Whether to take in again what was taken out on purpose, and to look again at files that were not in buckets.",
+    ] = False
 
 
 def rows(told: Iterable[Difference]) -> Iterator[Row]:

@@ -1,0 +1,135 @@
+"""The clause `CLUSTERED BY (columns) [SORTED BY (columns)] INTO n BUCKETS`, and what changes a part of it.
+
+Its text from the first parenthesis on is also the value of the table property `clustered-by`. So are `INTO n BUCKETS`, which
+keeps the columns, and `NOT SORTED`, which takes the order away. Whether there are such columns is not known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parquetry.ddl.constants import Constant
+from parquetry.ddl.cursor import Cursor
+from parquetry.ddl.partition_spec import read_partition
+
+NOT_SORTED = "NOT SORTED"
+"""What takes the order from the buckets and leaves them, as a statement and as a value of the property."""
+NOT_CLUSTERED = "NOT CLUSTERED"
+"""What takes the buckets away, as a statement; said of a partition, it is understood and refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteredBy:
+    """What the clause says; None: that stays as it is.
+
+    Attributes:
+        columns: that are hashed: names, as they are written.
+        sorted_by: what each bucket is sorted by: names, and whether downwards.
+        count: of the buckets.
+        partition: the values of the one partition whose buckets they would be; None: the table's.
+    """
+
+    columns: tuple[str, ...] | None = None
+    sorted_by: tuple[tuple[str, bool], ...] | None = None
+    count: int | None = None
+    partition: dict[str, Constant] | None = None
+
+
+def find_clause(cursor: Cursor) -> bool:
+    """Pass over the clause behind its words `CLUSTERED BY`, with what is in its parentheses; False if it is none."""
+    if not cursor.skip_parentheses():
+        return False
+    if cursor.take("sorted", "by") and not cursor.skip_parentheses():
+        return False
+    return find_count(cursor)
+
+
+def find_count(cursor: Cursor) -> bool:
+    """Pass over `INTO n BUCKETS`, whatever stands for the number: Spark may have yet to fill it in; False if it is none."""
+    if not cursor.take("into"):
+        return False
+    while not cursor.ended and cursor.next.word not in ("buckets", "(", ")"):
+        cursor.advance()
+    return cursor.take("buckets")
+
+
+def parse_clustered_by(text: str) -> ClusteredBy:
+    """Read the clause behind its words `CLUSTERED BY`, or what changes a part of it.
+
+    Raises:
+        ClauseError: it is no such clause; the message marks the place.
+
+    >>> found = parse_clustered_by("(id, `a b`) SORTED BY (day DESC, id) INTO 16 BUCKETS")
+    >>> found.columns, found.sorted_by, found.count
+    (('id', 'a b'), (('day', True), ('id', False)), 16)
+    >>> parse_clustered_by("into 8 buckets").count, parse_clustered_by(NOT_SORTED).sorted_by
+    (8, ())
+    """
+    cursor = Cursor(text)
+    columns: tuple[str, ...] | None = None
+    sorted_by: tuple[tuple[str, bool], ...] | None = None
+    count, partition = None, None
+    if cursor.take("partition"):
+        place = cursor.next.start
+        partition = read_partition(cursor)
+        if partition is None:
+            raise cursor.error("PARTITION takes a value for each column, as in (ds = '2026-01-01').", place)
+    if cursor.take("not", "sorted"):
+        sorted_by = ()
+    elif partition is None or not cursor.take("not", "clustered"):
+        if cursor.next.word != "into":
+            columns, sorted_by = _columns(cursor), _sorted_by(cursor)
+        count = _count(cursor)
+    cursor.expect_end()
+    return ClusteredBy(columns, sorted_by, count, partition)
+
+
+def _columns(cursor: Cursor) -> tuple[str, ...]:
+    cursor.expect("(", "write the bucket columns in parentheses")
+    columns = [_name(cursor)]
+    while cursor.take(","):
+        columns.append(_name(cursor))
+    cursor.expect(")", "write a comma and another column, or close the parenthesis")
+    return tuple(columns)
+
+
+def _sorted_by(cursor: Cursor) -> tuple[tuple[str, bool], ...]:
+    if not cursor.take("sorted"):
+        return ()
+    cursor.expect("by", "write SORTED BY and the columns")
+    cursor.expect("(", "write the columns to sort by in parentheses")
+    columns = [_ordered(cursor)]
+    while cursor.take(","):
+        columns.append(_ordered(cursor))
+    cursor.expect(")", "write ASC or DESC, a comma and another column, or close the parenthesis")
+    return tuple(columns)
+
+
+def _ordered(cursor: Cursor) -> tuple[str, bool]:
+    """Take a column and its direction. NULL comes first going up and last going down, as in Hive, which takes no other."""
+    name = _name(cursor)
+    descending = not cursor.take("asc") and cursor.take("desc")
+    if cursor.take("nulls"):
+        wanted = "last" if descending else "first"
+        cursor.expect(
+            wanted,
+            f"in buckets NULLS {wanted.upper()} goes with {'DESC' if descending else 'ASC'}, as in Hive",
+        )
+    return name, descending
+
+
+def _count(cursor: Cursor) -> int:
+    cursor.expect("into", "write INTO, the number of buckets, and BUCKETS")
+    token = cursor.next
+    if token.kind != "NUMBER" or not (token.text.isascii() and token.text.isdigit()):
+        raise cursor.error(f"{cursor.shown} is not expected here: write the number of buckets.")
+    cursor.advance()
+    cursor.expect("buckets", "write BUCKETS behind their number")
+    return int(token.text)
+
+
+def _name(cursor: Cursor) -> str:
+    name = cursor.name()
+    if name is None:
+        raise cursor.error(f"{cursor.shown} is not expected here: write the name of a column.")
+    return name

@@ -1,0 +1,127 @@
+"""Hive's clause about buckets, read with the columns of a table at hand: which can be hashed, and which have an order.
+
+Names of columns count in any letter case. A bucket column is one of the files: a partition column has one value in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from parquetry.ddl.clustered_by import ClusteredBy
+from parquetry.errors import BucketError, NotBucketedError, UnsupportedError
+from parquetry.identifiers import part_text
+from parquetry.layout.arrangement import MOST_BUCKETS, BucketSpec, SortColumn, Version
+from parquetry.layout.records import Column
+from parquetry.types import type_text
+
+_WITHOUT_ORDER = ("map", "variant", "interval", "geometry", "geography")
+"""Types of which no value is less than another."""
+
+
+def bucket_spec(
+    clause: ClusteredBy, columns: Sequence[Column], version: Version, now: BucketSpec | None = None
+) -> BucketSpec:
+    """Return what a clause says of a table.
+
+    Args:
+        clause: as it was read.
+        columns: those of the table's files.
+        version: of the hash.
+        now: the table's buckets, where the clause changes a part of them only.
+
+    Raises:
+        BucketError: a column is none of the files, named twice, or cannot be hashed or sorted by; or there are too many
+            buckets, or none.
+        NotBucketedError: the clause changes buckets that there are not.
+
+    >>> from parquetry.ddl.clustered_by import parse_clustered_by
+    >>> columns = [Column("X", "integer"), Column("s", "string")]
+    >>> now = bucket_spec(parse_clustered_by("(x) SORTED BY (S DESC) INTO 4 BUCKETS"), columns, 2)
+    >>> now.columns, now.sort[0].column, bucket_spec(parse_clustered_by("INTO 8 BUCKETS"), columns, 2, now).count
+    (('X',), 's', 8)
+    """
+    if clause.columns is None and now is None:
+        raise NotBucketedError(
+            "The table is not bucketed, so its number of buckets and their order cannot be changed: say CLUSTERED BY (…) "
+            "INTO … BUCKETS first."
+        )
+    if clause.count is not None and not 1 <= clause.count <= MOST_BUCKETS:
+        raise BucketError(f"INTO {clause.count} BUCKETS: give a number of buckets from 1 to {MOST_BUCKETS}.")
+    names: tuple[str, ...] = () if now is None else now.columns
+    order: tuple[SortColumn, ...] = () if now is None else now.sort
+    if clause.columns is not None:
+        names = _physical("CLUSTERED BY", clause.columns, columns)
+    if clause.sorted_by is not None:
+        sort_by = _physical("SORTED BY", [name for name, _ in clause.sorted_by], columns)
+        downwards = (descending for _, descending in clause.sorted_by)
+        order = tuple(SortColumn(name, down) for name, down in zip(sort_by, downwards, strict=True))
+    count = clause.count if clause.count is not None else now.count if now is not None else 1
+    found = BucketSpec(names, count, version, order)
+    require_hashable(found, columns)
+    by_physical = {column.physical: column for column in columns}
+    for each in found.sort:
+        column = by_physical[each.column]
+        if any(name.partition("(")[0] in _WITHOUT_ORDER for name in _names(column.type)):
+            raise BucketError(
+                f"Column {column.name} is of type {type_text(column.type)}, whose values have no order: leave it out of "
+                "SORTED BY."
+            )
+    return found
+
+
+def require_hashable(buckets: BucketSpec, columns: Sequence[Column]) -> None:
+    """Make sure that there is a hash of the bucket columns in the version that is asked for.
+
+    Raises:
+        BucketError: there is none.
+    """
+    from parquetry.layout.hash_types import HashType  # imported here, as it needs PyArrow
+
+    by_physical = {column.physical: column for column in columns}
+    for name in buckets.columns:
+        column = by_physical[name]
+        shown = f"Column {column.name} is of type {type_text(column.type)}"
+        try:
+            HashType.of(column.column_type)
+        except UnsupportedError:
+            raise BucketError(
+                f"{shown}, of which no bucket can be made: name another column in CLUSTERED BY."
+            ) from None
+        if "void" in _names(column.type):
+            raise BucketError(f"{shown}, which holds no values: name another column in CLUSTERED BY.")
+        if buckets.version == "spark" and "map" in _names(column.type):
+            raise BucketError(
+                f"{shown}, and Spark makes no buckets by maps: name another column in CLUSTERED BY, or set "
+                "'bucketing-version' = '2'."
+            )
+
+
+def _physical(clause: str, names: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return the names that columns have in the files."""
+    if not names and clause == "CLUSTERED BY":
+        raise BucketError("CLUSTERED BY names no column: name one or more.")
+    by_name = {column.name.lower(): column for column in columns}
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() not in by_name:
+            known = ", ".join(part_text(column.name) for column in columns)
+            raise BucketError(
+                f"{clause} names {part_text(name)}, which is none of the columns in the files: these are {known}; partition "
+                "columns cannot be named."
+            )
+        if name.lower() in seen:
+            raise BucketError(f"{clause} names the column {part_text(name)} twice: name it once.")
+        seen.add(name.lower())
+    return tuple(by_name[name.lower()].physical for name in names)
+
+
+def _names(type: Any) -> Iterator[str]:
+    """Yield the name of a type in Spark's JSON, and those of all types that it is made of."""
+    if isinstance(type, str):
+        yield type
+        return
+    yield type["type"]
+    parts = [type[part] for part in ("elementType", "keyType", "valueType") if part in type]
+    for part in [*parts, *(field["type"] for field in type.get("fields", ()))]:
+        yield from _names(part)

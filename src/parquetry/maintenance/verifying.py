@@ -1,0 +1,123 @@
+"""Read all rows of a table's buckets, and name the files in which one lies wrong.
+
+Joins without a shuffle and queries that read one bucket rely on where rows lie. Parquetry's own writer puts them there; of files
+of others, `sync` has looked at some. What is read here is the columns of the buckets and of their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+import msgspec
+
+from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
+from parquetry.layout.arrangement import BucketSpec
+from parquetry.layout.buckets_in_files import look
+from parquetry.layout.hash_claims import unsettled
+from parquetry.layout.places import join_location
+from parquetry.layout.records import Column, DataFile
+from parquetry.maintenance.misplacement import Misplacement
+from parquetry.maintenance.partition_condition import partition_condition
+from parquetry.metastore.entries import row_sum
+from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.predicate.knowledge import KnownValues
+from parquetry.predicate.match import Match, match
+from parquetry.progress import Progress, silent, track
+
+_THREADS = 8
+_BATCH = 256
+"""Files that are read before what was found is passed on."""
+
+
+def verify(
+    snapshot: TableSnapshot, where: str | None = None, *, zone: str = "UTC", progress: Progress = silent
+) -> Iterator[Misplacement]:
+    """Yield what lies wrong in a table's buckets, in the order of its partitions; of those without buckets nothing.
+
+    Args:
+        snapshot: the table.
+        where: a condition on partition columns: only these partitions.
+        zone: the time zone in which timestamps without one were written in the condition.
+        progress: called with how many partitions have been read, of how many.
+
+    Raises:
+        FilterError: the condition cannot be used.
+    """
+    partitions = [each for each in _chosen(snapshot, where, zone) if each.arrangement.buckets is not None]
+    return _found(snapshot, partitions, progress)
+
+
+def _chosen(snapshot: TableSnapshot, where: str | None, zone: str) -> list[Partition]:
+    every = list(snapshot.partitions())
+    if where is None:
+        return every
+    condition = partition_condition(snapshot, where, zone)
+    known = KnownValues(snapshot.metadata.partition_by, [each.values for each in every])
+    answers = match(condition, known) == Match.MUST
+    return [each for each, wanted in zip(every, answers, strict=True) if wanted]
+
+
+def _found(
+    snapshot: TableSnapshot, partitions: Sequence[Partition], progress: Progress
+) -> Iterator[Misplacement]:
+    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+        for partition in track(progress, "Reading partitions", partitions):
+            spec = partition.arrangement.buckets
+            if spec is not None:
+                yield from _of_partition(snapshot, partition, spec, pool)
+
+
+def _of_partition(
+    snapshot: TableSnapshot, partition: Partition, spec: BucketSpec, pool: ThreadPoolExecutor
+) -> Iterator[Misplacement]:
+    name = snapshot.describe(partition.key) if partition.values else None
+    columns = snapshot.metadata.data_columns
+    if spec.unsettled:
+        physical = {column.physical: column.column_type for column in columns}
+        reason = (
+            unsettled(spec.version, [physical[each] for each in spec.columns]) or "others wrote the files"
+        )
+        yield Misplacement("not judged", name, None, None, partition.rows, f"{reason}.")
+        return
+    strays: list[DataFile] = []
+
+    def one(file: DataFile) -> list[Misplacement]:
+        return _of_file(name, partition.location, snapshot.metadata.format, file, spec, columns)
+
+    files = partition.each_file()
+    while some := list(islice(files, _BATCH)):
+        strays += (file for file in some if file.bucket is None)
+        for found in pool.map(one, [file for file in some if file.bucket is not None]):
+            yield from found
+    if strays:
+        few = f"{strays[0].path}{f' and {len(strays) - 1} more' if len(strays) > 1 else ''}"
+        remedy = "CALL system.compact puts their rows into buckets."
+        yield Misplacement("no bucket", name, None, None, row_sum(strays), f"{few}. {remedy}")
+
+
+def _of_file(
+    partition: str | None,
+    location: str,
+    file_format: str,
+    file: DataFile,
+    spec: BucketSpec,
+    columns: Sequence[Column],
+) -> list[Misplacement]:
+    asked = spec if file.sorted else msgspec.structs.replace(spec, sort=())
+    try:
+        found = look(join_location(location, file.path), file_format, file.bucket, asked, columns)
+    except UnsupportedError as error:
+        return [Misplacement("not judged", partition, file.path, file.bucket, file.rows, error.message)]
+    except (FileMissingError, FileCorruptError) as error:
+        return [Misplacement("unreadable", partition, file.path, file.bucket, file.rows, error.message)]
+    told = []
+    if found.wrong:
+        detail = f"{found.example}, of {found.rows} rows."
+        told.append(Misplacement("wrong bucket", partition, file.path, file.bucket, found.wrong, detail))
+    if found.unsorted is not None:
+        told.append(
+            Misplacement("out of order", partition, file.path, file.bucket, None, f"{found.unsorted}.")
+        )
+    return told

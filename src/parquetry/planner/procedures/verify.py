@@ -1,0 +1,40 @@
+"""`CALL system.verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from parquetry.maintenance.verifying import verify
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
+from parquetry.progress import progress_bar
+
+
+class Verify(Arguments, frozen=True, kw_only=True):
+    """See `verify`."""
+
+    where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
+
+
+def _run(lake: Lake, asked: Verify) -> Iterator[Row]:
+    with progress_bar() as progress:
+        zone = lake.engine.time_zone if asked.where is not None else "UTC"
+        for each in verify(lake.find(asked.table), asked.where, zone=zone, progress=progress):
+            yield each.problem, each.partition, each.path, each.bucket, each.rows, each.detail
+
+
+VERIFY = Procedure(
+    "verify",
+    "Reads the rows of a table's buckets, and names files in which one lies in a wrong bucket or out of order.",
+    Verify,
+    (
+        ("problem", "string"),
+        ("partition", "string"),
+        ("path", "string"),
+        ("bucket", "integer"),
+        ("rows", "long"),
+        ("detail", "string"),
+    ),
+    _run,
+)
