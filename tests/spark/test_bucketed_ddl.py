@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
@@ -77,7 +77,13 @@ def test_sparks_own_ways_say_the_same(
     assert buckets("u") == BucketSpec(("a",), 4, 1)
     frame.write.partitionBy("p").bucketBy(4, "b").sortBy("a").saveAsTable(f"{db}.v")
     assert buckets("v") == BucketSpec(("b",), 4, 2, (SortColumn("a"),))
-    for table in ("u", "v"):
+    with pytest.raises(
+        IllegalArgumentException, match="do not match the existing table's"
+    ):  # as docs/buckets.md says
+        frame.write.mode("append").partitionBy("p").bucketBy(4, "b").sortBy("a").saveAsTable(f"{db}.v")
+    spark.sql(f"CREATE TABLE {db}.w LIKE {db}.v")
+    frame.write.mode("append").partitionBy("p").saveAsTable(f"{db}.w")
+    for table in ("u", "v", "w"):
         assert sorted(rows(f"SELECT a, b, p FROM {db}.{table}")) == sorted(
             tuple(row) for row in frame.collect()
         )

@@ -66,7 +66,9 @@ def parse_clustered_by(text: str) -> ClusteredBy:
     (8, ())
     """
     cursor = Cursor(text)
-    columns, sorted_by, count, partition = None, None, None, None
+    columns: tuple[str, ...] | None = None
+    sorted_by: tuple[tuple[str, bool], ...] | None = None
+    count, partition = None, None
     if cursor.take("partition"):
         place = cursor.next.start
         partition = read_partition(cursor)

@@ -80,11 +80,11 @@ def recorded(label: str, metadata: TableMetadata) -> TableMetadata:
 def _refuse_partition(label: str, clause: ClusteredBy) -> None:
     if clause.partition is None:
         return
-    where = sql_literal(STRING, filter_text(clause.partition))
+    where, table = sql_literal(STRING, filter_text(clause.partition)), sql_literal(STRING, label)
     count = "" if clause.count is None else f", buckets => {clause.count}"
     raise BucketError(
         f"The buckets of a partition of table {label} are those that its rows were written into, and are not changed by a "
-        f"statement alone: write it anew with CALL system.rebucket(table => '{label}', where => {where}{count})."
+        f"statement alone: write it anew with CALL system.rebucket(table => {table}, where => {where}{count})."
     )
 
 

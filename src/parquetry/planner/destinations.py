@@ -94,10 +94,9 @@ def destinations_of(snapshot: TableSnapshot, keeps: bool) -> Destinations:
 
 def own_of(arrangements: Mapping[bytes, Arrangement]) -> Destinations:
     """Return the destinations of rows of some partitions whose arrangements are known, by their keys."""
-    if (
-        len(arrangements) == 1
-    ):  # as of a table without partitions, of which rows have no key to be told apart by
-        return Destinations(*arrangements.values())
+    alike = set(arrangements.values())
+    if len(alike) == 1:  # as of a table without partitions, of which rows have no key to be told apart by
+        return Destinations(alike.pop())
     return Destinations(None, arrangements)
 
 

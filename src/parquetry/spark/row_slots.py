@@ -202,14 +202,18 @@ class RowSlots:
             return None
         if layout not in self._first:
             self._first[layout] = self._end
-            skew = layout.skew
-            cells = [None] if skew is None else [REST, *range(len(skew.cells))]
-            for cell in cells:
-                directory = "" if skew is None else cell_place(skew, self._types_of(skew), cell)
-                self.places.append(Place(self._end, directory, layout, cell))
-                self._end += layout.buckets_of_cell
+            if layout.skew is None:
+                self._extend(layout, "", None)
+            else:
+                types = self._types_of(layout.skew)
+                for cell in (REST, *range(len(layout.skew.cells))):
+                    self._extend(layout, cell_place(layout.skew, types, cell), cell)
             self._spread(layout)
         return layout
+
+    def _extend(self, layout: _Layout, directory: str, cell: int | None) -> None:
+        self.places.append(Place(self._end, directory, layout, cell))
+        self._end += layout.buckets_of_cell
 
     def _types_of(self, skew: SkewMap) -> list[ColumnType]:
         return [self._types[name] for name in skew.columns]
@@ -218,14 +222,15 @@ class RowSlots:
         """Return the first slot of the cell of each row."""
         first, skew = self._first[layout], layout.skew
         number = None
-        types = [] if skew is None else self._types_of(skew)
-        for cell, values in enumerate(() if skew is None else skew.values(types), 1):
-            equal = [
-                self._of(rows, name).eqNullSafe(value_column(type, sf.lit(text_of(type, value))))
-                for name, type, value in zip(skew.columns, types, values, strict=True)
-            ]
-            slot = sf.lit(first + cell * layout.buckets_of_cell)
-            number = (sf if number is None else number).when(_all(equal), slot)
+        if skew is not None:
+            types = self._types_of(skew)
+            for cell, values in enumerate(skew.values(types), 1):
+                equal = [
+                    self._of(rows, name).eqNullSafe(value_column(type, sf.lit(text_of(type, value))))
+                    for name, type, value in zip(skew.columns, types, values, strict=True)
+                ]
+                slot = sf.lit(first + cell * layout.buckets_of_cell)
+                number = (sf if number is None else number).when(_all(equal), slot)
         return sf.lit(first) if number is None else number.otherwise(sf.lit(first))
 
     def _joined(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
