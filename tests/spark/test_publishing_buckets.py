@@ -31,6 +31,11 @@ _SCRIPT = """
         client.close()
         return found
 
+    def catalog_buckets(name):
+        with parquetry.open(work / "lake") as catalog:
+            (partition,) = catalog.partitions(name)
+            return partition.arrangement and partition.arrangement.buckets
+
     work = Path(sys.argv[1])
     builder = (SparkSession.builder.master("local[1]").enableHiveSupport()
         .config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
@@ -73,6 +78,21 @@ _SCRIPT = """
     publish("v2", "no longer")
     spark.sql("ALTER TABLE lake.db.v2 CLUSTERED BY (Id) INTO 4 BUCKETS")
     publish("v2", "again")
+    columns = "id INT, k BIGINT, s VARCHAR(9)"
+    for name, by in (("by_k", "k"), ("by_s", "s")):
+        clause = f"({columns}) CLUSTERED BY ({by}) SORTED BY (id) INTO 4 BUCKETS STORED AS ORC LOCATION '{work}/{name}'"
+        spark.sql(f"CREATE TABLE spark_catalog.default.{name} {clause}")
+        spark.sql(f"INSERT INTO spark_catalog.default.{name} SELECT /*+ REPARTITION(3) */ CAST(id AS INT), id * 7 - 50, concat('v', id) FROM range(60)")
+        for version in ("2", "1"):
+            spark.sql(f"CREATE TABLE lake.db.{name}_{version} {clause} TBLPROPERTIES ('bucketing_version' = '{version}')")
+            synced = told(f"CALL lake.system.sync('db.{name}_{version}')")
+            with parquetry.open(work / "lake") as catalog:
+                files = [(file.path.rpartition("/")[2], file.bucket) for file in catalog.files(f"db.{name}_{version}")]
+            out[f"{name}_{version}"] = {
+                "told": synced, "files": len(files), "named": all(name.startswith(f"{bucket:05d}_0_part-") for name, bucket in files if bucket is not None),
+                "known": sum(bucket is not None for _, bucket in files),
+                "buckets": str(catalog_buckets(f"db.{name}_{version}")), "rows": told(f"SELECT count(*), sum(k) FROM lake.db.{name}_{version}"),
+                "verified": told(f"CALL lake.system.verify('db.{name}_{version}')")}
     print("RESULT" + json.dumps(out))
 """
 
