@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import textwrap
-from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.support.processes import run_python
 
@@ -30,11 +32,6 @@ _SCRIPT = """
         }
         client.close()
         return found
-
-    def catalog_buckets(name):
-        with parquetry.open(work / "lake") as catalog:
-            (partition,) = catalog.partitions(name)
-            return partition.arrangement and partition.arrangement.buckets
 
     work = Path(sys.argv[1])
     builder = (SparkSession.builder.master("local[1]").enableHiveSupport()
@@ -78,6 +75,7 @@ _SCRIPT = """
     publish("v2", "no longer")
     spark.sql("ALTER TABLE lake.db.v2 CLUSTERED BY (Id) INTO 4 BUCKETS")
     publish("v2", "again")
+    adopted = {}
     columns = "id INT, k BIGINT, s VARCHAR(9)"
     for name, by in (("by_k", "k"), ("by_s", "s")):
         clause = f"({columns}) CLUSTERED BY ({by}) SORTED BY (id) INTO 4 BUCKETS STORED AS ORC LOCATION '{work}/{name}'"
@@ -88,21 +86,29 @@ _SCRIPT = """
             synced = told(f"CALL lake.system.sync('db.{name}_{version}')")
             with parquetry.open(work / "lake") as catalog:
                 files = [(file.path.rpartition("/")[2], file.bucket) for file in catalog.files(f"db.{name}_{version}")]
-            out[f"{name}_{version}"] = {
-                "told": synced, "files": len(files), "named": all(name.startswith(f"{bucket:05d}_0_part-") for name, bucket in files if bucket is not None),
-                "known": sum(bucket is not None for _, bucket in files),
-                "buckets": str(catalog_buckets(f"db.{name}_{version}")), "rows": told(f"SELECT count(*), sum(k) FROM lake.db.{name}_{version}"),
+            adopted[f"{name}_{version}"] = {
+                "told": synced, "files": len(files), "known": sum(bucket is not None for _, bucket in files),
+                "named": all(name.startswith(f"{bucket:05d}_0_part-") for name, bucket in files if bucket is not None),
+                "rows": told(f"SELECT count(*), sum(k) FROM lake.db.{name}_{version}"),
                 "verified": told(f"CALL lake.system.verify('db.{name}_{version}')")}
-    print("RESULT" + json.dumps(out))
+    print("RESULT" + json.dumps({"published": out, "adopted": adopted}))
 """
 
 
-def test_publish_of_buckets(tmp_path: Path) -> None:
-    """Columns, counts, orders and the version of the table's; not of partitions of others, nor where Hive would miss rows."""
-    printed = run_python(textwrap.dedent(_SCRIPT), tmp_path, str(tmp_path))
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a session with Hive support found."""
+    place = tmp_path_factory.mktemp("hive")
+    printed = run_python(textwrap.dedent(_SCRIPT), place, str(place))
     lines = [line for line in printed.splitlines() if "RESULT" in line]
     assert lines, printed
-    out = json.loads(lines[0].partition("RESULT")[2])
+    result: dict[str, Any] = json.loads(lines[0].partition("RESULT")[2])
+    return result
+
+
+def test_publish_of_buckets(found: dict[str, Any]) -> None:
+    """Columns, counts, orders and the version of the table's; not of partitions of others, nor where Hive would miss rows."""
+    out = found["published"]
     assert {name: (each["same"], each["rows"]) for name, each in out.items()} == {
         "first": (True, 42),
         "v1": (True, 40),
@@ -137,3 +143,19 @@ def test_publish_of_buckets(tmp_path: Path) -> None:
         "table": [4, ["id"], []],
         "partitions": {"0": four, "1": four, "eight": eight, "one": plain},
     }
+
+
+def test_buckets_that_spark_wrote_for_hive(found: dict[str, Any]) -> None:
+    """By Hive's first hash, whatever Hive says of the table; a varchar by a hash of its own, of which nothing is claimed."""
+    out = found["adopted"]
+    assert {tuple(each["rows"][0]) for each in out.values()} == {(60, sum(n * 7 - 50 for n in range(60)))}
+    assert all(each["named"] for each in out.values())
+    right, wrong = out["by_k_1"], out["by_k_2"]
+    assert (len(right["told"]), right["files"], right["known"], right["verified"]) == (1, 12, 12, [])
+    assert [row[0] for row in wrong["told"]] == ["added", "ignored"]
+    assert "By version 1 of the hash they all lie right" in wrong["told"][1][5]
+    assert (wrong["files"], wrong["known"]) == (12, 0)
+    assert [row[0] for row in wrong["verified"]] == ["no bucket"]
+    varchars = out["by_s_1"]
+    assert (varchars["files"], varchars["known"]) == (12, 12)
+    assert [(row[0], "Spark" in row[5]) for row in varchars["verified"]] == [("not judged", True)]
