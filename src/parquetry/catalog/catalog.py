@@ -126,7 +126,7 @@ class Catalog(CatalogReader):
             progress: called with how many partitions have been read.
 
         Returns:
-            One for each file with rows that lie wrong, and what is not known of others; of partitions without buckets nothing.
+            One for each file with rows that lie wrong, and what is not known of others.
 
         Raises:
             TableNotFoundError: there is no such table.

@@ -139,7 +139,7 @@ def _all_looked(
     def one(file: DataFile) -> Looked | str:
         path = join_location(location, file.path)
         try:
-            return look(path, file_format, bucket_of(file.path), spec, columns, most=most)
+            return look(path, file_format, bucket_of(file.path), spec, columns, most=most, theirs=True)
         except ParquetryError as error:
             return error.message.rstrip(".")
 
