@@ -155,7 +155,7 @@ def _misplaced(file: DataFile, found: Looked, other: Version | None) -> str:
         return text
     return (
         f"{text}. By version {other} of the hash they all lie right: set the table property {BUCKETING_VERSION!r} to "
-        f"{str(other)!r} and run sync with readopt => true"
+        f"{str(other)!r} and run sync with buckets => true"
     )
 
 
