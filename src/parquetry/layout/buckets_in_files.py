@@ -22,6 +22,13 @@ from parquetry.layout.location import open_location
 from parquetry.layout.records import Column
 from parquetry.layout.row_order import first_out_of_order, has_known_order, sortable
 
+_DAY = 86_400_000_000
+_FIRST = {
+    "date": (-141_427, 1582),
+    "timestamp": (-25_567 * _DAY, 1900),
+    "timestamp_ntz": (-25_567 * _DAY, 1900),
+}
+"""Days and microseconds from which on all writers count alike, and the year. Some had the Julian calendar, or local mean times."""
 _LONGEST = 40
 """Characters of a value that are shown."""
 
@@ -53,6 +60,7 @@ def look(
     columns: Sequence[Column],
     *,
     most: int | None = None,
+    theirs: bool = False,
 ) -> Looked:
     """Look at the rows of a file.
 
@@ -63,9 +71,10 @@ def look(
         spec: the buckets, and what each is sorted by.
         columns: of the table, all that are in files, in their order.
         most: how many rows to look at of a file that has more, which then is not known to be sorted; None: all.
+        theirs: whether others wrote the file, and nobody knows by which calendar they counted days of long ago.
 
     Raises:
-        UnsupportedError: the file's values cannot be read as Spark reads them; the message begins with why.
+        UnsupportedError: the values of the bucket columns cannot be read as Spark reads them; the message says why.
         FileMissingError: the file is not there.
         FileCorruptError: it cannot be read.
     """
@@ -81,15 +90,17 @@ def look(
     filesystem, name = open_location(path)
     try:
         with filesystem.open_input_file(name) as source:
-            batches = ColumnBatches(
-                source, file_format, [c.physical for c in read], [places[c.physical] for c in read]
-            )
-            unlike = batches.unlike(read)
-            if unlike is not None:
-                raise UnsupportedError(f"{unlike}.")
+            batches, unlike = _opened(source, file_format, read, places)
+            if any(column.physical in unlike for column in order):
+                order = []
+                read = keys
+                batches, unlike = _opened(source, file_format, read, places)
+            for column in keys:
+                if column.physical in unlike:
+                    raise UnsupportedError(f"{unlike[column.physical]}.")
             whole = most is None or batches.rows <= most
-            judge = _Judge(bucket, spec, read, keys, order if whole else [])
-            for arrays in batches.batches(most):
+            judge = _Judge(bucket, spec, read, keys, order if whole else [], theirs)
+            for arrays in batches.batches(most) if read else ():
                 judge.take(arrays)
             return judge.found
     except FileNotFoundError:
@@ -98,6 +109,15 @@ def look(
         ) from None
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         raise FileCorruptError(f"The file '{path}' cannot be read: {error}. Remove or restore it.") from error
+
+
+def _opened(
+    source: Any, file_format: str, read: Sequence[Column], places: dict[str, int]
+) -> tuple[ColumnBatches, dict[str, str]]:
+    """Return some columns of a file, and of which of them Spark may read other values, by their physical names."""
+    names = [column.physical for column in read]
+    batches = ColumnBatches(source, file_format, names, [places[name] for name in names])
+    return batches, batches.unlike(read)
 
 
 class _Judge:
@@ -114,8 +134,9 @@ class _Judge:
         read: Sequence[Column],
         keys: Sequence[Column],
         order: Sequence[Column],
+        theirs: bool,
     ) -> None:
-        self._bucket, self._spec = bucket, spec
+        self._bucket, self._spec, self._theirs = bucket, spec, theirs
         self._keys, self._order = keys, order
         self._places = {column.physical: at for at, column in enumerate(read)}
         self._types = [column.column_type for column in keys]
@@ -142,6 +163,8 @@ class _Judge:
         if self._bucket is None:
             return 0, None
         mine = [arrays[self._places[column.physical]] for column in self._keys]
+        if self._theirs:
+            _require_recent(self._keys, mine)
         settled = [_settled(array) for array in mine]
         buckets = bucket_ids(self._spec.version, self._spec.count, settled, self._types)
         wrong = np.flatnonzero(buckets != self._bucket)
@@ -160,6 +183,26 @@ class _Judge:
             return None
         above = _shown(self._order, mine, row - 1)
         return f"{_shown(self._order, mine, row)} stands below {above}"
+
+
+def _require_recent(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> None:
+    """Make sure that days are those that Spark reads.
+
+    Raises:
+        UnsupportedError: they may be others.
+    """
+    for column, array in zip(columns, arrays, strict=True):
+        if column.column_type.name not in _FIRST:
+            continue
+        plain = array
+        if pa.types.is_timestamp(array.type):
+            plain = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+        least = pc.min(plain.view(pa.int32() if pa.types.is_date32(array.type) else pa.int64())).as_py()
+        first, year = _FIRST[column.column_type.name]
+        if least is not None and least < first:
+            raise UnsupportedError(
+                f"{column.name} has values from before {year}, which others may have counted by another calendar."
+            )
 
 
 def _settled(array: pa.Array) -> pa.Array:
