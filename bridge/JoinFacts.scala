@@ -7,8 +7,9 @@ import scala.util.Try
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Cast, ExprId, Expression}
-import org.apache.spark.sql.catalyst.optimizer.BuildLeft
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Cast, ExprId, Expression, KnownFloatingPointNormalized}
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -120,7 +121,7 @@ object JoinFacts {
   private def keyFact(key: Expression, scans: Map[ExprId, Int]): JValue = {
     val columns = key.collect { case a: AttributeReference if scans.contains(a.exprId) => a }.distinct
     JObject(
-      "sql" -> JString(key.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql),
+      "sql" -> JString(written(key)),
       "columns" -> JArray(columns.map(a => JObject("scan" -> JInt(scans(a.exprId)), "name" -> JString(a.name),
         "type" -> JString(a.dataType.catalogString))).toList),
       "plain" -> JBool(key.isInstanceOf[AttributeReference] && columns.nonEmpty),
@@ -129,6 +130,14 @@ object JoinFacts {
         case _ => false
       }))
   }
+
+  /** As the query has it: without what Spark puts around columns of some types. */
+  private def written(key: Expression): String = key.transformUp {
+    case a: AttributeReference => a.withQualifier(Nil)
+    case alias: Alias => alias.child
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(number)) => number
+    case padded: StaticInvoke if padded.functionName == "readSidePadding" => padded.arguments.head
+  }.sql
 
   private def nameOf(plan: SparkPlan): String = plan match {
     case scan: BatchScanExec => scan.table.name()

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.parquetry
 
-import org.apache.spark.sql.catalyst.plans.logical.Sort
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
@@ -18,15 +17,11 @@ import org.apache.spark.sql.execution.exchange.Exchange
 object UnusedBuckets extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan =
     if (!conf.autoBucketedScanEnabled) plan
-    else {
-      // of a sort within partitions nothing is left where the scan is sorted so
-      val sorts = plan.logicalLink.forall(_.exists { case sort: Sort => !sort.global; case _ => false })
-      visit(plan, used = false, sorts)
-    }
+    else visit(plan, used = false)
 
-  private def visit(plan: SparkPlan, used: Boolean, sorts: Boolean): SparkPlan = plan match {
+  private def visit(plan: SparkPlan, used: Boolean): SparkPlan = plan match {
     case node: BatchScanExec => node.scan match {
-      case scan: ParquetryScan if !used && scan.buckets.exists(found => found.order.isEmpty || !sorts) =>
+      case scan: ParquetryScan if !used && scan.buckets.isDefined && !scan.whole =>
         val free = node.copy(scan = scan.free, ordering = None, keyGroupedPartitioning = None)
         free.copyTagsFrom(node)
         free
@@ -36,7 +31,7 @@ object UnusedBuckets extends Rule[SparkPlan] {
       val passed = other.isInstanceOf[GroupPartitionsExec] || (used && !other.isInstanceOf[Exchange])
       val needs = other.requiredChildDistribution.zip(other.requiredChildOrdering)
       val children = other.children.zip(needs).map { case (child, (distribution, ordering)) =>
-        visit(child, passed || distribution != UnspecifiedDistribution || ordering.nonEmpty, sorts)
+        visit(child, passed || distribution != UnspecifiedDistribution || ordering.nonEmpty)
       }
       if (children.zip(other.children).forall { case (a, b) => a eq b }) other else other.withNewChildren(children)
   }

@@ -22,14 +22,15 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  *
  * @param plan which files; copies of a scan have one together
  * @param keyed whether Spark is told of the buckets
+ * @param whole whether sorted files have to be read one by one, also if no bucket is of use
  */
-class ParquetryScan private (plan: PlannedFiles, keyed: Boolean)
+class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean)
   extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with SupportsRuntimeV2Filtering with Reported {
   import plan.{dataSchema, options, partitionSchema, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
-    this(new PlannedFiles(table, pushed, required, options, None), keyed = true)
+    this(new PlannedFiles(table, pushed, required, options), keyed = true, whole = false)
 
   private val session = SparkSession.active
   def table: ParquetryTable = plan.table
@@ -38,7 +39,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean)
 
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
   override def description(): String = plan.answer.description
-  override def report: JValue = plan.answer.report
+  override def report: JValue = plan.used.answer.report
   override def toBatch: Batch = this
 
   override def estimateStatistics(): Statistics = new Statistics {
@@ -67,12 +68,13 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean)
   }
 
   /** The same scan, which tells Spark of no buckets, so that its files are cut and packed as those of others are. */
-  def free: ParquetryScan = new ParquetryScan(plan, keyed = false)
+  def free: ParquetryScan = new ParquetryScan(plan.inTheirOwn, keyed = false, whole)
 
   /** The same scan, which tells Spark of more buckets, so that each file is read for several of them. */
   def finer(count: Int): Option[ParquetryScan] =
-    Some(new ParquetryScan(new PlannedFiles(plan.table, plan.pushed, plan.required, options, Some(count)), keyed = true))
-      .filter(_.buckets.exists(_.count == count))
+    Some(new ParquetryScan(plan.in(count), keyed, whole)).filter(_.buckets.exists(_.count == count))
+
+  def keptWhole: ParquetryScan = new ParquetryScan(plan, keyed, whole = true)
 
   // Reading
 
@@ -125,7 +127,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean)
   }).toArray
 
   // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
-  private def key = (table.id(), table.version(), predicates.toSet, required, options, table.ref, buckets)
+  private def key = (table.id(), table.version(), predicates.toSet, required, options, table.ref, buckets, whole)
   override def equals(other: Any): Boolean = other match {
     case s: ParquetryScan => s.key == key
     case _ => false

@@ -1,7 +1,10 @@
 package org.apache.spark.sql.parquetry
 
+import scala.collection.mutable
+
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
@@ -11,11 +14,14 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /**
  * What the planner answered of one scan: first, and then of values that arrive while the query runs.
  *
- * @param wanted how many buckets Spark is to be told of; None: as many as there are
+ * @param wanted how many buckets Spark is to be told of, and the same files in as many as there are; None: in these
  */
-class PlannedFiles(
+class PlannedFiles private (
     val table: ParquetryTable, val pushed: Seq[PushedPredicate], val required: StructType,
-    val options: CaseInsensitiveStringMap, val wanted: Option[Int]) {
+    val options: CaseInsensitiveStringMap, wanted: Option[(Int, PlannedFiles)]) {
+  def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
+    this(table, pushed, required, options, None)
+
   val (partitionSchema, dataSchema) = {
     val (p, d) = required.fields.partition(f => table.partitionColumns.contains(f.name))
     (StructType(p), StructType(d))
@@ -30,7 +36,24 @@ class PlannedFiles(
     "predicates" -> JArray(static.toList),
     "runtime" -> JArray(runtime.map(_.tree).toList),
     "columns" -> Json.strings(required.fieldNames),
-    Json.readOptions(options), Settings.field) ++ wanted.map(n => "buckets" -> JInt(n): JField): _*), partitionSchema)
+    Json.readOptions(options), Settings.field) ++ wanted.map { case (count, _) => "buckets" -> JInt(count): JField }: _*), partitionSchema)
+
+  // A query may come to read the files in more buckets than there are, and come back from it: one report tells what it did.
+
+  private val own: PlannedFiles = wanted.fold(this)(_._2)
+  private val finer = mutable.Map.empty[Int, PlannedFiles]
+  private var chosen = this
+  /** As which the files were planned to be read at last. */
+  def used: PlannedFiles = own.chosen
+  def in(count: Int): PlannedFiles = own.synchronized {
+    own.chosen = own.finer.getOrElseUpdate(count, new PlannedFiles(table, pushed, required, options, Some((count, own))))
+    own.chosen
+  }
+  /** The same files in as many buckets as there are. */
+  def inTheirOwn: PlannedFiles = {
+    own.chosen = own
+    own
+  }
 
   /** Those of the values' predicates that the planner understands. */
   def known: Array[Predicate] = runtime.filterNot(_.again).map(_.predicate).toArray
@@ -51,7 +74,9 @@ class PlannedFiles(
    */
   lazy val buckets: Option[BucketsAnswer] = first.buckets.filter { found =>
     val conf = SQLConf.get
-    found.columns.forall { case (column, _) => required(column).dataType == table.logical(column).dataType } &&
+    def whole(column: String) =
+      CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType)
+    found.columns.forall { case (column, _) => whole(column) } &&
       (found.columns.length == 1 || !(conf.v2BucketingAllowKeysSubsetOfPartitionKeys || conf.v2BucketingShuffleEnabled))
   }
 }

@@ -288,7 +288,7 @@ class NotBucketedError(BucketError):
 
 
 class BucketColumnChangeError(BucketError):
-    """A column that rows are put into buckets by, or sorted by there, cannot be dropped or given another type."""
+    """A column that rows are put into buckets by, or sorted by there, cannot be given another type."""
 
 
 class StoreError(ParquetryError):

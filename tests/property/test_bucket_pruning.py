@@ -17,7 +17,7 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Or, Predicate, TupleIn
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
-from parquetry.types import ColumnType, Value
+from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import STEP, examples
 from tests.support.filters import filter_of
 from tests.support.random_tables import RandomTable, Row
@@ -55,7 +55,7 @@ class Table(RandomTable):
             skew = None
             if chance.random() < 0.2:
                 place = chance.randrange(len(self.columns) - 2)
-                skew = SkewMap((self.names[place],), skew.cells, directories=True)
+                skew = SkewMap((self.names[place],), ((self.pools[place][1],),), directories=True)
             if spec is not None and not spec.unsettled:
                 self.specs[part] = spec
             files = self._files(chance, part, spec, skew)
@@ -79,9 +79,9 @@ class Table(RandomTable):
             buckets = [bucket if chance.random() < 0.95 else None for bucket in self.placed(spec, rows)]
         cells: list[int | None] = [None] * len(rows)
         if skew is not None:
-            place, heavy = self.names.index(skew.columns[0]), skew.cells[0][0]
-            cells = [0 if repr(row[place]) == repr(heavy) else REST for row in rows]
-            cells = [None if isinstance(heavy, float) else cell for cell in cells]
+            place = self.names.index(skew.columns[0])
+            ((heavy,),) = skew.values([self.columns[place][1]])
+            cells = [0 if order_key(row[place]) == order_key(heavy) else REST for row in rows]
         files = []
         for cell, bucket in dict.fromkeys(zip(cells, buckets, strict=True)):
             path = f"{part}-{cell}-{bucket}"
@@ -172,7 +172,10 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
                 parts = {partition.values[0] for partition in selection.partitions}
                 of = {place for place in table.buckets.values() if place[0] in parts}
                 assert step.of == len(of)
-                assert step.kept == len({table.buckets[path] for path in read & table.buckets.keys()})
+                files = selection.report.step("files")
+                assert files is not None
+                kept = {table.buckets[path] for path in read & table.buckets.keys()}
+                assert step.kept == len(kept) if files.kept == files.of else step.kept >= len(kept)
                 skipped += step.of - step.kept
                 steps += 1
     enough = examples(_TABLES) // _SHARDS if STEP == 1 else 0  # of a sample, any

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.support import plans
 from tests.support.bucketed_tables import Twins, agree, make, settings
+from tests.support.effort import sampled
 
 BUCKETING = "spark.sql.sources.v2.bucketing"
 Tables = dict[str, Twins]
@@ -115,10 +116,10 @@ def test_with_a_setting_off_it_shuffles(session: SparkSession, tables: Tables, s
             True,
         ),  # Spark joins by expressions of the columns
         ("SELECT * FROM {one} l JOIN {one} r ON l.a = r.a + 1", True),
-        ("SELECT a FROM {one} EXCEPT SELECT a FROM {one} WHERE b = 1", True),
+        ("SELECT a FROM {one} EXCEPT SELECT a FROM {pair} WHERE a > 3", True),
         ("SELECT * FROM {one} l JOIN {one} r ON l.b = r.b", True),
         ("SELECT * FROM {one} l CROSS JOIN {small} r WHERE l.a < r.a", False),
-        ("SELECT count(*) FROM {one}", True),
+        ("SELECT count(s) FROM {one} WHERE s > 'v5'", True),
         ("SELECT * FROM {one} ORDER BY a, s LIMIT 7", False),
         ("SELECT s FROM {one}", False),
     ],
@@ -164,7 +165,7 @@ TYPES: dict[str, list[Any]] = {
     "bigint": [-(2**63), -1, 0, 2**40],
     "string": ["", "a", "é", "日本", " ", "x" * 40],
     "varchar(9)": ["", "a", "é", "ab "],
-    "char(4)": ["a", "abcd", "é"],
+    "char(4)": ["a   ", "abcd", "é   "],
     "binary": [b"", b"\x00\xff", b"a"],
     "decimal(9,2)": [Decimal("1.50"), Decimal("0.00"), Decimal("-7.25")],
     "decimal(30,4)": [Decimal("1.5000"), Decimal("-99999999999999999999.0001")],
@@ -185,7 +186,7 @@ def test_each_type(session: SparkSession, type: str) -> None:
     """A bucket column of each type joins without a shuffle in each version of the hash, if Spark joins by the column itself."""
     name = "".join(c for c in type if c.isalnum())
     values = [None, *TYPES[type]]
-    for version in ("1", "2", "spark"):
+    for version in sampled(("1", "2", "spark")):
         left, right = (
             make(session, f"lake.trapped.{name}_{version}_{count}", f"k {type}, n int", f"(k) INTO {count} BUCKETS",
                  [(values[n % len(values)], n) for n in range(size)], version=version)

@@ -22,6 +22,7 @@ _TABLES = {
     "text": ("s string, v int", "CLUSTERED BY (s) INTO 8 BUCKETS", 2),
     "short": ("s varchar(9), v int", "CLUSTERED BY (s) INTO 8 BUCKETS", 2),
     "ratio": ("f double, v int", "CLUSTERED BY (f) INTO 8 BUCKETS", 2),
+    "code": ("c char(4), v int", "CLUSTERED BY (c) INTO 8 BUCKETS", 2),
     "plain": ("id int, v int", "", 2),
 }
 
@@ -72,9 +73,26 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "ratio t JOIN ratio u ON t.f = u.f",
-            "ratio INNER JOIN ratio ON knownfloatingpointnormalized(normalizenanandzero(f)) = "
-            "knownfloatingpointnormalized(normalizenanandzero(f)): shuffled (Spark normalises keys of type double, so that "
-            "f is no plain column to it)",
+            "ratio INNER JOIN ratio ON f = f: shuffled (Spark normalises keys of type double, so that f is no plain column to it)",
+        ),
+        (
+            "code t JOIN code u ON t.c = u.c",
+            "code INNER JOIN code ON c = c: shuffled (Spark pads columns of type char(4) as it reads them, so that c is no "
+            "plain column to it)",
+        ),
+        (
+            "code t JOIN text u ON t.c = u.s",
+            "code INNER JOIN text ON c = s: shuffled (types differ: code.c is char(4), text.s is string)",
+        ),
+        (
+            "a JOIN b ON a.id <=> b.id",
+            "a INNER JOIN b ON coalesce(id, 0) = coalesce(id, 0) AND (id IS NULL) = (id IS NULL): shuffled (Spark compares by "
+            "<=> what it computes of the columns, so that id is no plain column to it)",
+        ),
+        (
+            "a JOIN b ON CAST(a.id AS BIGINT) = CAST(b.id AS BIGINT)",
+            "a INNER JOIN b ON CAST(id AS BIGINT) = CAST(id AS BIGINT): shuffled (the key CAST(id AS BIGINT) is not a plain "
+            "column)",
         ),
         (
             "a LEFT SEMI JOIN b ON a.id + 1 = b.id",

@@ -65,6 +65,7 @@ _CALLS = {
     "history": "history('{0}')",
     "vacuum": "vacuum('{0}')",
     "fsck": "fsck('{0}')",
+    "verify": "verify('{0}')",
     "compact": "compact('{0}')",
     "rebucket": "rebucket('{0}', buckets => 3)",
     "compact_metadata": "compact_metadata('{0}')",

@@ -22,6 +22,13 @@ from parquetry.layout.location import open_location
 from parquetry.layout.records import Column
 from parquetry.layout.row_order import first_out_of_order, has_known_order, sortable
 
+_DAY = 86_400_000_000
+_FIRST = {
+    "date": (-141_427, 1582),
+    "timestamp": (-25_567 * _DAY, 1900),
+    "timestamp_ntz": (-25_567 * _DAY, 1900),
+}
+"""Days and microseconds from which on all writers count alike, and the year. Some had the Julian calendar, or local mean times."""
 _LONGEST = 40
 """Characters of a value that are shown."""
 
@@ -48,47 +55,49 @@ class Looked:
 def look(
     path: str,
     file_format: str,
-    bucket: int | None,
+    bucket: int,
     spec: BucketSpec,
     columns: Sequence[Column],
     *,
     most: int | None = None,
+    theirs: bool = False,
 ) -> Looked:
     """Look at the rows of a file.
 
     Args:
         path: where the file lies, absolute.
         file_format: ``parquet`` or ``orc``.
-        bucket: in which all rows should be; None: that is not asked.
+        bucket: in which all rows should be.
         spec: the buckets, and what each is sorted by.
         columns: of the table, all that are in files, in their order.
         most: how many rows to look at of a file that has more, which then is not known to be sorted; None: all.
+        theirs: whether others wrote the file, and nobody knows by which calendar they counted days of long ago.
 
     Raises:
-        UnsupportedError: the file's values cannot be read as Spark reads them; the message begins with why.
+        UnsupportedError: the values of the bucket columns cannot be read as Spark reads them; the message says why.
         FileMissingError: the file is not there.
         FileCorruptError: it cannot be read.
     """
     physical = {column.physical: column for column in columns}
-    keys = [physical[name] for name in spec.columns] if bucket is not None else []
+    keys = [physical[name] for name in spec.columns]
     order = [physical[each.column] for each in spec.sort]
     if not all(has_known_order(column.column_type) for column in order):
         order = []
     read = list({column.physical: column for column in (*keys, *order)}.values())
-    if not read:
-        return Looked(0)
     places = {column.physical: at for at, column in enumerate(columns)}
     filesystem, name = open_location(path)
     try:
         with filesystem.open_input_file(name) as source:
-            batches = ColumnBatches(
-                source, file_format, [c.physical for c in read], [places[c.physical] for c in read]
-            )
-            unlike = batches.unlike(read)
-            if unlike is not None:
-                raise UnsupportedError(f"{unlike}.")
+            batches, unlike = _opened(source, file_format, read, places)
+            if any(column.physical in unlike for column in order):
+                order = []
+                read = keys
+                batches, unlike = _opened(source, file_format, read, places)
+            for column in keys:
+                if column.physical in unlike:
+                    raise UnsupportedError(f"{unlike[column.physical]}.")
             whole = most is None or batches.rows <= most
-            judge = _Judge(bucket, spec, read, keys, order if whole else [])
+            judge = _Judge(bucket, spec, read, keys, order if whole else [], theirs)
             for arrays in batches.batches(most):
                 judge.take(arrays)
             return judge.found
@@ -100,6 +109,15 @@ def look(
         raise FileCorruptError(f"The file '{path}' cannot be read: {error}. Remove or restore it.") from error
 
 
+def _opened(
+    source: Any, file_format: str, read: Sequence[Column], places: dict[str, int]
+) -> tuple[ColumnBatches, dict[str, str]]:
+    """Return some columns of a file, and of which of them Spark may read other values, by their physical names."""
+    names = [column.physical for column in read]
+    batches = ColumnBatches(source, file_format, names, [places[name] for name in names])
+    return batches, batches.unlike(read)
+
+
 class _Judge:
     """Looks at the rows of a file batch by batch.
 
@@ -109,13 +127,14 @@ class _Judge:
 
     def __init__(
         self,
-        bucket: int | None,
+        bucket: int,
         spec: BucketSpec,
         read: Sequence[Column],
         keys: Sequence[Column],
         order: Sequence[Column],
+        theirs: bool,
     ) -> None:
-        self._bucket, self._spec = bucket, spec
+        self._bucket, self._spec, self._theirs = bucket, spec, theirs
         self._keys, self._order = keys, order
         self._places = {column.physical: at for at, column in enumerate(read)}
         self._types = [column.column_type for column in keys]
@@ -139,9 +158,9 @@ class _Judge:
         )
 
     def _misplaced(self, arrays: Sequence[pa.Array]) -> tuple[int, str | None]:
-        if self._bucket is None:
-            return 0, None
         mine = [arrays[self._places[column.physical]] for column in self._keys]
+        if self._theirs:
+            _require_recent(self._keys, mine)
         settled = [_settled(array) for array in mine]
         buckets = bucket_ids(self._spec.version, self._spec.count, settled, self._types)
         wrong = np.flatnonzero(buckets != self._bucket)
@@ -160,6 +179,26 @@ class _Judge:
             return None
         above = _shown(self._order, mine, row - 1)
         return f"{_shown(self._order, mine, row)} stands below {above}"
+
+
+def _require_recent(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> None:
+    """Make sure that days are those that Spark reads.
+
+    Raises:
+        UnsupportedError: they may be others.
+    """
+    for column, array in zip(columns, arrays, strict=True):
+        if column.column_type.name not in _FIRST:
+            continue
+        plain = array
+        if pa.types.is_timestamp(array.type):
+            plain = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+        least = pc.min(plain.view(pa.int32() if pa.types.is_date32(array.type) else pa.int64())).as_py()
+        first, year = _FIRST[column.column_type.name]
+        if least is not None and least < first:
+            raise UnsupportedError(
+                f"{column.name} has values from before {year}, which others may have counted by another calendar."
+            )
 
 
 def _settled(array: pa.Array) -> pa.Array:

@@ -66,20 +66,27 @@ class ColumnBatches:
         """Return the number of the file's rows."""
         return int(self._file.nrows if self._orc else self._file.metadata.num_rows)
 
-    def unlike(self, columns: Sequence[Column]) -> str | None:
-        """Return why Spark may read other values of the columns than lie here; None: it reads these.
+    def unlike(self, columns: Sequence[Column]) -> dict[str, str]:
+        """Return of which columns Spark may read other values than lie here, by their physical names, and why.
 
         Args:
             columns: of the table, in the order of the names.
         """
+        found = {}
         for column, spelled in zip(columns, self._spelled, strict=True):
-            if len(spelled) != 1:
-                there = "no column" if not spelled else f"{len(spelled)} columns"
-                return f"the file has {there} {column.physical}"
-            held = self._schema.field(spelled[0]).type
-            if not _is_like(HashType.of(column.column_type), held, self._times(spelled[0])):
-                return f"the file has {column.physical} as {held}, and the table as {column.column_type}"
-        return None
+            reason = self._unlike(column, spelled)
+            if reason is not None:
+                found[column.physical] = reason
+        return found
+
+    def _unlike(self, column: Column, spelled: list[str]) -> str | None:
+        if len(spelled) != 1:
+            there = "no column" if not spelled else f"{len(spelled)} columns"
+            return f"the file has {there} {column.physical}"
+        held = self._schema.field(spelled[0]).type
+        if _is_like(HashType.of(column.column_type), held, self._times(spelled[0])):
+            return None
+        return f"the file has {column.physical} as {held}, and the table as {column.column_type}"
 
     def _times(self, name: str) -> _Times:
         if self._orc:

@@ -180,10 +180,10 @@ def _order(sorted_by: Sequence[str]) -> tuple[tuple[str, bool], ...]:
 
 
 def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change: Mapping[str, Any]) -> None:
-    """Make sure that no bucket relies on the type of a column that is dropped or given another type.
+    """Make sure that no bucket relies on the type of a column that is given another type.
 
     A bucket is found by the hash of a value, which depends on its type; so does the order of structs. Names do not count:
-    files and partitions know columns by the names that they were written with.
+    files and partitions know columns by the names that they were written with. No column can be dropped at all.
 
     Args:
         snapshot: the table, with its partitions.
@@ -195,26 +195,26 @@ def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change:
     """
     kind, path = change["change"], change.get("column", ())
     inside = len(path) > 1 and kind in ("add_column", "update_position")
-    if kind not in ("drop_column", "update_type") and not inside:
+    if kind != "update_type" and not inside:
         return
     column = next((each for each in metadata.columns if each.name.lower() == path[0].lower()), None)
     if column is None:
         return
     for buckets, holder in _all_buckets(snapshot, metadata):
-        sort = [each.column for each in buckets.sort]
-        if column.physical not in (*buckets.columns, *sort):
+        if column.physical in buckets.columns:
+            role = "a bucket column", "another type has other hashes"
+        elif column.physical in (each.column for each in buckets.sort):
+            role = "a column that buckets are sorted by", "another type may have another order"
+        else:
             continue
-        role = (
-            "a bucket column" if column.physical in buckets.columns else "a column that buckets are sorted by"
-        )
         remedy = (
             f"say ALTER TABLE {snapshot.label} NOT CLUSTERED before, and write partitions anew that have such buckets"
             if holder is None
             else f"write the partitions that have such buckets anew, with INSERT OVERWRITE; {holder} is one"
         )
         raise BucketColumnChangeError(
-            f"Column {column.name} is {role} of table {snapshot.label}, and its rows would be looked for elsewhere: it cannot "
-            f"be dropped, nor be given another type. If it has to be, {remedy}."
+            f"Column {column.name} is {role[0]} of table {snapshot.label}, and {role[1]}: its type cannot be changed. If it has "
+            f"to be, {remedy}."
         )
 
 

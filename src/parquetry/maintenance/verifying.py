@@ -14,6 +14,7 @@ import msgspec
 
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.layout.arrangement import BucketSpec
+from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.layout.buckets_in_files import look
 from parquetry.layout.hash_claims import unsettled
 from parquetry.layout.places import join_location
@@ -22,6 +23,7 @@ from parquetry.maintenance.misplacement import Misplacement
 from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.metastore.entries import row_sum
 from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
 from parquetry.predicate.knowledge import KnownValues
 from parquetry.predicate.match import Match, match
 from parquetry.progress import Progress, silent, track
@@ -34,7 +36,9 @@ _BATCH = 256
 def verify(
     snapshot: TableSnapshot, where: str | None = None, *, zone: str = "UTC", progress: Progress = silent
 ) -> Iterator[Misplacement]:
-    """Yield what lies wrong in a table's buckets, in the order of its partitions; of those without buckets nothing.
+    """Yield what lies wrong in a table's buckets, in the order of its partitions.
+
+    Of partitions without buckets nothing is read; they are told of where the table has some.
 
     Args:
         snapshot: the table.
@@ -45,8 +49,7 @@ def verify(
     Raises:
         FilterError: the condition cannot be used.
     """
-    partitions = [each for each in _chosen(snapshot, where, zone) if each.arrangement.buckets is not None]
-    return _found(snapshot, partitions, progress)
+    return _found(snapshot, _chosen(snapshot, where, zone), progress)
 
 
 def _chosen(snapshot: TableSnapshot, where: str | None, zone: str) -> list[Partition]:
@@ -62,11 +65,26 @@ def _chosen(snapshot: TableSnapshot, where: str | None, zone: str) -> list[Parti
 def _found(
     snapshot: TableSnapshot, partitions: Sequence[Partition], progress: Progress
 ) -> Iterator[Misplacement]:
+    metadata = snapshot.metadata
+    tables = metadata.arrangement.buckets
+    begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
     with ThreadPoolExecutor(max_workers=_THREADS) as pool:
         for partition in track(progress, "Reading partitions", partitions):
             spec = partition.arrangement.buckets
             if spec is not None:
                 yield from _of_partition(snapshot, partition, spec, pool)
+            elif tables is not None and partition.file_count and _has_begun(begin, snapshot, partition):
+                detail = "The partition is not in buckets, and the table is. CALL system.rebucket puts its rows into them."
+                name = snapshot.describe(partition.key) if partition.values else None
+                yield Misplacement("no bucket", name, None, None, partition.rows, detail)
+
+
+def _has_begun(begin: Filter | None, snapshot: TableSnapshot, partition: Partition) -> bool:
+    """Return whether a partition is of those that the table says are bucketed."""
+    if begin is None:
+        return True
+    known = KnownValues(snapshot.metadata.partition_by, [partition.values])
+    return bool(match(begin, known)[0] == Match.MUST)
 
 
 def _of_partition(
@@ -89,7 +107,7 @@ def _of_partition(
     files = partition.each_file()
     while some := list(islice(files, _BATCH)):
         strays += (file for file in some if file.bucket is None)
-        for found in pool.map(one, [file for file in some if file.bucket is not None]):
+        for found in pool.map(one, some):
             yield from found
     if strays:
         few = f"{strays[0].path}{f' and {len(strays) - 1} more' if len(strays) > 1 else ''}"
@@ -105,6 +123,8 @@ def _of_file(
     spec: BucketSpec,
     columns: Sequence[Column],
 ) -> list[Misplacement]:
+    if file.bucket is None:
+        return []
     asked = spec if file.sorted else msgspec.structs.replace(spec, sort=())
     try:
         found = look(join_location(location, file.path), file_format, file.bucket, asked, columns)

@@ -41,7 +41,8 @@ _NONE = -1
 class BucketRule(Rule):
     """Keeps a bucket unless no value that the conditions allow for belongs in it.
 
-    A table that has no buckets pays nothing, nor does a query without a condition on bucket columns, of which there is no step.
+    A table that has no buckets pays nothing, nor does a query without a condition on bucket columns, which has no step of them. Neither
+    has one that can choose none among long lists of files: to count their buckets would be to read them all.
     """
 
     name = "buckets"
@@ -55,9 +56,16 @@ class BucketRule(Rule):
         if specs is None or not asked:
             return left, None
         judge = _Judge(scan, left.partitions, specs, asked)
-        kept = [part for block in left.files(scan, scan.held) if (part := judge.kept(block)).count]
+        if not judge.chooses and left.blocks is None and _long(left.partitions):
+            return left, None
+        kept = [part for block in left.files(scan, ()) if (part := judge.kept(block)).count]
         step = judge.tally.step(self, judge.count(judge.left), judge.count(judge.seen), asked, judge.reason)
         return replace(left, blocks=kept), step
+
+
+def _long(partitions: Sequence[Partition]) -> bool:
+    """Return whether lists of files are so long that the next rule need not read them all."""
+    return any(entry.chunks for entry in Partition.entries(partitions))
 
 
 def _asked(scan: Scan, specs: Records[BucketSpec]) -> list[Condition]:
@@ -74,6 +82,7 @@ class _Judge:
 
     Attributes:
         tally: which conditions list values by which buckets were chosen.
+        chooses: whether it may leave out any bucket.
         seen: codes of the buckets that have files: of the partition and of the bucket in it.
         left: codes of those that were kept.
     """
@@ -102,6 +111,7 @@ class _Judge:
             if not spec.unsettled and columns is not None:
                 parts = np.flatnonzero(specs.of == number)
                 self._of[parts] = self._judgements(spec, columns, partitions, parts)
+        self.chooses = not all(self._open)
         self._is_open = np.array(self._open, np.bool_)
         self._codes = np.array(self._allowed, np.int64)
 

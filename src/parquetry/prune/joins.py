@@ -158,6 +158,12 @@ class _Side:
             if any(column.scan == self._scan and column.name == name for column in key.columns)
         ]
 
+    def type_of(self, name: str, key: Key) -> str:
+        """Return the type of a column that a key is computed of: in the table, where that is known, or else in the query."""
+        if self.buckets is not None and name in self.buckets.columns:
+            return self.buckets.types[self.buckets.columns.index(name)]
+        return next(column.type for column in key.columns if column.name == name)
+
     def places(self, name: str) -> set[int]:
         """Return the places of keys that are nothing but a column."""
         return {place for place, key in self.of_column(name) if key.plain}
@@ -196,16 +202,30 @@ def _of_keys(side: _Side, other: _Side) -> str | None:
         found = side.of_column(name)
         if any(key.plain for _, key in found):
             continue
-        for place, key in found:
-            opposite = other.side.keys[place]
-            if key.cast and (opposite.plain or opposite.cast):
-                one, two = key.columns[0], opposite.columns[0]
-                return f"types differ: {side.name}.{one.name} is {one.type}, {other.name}.{two.name} is {two.type}"
-            if key.columns[0].type in _FLOATING and not key.cast:
-                return f"Spark normalises keys of type {key.columns[0].type}, so that {name} is no plain column to it"
-            return f"the key {key.sql} is not a plain column"
+        if found:
+            return _of_computed(side, other, name, *found[0])
         return _missing(side, side.buckets, name)
     return None
+
+
+def _of_computed(side: _Side, other: _Side, name: str, place: int, key: Key) -> str:
+    """Say why a key is computed of a bucket column, where the query or Spark had a reason to."""
+    opposite = other.side.keys[place]
+    types = [side.type_of(name, key)]
+    if len(opposite.columns) == 1:
+        types.append(other.type_of(opposite.columns[0].name, opposite))
+        if types[0] != types[1]:
+            theirs = f"{other.name}.{opposite.columns[0].name}"
+            return f"types differ: {side.name}.{name} is {types[0]}, {theirs} is {types[1]}"
+    if any(each.sql == f"({name} IS NULL)" for each in side.side.keys):
+        how = "compares by <=> what it computes of the columns"
+    elif types[0] in _FLOATING and not key.cast:
+        how = f"normalises keys of type {types[0]}"
+    elif types[0].startswith("char("):
+        how = f"pads columns of type {types[0]} as it reads them"
+    else:
+        return f"the key {key.sql} is not a plain column"
+    return f"Spark {how}, so that {name} is no plain column to it"
 
 
 def _missing(side: _Side, buckets: BucketReport, name: str) -> str:

@@ -120,7 +120,7 @@ def test_tables_that_hive_wrote(tmp_path: Path, version: Version, kind: str) -> 
 
 @pytest.mark.parametrize("version", [1, "spark"])
 def test_another_version_than_declared_is_seen_and_can_be_put_right(tmp_path: Path, version: Version) -> None:
-    """The partition is read as not bucketed, and told with a row and the right version; a sync with readopt then takes it."""
+    """The partition is read as not bucketed, and told with a row and the right version; a sync with buckets then takes it."""
     tree = Tree(tmp_path, BucketSpec(("k",), 4, version))
     shutil.copytree(HIVE / "b2_pq_int", tree.path)
     (told,) = tree.told()
@@ -136,10 +136,10 @@ def test_another_version_than_declared_is_seen_and_can_be_put_right(tmp_path: Pa
     again = BucketSpec(("k",), 4, 2)
     tree.declare(again)
     assert tree.sync() == []
-    (told_of,) = tree.sync(readopt=True)
+    (told_of,) = tree.sync(buckets=True)
     assert (told_of.action, told_of.files, told_of.rows) == ("changed", 8, 24)
     assert (tree.buckets(), tree.claimed()) == ([again], [4])
-    assert tree.sync(readopt=True) == []
+    assert tree.sync(buckets=True) == []
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_partitions_from_one_on(tmp_path: Path) -> None:
     assert tree.claimed() == [-1] * 4
     tree.declare(spec, **{"bucket-begin-partition": "1"})
     assert tree.claimed() == [-1, -1, 4, 4]
-    assert tree.told(readopt=True) == []
+    assert tree.told(buckets=True) == []
     assert tree.claimed() == [-1, -1, 4, 4]  # a name of January's says no bucket
 
 
@@ -299,7 +299,7 @@ def test_a_condition_limits_what_is_looked_at_again(tmp_path: Path) -> None:
         tree.put(f"ds={day}/000001_0", *keys_of(1, spec))
     assert len(tree.told()) == 2
     tree.declare(spec)
-    (told,) = tree.sync(readopt=True, where="ds = '2'")
+    (told,) = tree.sync(buckets=True, where="ds = '2'")
     assert (told.action, told.partition, told.detail) == ("changed", "ds=2", "in 4 buckets")
     assert tree.claimed() == [-1, 4]
 
@@ -373,6 +373,67 @@ def test_what_is_not_read_as_spark_reads_it(
     )
     assert told is not None
     assert "the file has k as" in told
+
+
+@pytest.mark.parametrize(
+    ("type", "array", "year"),
+    [
+        ("date", pa.array([-141_428, 0, None], pa.date32()), "1582"),
+        ("date", pa.array([-2_000_000, None], pa.date32()), "1582"),
+        ("timestamp", pa.array([-25_567 * 86_400 - 1, 5], pa.timestamp("s", "UTC")), "1900"),
+        ("timestamp_ntz", pa.array([-25_567 * 86_400 * 10**6 - 1], pa.timestamp("us")), "1900"),
+        ("date", pa.array([-141_427, 0, None], pa.date32()), None),
+        ("timestamp", pa.array([-25_567 * 86_400, None], pa.timestamp("s", "UTC")), None),
+        ("date", pa.array([None], pa.date32()), None),
+    ],
+)
+def test_days_of_long_ago(tmp_path: Path, type: str, array: pa.Array, year: str | None) -> None:
+    """Whoever wrote them may have had another calendar, by which Spark reads other days: they are not believed."""
+    told = judged(tmp_path, pa.table({"k": array}), (Column("k", type),), BucketSpec(("k",), 4, "spark"))
+    assert (told is None) is (year is None)
+    assert year is None or f"k has values from before {year}" in str(told)
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_an_order_that_cannot_be_judged(tmp_path: Path, file_format: str) -> None:
+    """By a column that the file does not have, or has otherwise than the table: the buckets hold, and no order does."""
+    spec = BucketSpec(("k",), 4, 2, (SortColumn("s"),))
+    keys = pa.array(keys_of(3, spec), pa.int32())
+    for number, table in enumerate(
+        (pa.table({"k": keys}), pa.table({"k": keys, "s": pa.array([1] * len(keys), pa.int64())}))
+    ):
+        path = tmp_path / f"000003_{number}"
+        if file_format == "orc":
+            orc.write_table(table, path)
+        else:
+            pq.write_table(table, path)
+        columns = (Column("k", "integer"), Column("s", "timestamp"))
+        found = in_buckets(str(tmp_path), file_format, [DataFile(path.name, 1)], columns, [spec])
+        assert [(file.bucket, file.sorted) for file in found.files] == [(3, False)]
+        assert found.refused is None
+
+
+def test_directories_for_heavy_values_with_buckets_in_each(tmp_path: Path) -> None:
+    """Both are said by a path, and both are proved by what is in the file."""
+    tree = Tree(tmp_path, BucketSpec(("id",), 2, 2), by="ds")
+    zero, one = keys_of(0, BucketSpec(("id",), 2, 2)), keys_of(1, BucketSpec(("id",), 2, 2))
+    rest = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
+    for path, ids, key in (
+        ("k=10/000000_0", zero[:3], 10),
+        ("k=10/000001_0", one[:3], 10),
+        (f"{rest}/000001_0", one[3:5], 7),
+    ):
+        place = tree.path / "ds=a" / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        keys = pa.array([key] * len(ids), pa.int32())
+        pq.write_table(pa.table({"id": pa.array(ids, pa.int32()), "k": keys}), place)
+    assert tree.told() == []
+    with open_metastore(str(tmp_path)) as metastore:
+        (partition,) = metastore.table("default", "t").partitions()
+        found = {(file.path, file.cell, file.bucket) for file in partition.files}
+        assert partition.arrangement.skew is not None
+    assert found == {("k=10/000000_0", 0, 0), ("k=10/000001_0", 0, 1), (f"{rest}/000001_0", -1, 1)}
+    assert tree.claimed() == [2]
 
 
 def test_columns_are_found_as_spark_finds_them(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
@@ -199,6 +200,24 @@ def test_tables_without_buckets(tmp_path: Path) -> None:
         transaction.commit()
     with parquetry.open(tmp_path) as catalog:
         assert catalog.verify("t") == []
+
+
+def test_partitions_without_buckets(tmp_path: Path) -> None:
+    """They are told of, as the table has buckets, but for those from before it had any; and nothing of them is read."""
+    table = Written(tmp_path)
+    with open_metastore(str(tmp_path)) as metastore:
+        for p in (1, 2):
+            transaction = metastore.table("default", "t").begin("write")
+            transaction.add((p,), None, [DataFile("not-there", 1, 5)], Arrangement())
+            transaction.commit()
+    assert [each[:5] for each in table.found()] == [("no bucket", f"p={p}", None, None, 5) for p in (1, 2)]
+    with open_metastore(str(tmp_path)) as metastore:
+        snapshot = metastore.table("default", "t")
+        transaction = snapshot.begin("alter")
+        properties = {"bucket-begin-partition": "2"}
+        transaction.set_metadata(msgspec.structs.replace(snapshot.metadata, properties=properties))
+        transaction.commit()
+    assert [each[1] for each in table.found()] == ["p=2"]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -194,6 +194,25 @@ def test_only_queries_with_conditions_on_bucket_columns_have_the_step() -> None:
     assert steps.unread(joined.report).step("buckets") == step
 
 
+def test_long_lists_of_files_are_read_for_buckets_only_where_some_can_be_left_out() -> None:
+    """Otherwise the step of the files leaves parts of them unread, and what it counts is all that is told."""
+    table = made({1: ID})
+    ids = ColumnStatistics(10, 0, 0, 99)
+    files = [
+        DataFile(f"f{n}", 100, 5, columns={"id": ids, "v": ColumnStatistics(10, 0, n, n)}, bucket=n % 8)
+        for n in range(3_000)
+    ]
+    transaction = table.begin("replace")
+    transaction.replace((1,), files, arrangement=Arrangement(buckets=ID))
+    table = transaction.commit()
+    selection = selected(table, "id > 5", "v = 7")
+    assert selection.report.step("buckets") is None
+    assert [file.file.path for file in selection.files] == ["f7"]
+    step = selected(table, "id = 5").report.step("buckets")
+    assert step is not None
+    assert (step.kept, step.of) == (1, 8)
+
+
 def test_directories_buckets_and_files_narrow_one_another() -> None:
     """Buckets are counted of the directories that were kept, and files by their statistics of the buckets that were."""
     table = made({1: ID})

@@ -80,9 +80,24 @@ def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str
             "the key (id + 1) is not a plain column",
         ),
         (
-            side("a", BY_ID, computed("normal(id)", "id", "double")),
-            side("b", BY_ID, computed("normal(id)", "id", "double")),
+            side("a", replace(BY_ID, types=("double",)), computed("id", "id", "double")),
+            side("b", replace(BY_ID, types=("double",)), computed("id", "id", "double")),
             "Spark normalises keys of type double, so that id is no plain column to it",
+        ),
+        (
+            side("a", replace(BY_ID, types=("char(4)",)), computed("id", "id", "string")),
+            side("b", replace(BY_ID, types=("char(4)",)), computed("id", "id", "string")),
+            "Spark pads columns of type char(4) as it reads them, so that id is no plain column to it",
+        ),
+        (
+            side("a", BY_ID, computed("coalesce(id, 0)", "id"), computed("(id IS NULL)", "id")),
+            side("b", BY_ID, computed("coalesce(id, 0)", "id"), computed("(id IS NULL)", "id")),
+            "Spark compares by <=> what it computes of the columns, so that id is no plain column to it",
+        ),
+        (
+            side("a", BY_ID, cast("id", "BIGINT")),
+            side("b", BY_ID, cast("id", "BIGINT")),
+            "the key CAST(id AS BIGINT) is not a plain column",
         ),
         (
             side("a", BY_TWO, plain("x")),
