@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
@@ -101,6 +102,7 @@ object Json {
       found.result()
     }
 
+  /** For people to read: Spark has no SQL of some that it hands over itself, such as `a[0]`. */
   private def sql(expression: Expression): String =
-    try new V2ExpressionSQLBuilder().build(expression) catch { case _: IllegalArgumentException => expression.toString }
+    Try(new V2ExpressionSQLBuilder().build(expression)).orElse(Try(expression.toString)).getOrElse(expression.getClass.getSimpleName)
 }

@@ -12,7 +12,7 @@ class FilePieces(session: SparkSession, answer: ScanAnswer) {
     session, files.bytes.map(_ + session.sessionState.conf.filesOpenCostInBytes).sum)
 
   /** Pieces of any files together. */
-  def mixed: Array[FilePartition] = packed((0 until files.count).flatMap(pieces(_, most)))
+  def mixed: Array[FilePartition] = packed(pieces(0 until files.count, most))
 
   /** Pieces of one bucket together; where files are sorted, each by itself and whole. */
   def byBucket(buckets: BucketsAnswer): Array[KeyedFilePartition] = {
@@ -21,8 +21,8 @@ class FilePieces(session: SparkSession, answer: ScanAnswer) {
     (0 until files.count).foreach(i => of.getOrElseUpdate(files.bucket(i), mutable.ArrayBuffer.empty) += i)
     val parts = of.toSeq.sortBy(_._1).flatMap { case (bucket, places) =>
       val packs =
-        if (buckets.order.nonEmpty) places.map(i => pieces(i, Long.MaxValue).toArray).filter(_.nonEmpty).toSeq
-        else packed(places.toSeq.flatMap(pieces(_, most))).map(_.files).toSeq
+        if (buckets.order.nonEmpty) places.toSeq.map(i => pieces(Seq(i), Long.MaxValue).toArray).filter(_.nonEmpty)
+        else packed(pieces(places.toSeq, most)).map(_.files).toSeq
       for (key <- bucket until buckets.count by buckets.held; pack <- packs) yield KeyedFilePartition.of(key, columns, pack)
     } ++ KeyedFilePartition.guards(columns)
     // of no partition at all Spark believes nothing, and shuffles
@@ -30,15 +30,24 @@ class FilePieces(session: SparkSession, answer: ScanAnswer) {
     some.zipWithIndex.map { case (part, i) => part.of(i, part.files) }.toArray
   }
 
-  private def packed(pieces: Seq[PartitionedFile]): Array[FilePartition] =
-    FilePartition.getFilePartitions(session, pieces.sortBy(-_.length), most).toArray
+  private def packed(pieces: mutable.ArrayBuffer[PartitionedFile]): Array[FilePartition] =
+    FilePartition.getFilePartitions(session, pieces.sortBy(-_.length).toSeq, most).toArray
 
   private lazy val names = files.names.toArray
   private lazy val folders = files.folders.map(new FolderPaths(_))
-  private def pieces(i: Int, most: Long): Seq[PartitionedFile] = {
-    val (path, size) = (folders(files.folder(i)).file(names(i)), files.bytes(i))
-    (0L until size by math.min(most, math.max(size, 1L))).map(start => PartitionedFile(answer.partitions(files.partition(i)), path, start,
-      math.min(most, size - start), Array.empty[String], files.modified(i), size, Map.empty))
+  private def pieces(places: Seq[Int], most: Long): mutable.ArrayBuffer[PartitionedFile] = {
+    val found = mutable.ArrayBuffer.empty[PartitionedFile]
+    places.foreach { i =>
+      val (path, size) = (folders(files.folder(i)).file(names(i)), files.bytes(i))
+      var start = 0L
+      while (start < size) {
+        val length = math.min(most, size - start)
+        found += PartitionedFile(answer.partitions(files.partition(i)), path, start, length, Array.empty[String],
+          files.modified(i), size, Map.empty)
+        start += length
+      }
+    }
+    found
   }
 }
 

@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
@@ -73,7 +74,9 @@ class PlannedFiles private (
    */
   lazy val buckets: Option[BucketsAnswer] = first.buckets.filter { found =>
     val conf = SQLConf.get
-    found.columns.forall { case (column, _) => required(column).dataType == table.logical(column).dataType } &&
+    def whole(column: String) =
+      CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType)
+    found.columns.forall { case (column, _) => whole(column) } &&
       (found.columns.length == 1 || !(conf.v2BucketingAllowKeysSubsetOfPartitionKeys || conf.v2BucketingShuffleEnabled))
   }
 }

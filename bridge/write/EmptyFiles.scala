@@ -1,5 +1,6 @@
 package org.apache.spark.sql.parquetry
 
+import scala.util.Using
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -33,15 +34,28 @@ class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, 
       val path = Place.of(places, slot).path(location, directory, slot, f"$prefix-empty-$i%04d", suffix)
       WrittenFile(directory, slot, path.toString, 0, 0)
     }
-    try ThreadUtils.parmap(files, "parquetry-empty", Threads) { file =>
-      factory.newInstance(file.path, schema, context(conf)).close()
-      val path = new Path(file.path)
-      val status = path.getFileSystem(conf).getFileStatus(path)
-      file.copy(bytes = status.getLen, modified = status.getModificationTime)
+    try {
+      // they are alike, so one is made and its bytes are written again
+      files.headOption.foreach(first => factory.newInstance(first.path, schema, context(conf)).close())
+      lazy val content = read(new Path(files.head.path), conf)
+      files.take(1).map(measured(_, conf)) ++ ThreadUtils.parmap(files.drop(1), "parquetry-empty", Threads) { file =>
+        val path = new Path(file.path)
+        Using.resource(path.getFileSystem(conf).create(path, false))(_.write(content))
+        measured(file, conf)
+      }
     } catch { case NonFatal(e) =>
       Leftovers.delete(new Path(location), files.map(f => new Path(f.path)), conf)
       throw e
     }
+  }
+
+  private def read(path: Path, conf: Configuration): Array[Byte] =
+    Using.resource(path.getFileSystem(conf).open(path))(_.readAllBytes())
+
+  private def measured(file: WrittenFile, conf: Configuration): WrittenFile = {
+    val path = new Path(file.path)
+    val status = path.getFileSystem(conf).getFileStatus(path)
+    file.copy(bytes = status.getLen, modified = status.getModificationTime)
   }
 
   private def context(conf: Configuration) =

@@ -163,7 +163,7 @@ def as_text(rows: list[Row]) -> list[tuple[str, ...]]:
 def test_a_wrong_version_is_told_and_put_right(
     spark: SparkSession, rows: Rows, adopted: Callable[..., Adopted], warehouse: Path, name: str
 ) -> None:
-    """Declared as the other version, the files are read as not bucketed; with the right one, a sync with readopt takes them."""
+    """Declared as the other version, the files are read as not bucketed; with the right one, a sync with buckets takes them."""
     right = name[1]
     table = adopted(name, version="1" if right == "2" else "2")
     told = [row[5] for row in table.told if row[0] == "ignored"]
@@ -174,7 +174,7 @@ def test_a_wrong_version_is_told_and_put_right(
     assert comparable(spark.sql(f"SELECT {table.as_text} FROM {table.name}").collect()) == table.rows
     spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ('bucketing-version' = '{right}')")
     assert rows(f"CALL lake.system.sync('{table.short}')") == []
-    again = rows(f"CALL lake.system.sync('{table.short}', readopt => true)")
+    again = rows(f"CALL lake.system.sync('{table.short}', buckets => true)")
     assert {row[0] for row in again} == {"changed"}
     assert {spec.version for spec, _ in recorded(warehouse, table.short) if spec} == {int(right)}
     assert comparable(spark.sql(f"SELECT {table.as_text} FROM {table.name}").collect()) == table.rows

@@ -21,6 +21,32 @@ CLAUSE = "CLUSTERED BY (`b c`, A) SORTED BY (d DESC, a) INTO 4 BUCKETS"
 SPEC = BucketSpec(("b c", "a"), 4, 2, (SortColumn("d", True), SortColumn("a")))
 RELAXED = "TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')"
 
+HIVES = """
+CREATE EXTERNAL TABLE {}(
+  `id` int,
+  `k` varchar(20))
+PARTITIONED BY (
+  `ds` string)
+CLUSTERED BY (
+  k)
+SORTED BY (
+  k ASC,
+  id DESC)
+INTO 4 BUCKETS
+ROW FORMAT SERDE
+  'org.apache.hadoop.hive.ql.io.orc.OrcSerde'
+STORED AS INPUTFORMAT
+  'org.apache.hadoop.hive.ql.io.orc.OrcInputFormat'
+OUTPUTFORMAT
+  'org.apache.hadoop.hive.ql.io.orc.OrcOutputFormat'
+LOCATION
+  'file:{}'
+TBLPROPERTIES (
+  'bucketing_version'='1',
+  'transient_lastDdlTime'='1760000000')
+"""
+"""What Hive's SHOW CREATE TABLE prints."""
+
 
 @pytest.fixture
 def buckets(warehouse: Path, db: str) -> Callable[..., Any]:
@@ -37,9 +63,9 @@ def buckets(warehouse: Path, db: str) -> Callable[..., Any]:
 
 
 def test_create_takes_the_clause_anywhere(
-    spark: SparkSession, rows: Rows, db: str, buckets: Callable[..., Any]
+    spark: SparkSession, db: str, buckets: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """In Hive's DDL and Spark's, with a query, in place of a table, with parameters and variables, in a script."""
+    """In Hive's DDL and Spark's, with a query, in place of a table, with parameters, in a script, as Hive prints it."""
     for number, statement in enumerate(
         (
             f"CREATE TABLE {db}.{{}} {COLUMNS}\n  {CLAUSE} -- of most joins\n  COMMENT 'clustered by (d)'",
@@ -59,6 +85,8 @@ def test_create_takes_the_clause_anywhere(
     spark.sql(f"CREATE TABLE {db}.named {COLUMNS} CLUSTERED BY (a) INTO :n BUCKETS", {"n": 6})
     spark.sql(f"CREATE TABLE {db}.placed {COLUMNS} CLUSTERED BY (a) INTO ? BUCKETS", [6])
     assert buckets("named") == buckets("placed") == BucketSpec(("a",), 6)
+    spark.sql(HIVES.format(f"{db}.of_hive", tmp_path / "of_hive"))
+    assert buckets("of_hive") == BucketSpec(("k",), 4, 1, (SortColumn("k"), SortColumn("id", True)))
     spark.sql(f"USE {db}")
     spark.sql("CREATE TABLE here (a INT) CLUSTERED BY (a) SORTED BY (a ASC NULLS FIRST) INTO 2 BUCKETS")
     assert buckets("here") == BucketSpec(("a",), 2, 2, (SortColumn("a"),))

@@ -121,5 +121,8 @@ def test_random_joins(spark: SparkSession, tables: list[Table]) -> None:
         assert plans.comparable(found) == sorted(joined(join, left.rows, right.rows, on), key=repr), label
         together = meets_in_buckets(left, right, on)
         met += together
-        assert (nodes["Exchange"] == 0) is together, label
+        if (
+            together or found
+        ):  # of a plan that adapts itself nothing is left where it finds that there is nothing
+            assert (nodes["Exchange"] == 0) is together, label
     assert met > examples(CASES) // 5

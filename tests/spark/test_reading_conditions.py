@@ -70,6 +70,22 @@ def test_conditions_that_no_source_understands_are_evaluated_by_spark(
     assert note.condition.startswith("coalesce(")
 
 
+def test_elements_of_arrays_and_maps(spark: SparkSession, rows: Rows, db: str) -> None:
+    """Spark hands over an element of an array although it has no SQL of it: that costs no query, and is told in the report."""
+    spark.sql(f"CREATE TABLE {db}.t (a array<double>, d double, m map<string, int>, s struct<x: array<int>>)")
+    spark.sql(
+        f"INSERT INTO {db}.t SELECT array(-0.0D, id), id, map('k', int(id)), struct(array(int(id))) FROM range(20)"
+    )
+    for condition in (
+        "a[1] = 3",
+        "m['k'] = 3",
+        "s.x[0] = 3",
+        "NOT a[1] <> 3 OR cast(a[1] AS string) = '3.0'",
+    ):
+        assert rows(f"SELECT d FROM {db}.t WHERE {condition}") == [(3.0,)], condition
+    assert "not by a[1] = 3.0" in str(parquetry.report(spark.table(f"{db}.t").where("a[1] = 3")))
+
+
 def test_aggregates_that_no_source_understands_are_computed_by_spark(
     spark: SparkSession, tables: tuple[str, str], rows: Rows
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
+from parquetry.config import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge, session
 from tests.support.processes import run
@@ -111,6 +112,22 @@ def test_a_catalog_without_a_warehouse(spark: SparkSession) -> None:
         pyspark.errors.AnalysisException, match=r"set spark\.sql\.catalog\.homeless\.warehouse"
     ):
         spark.sql("SHOW NAMESPACES IN homeless")
+
+
+def test_what_joins_of_buckets_depend_on_is_set_unless_somebody_has(spark: SparkSession) -> None:
+    """The session of these tests has it; what a builder or a running session has been given stays."""
+    ours = {setting.name: setting.value for setting in SPARK_SETTINGS}
+    assert all(spark.conf.get(name) == value for name, value in ours.items() if value is not None)
+    assert all(spark.conf.get(name, None) != "true" for name, value in ours.items() if value is None)
+    first, second, *_ = (name for name, value in ours.items() if value == "true")
+    spark.conf.set(second, "false")
+    try:
+        builder = SparkSession.Builder().config(first, "false")
+        parquetry.configure(builder, "lake", "w")
+        assert builder._options[first] == "false"
+        assert second not in builder._options
+    finally:
+        spark.conf.set(second, "true")
 
 
 # -- one session

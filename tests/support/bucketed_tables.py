@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ def make(
         name: of the table, with catalog and database.
         columns: as in CREATE TABLE.
         clause: what comes behind CLUSTERED BY.
-        rows: of the table; none: it stays empty.
+        rows: of the table, a char in its whole length; none: it stays empty.
         version: of the hash.
         format: of the files.
         partitioned: the partition columns, those at the end of `columns`.
@@ -51,7 +52,8 @@ def make(
         f"CREATE TABLE {name} ({columns}) USING {format} {parts} CLUSTERED BY {clause} TBLPROPERTIES ({listed})"
     )
     view = f"plain_{name.replace('.', '_')}"
-    frame = spark.createDataFrame(list(rows), columns)
+    texts = re.sub(r"\b(var)?char\(\d+\)", "string", columns)  # of which Spark makes no frame
+    frame = spark.createDataFrame(list(rows), texts)
     frame.createOrReplaceTempView(view)
     if rows:
         spark.sql(f"INSERT INTO {name} SELECT * FROM {view}")

@@ -143,6 +143,7 @@ class Catalog(CatalogReader):
         *,
         dry_run: bool = False,
         readopt: bool = False,
+        buckets: bool = False,
         time_zone: str | None = None,
         progress: Progress = silent,
     ) -> list[Difference]:
@@ -152,8 +153,8 @@ class Catalog(CatalogReader):
             name: of the table.
             where: a condition on partition columns: only these partitions.
             dry_run: report only.
-            readopt: take in again what was taken out on purpose, and look again at files that were not believed to lie in
-                buckets.
+            readopt: take in again what was taken out on purpose.
+            buckets: look again at files that were not believed to lie in buckets.
             time_zone: of directories that are named for timestamps, such as ``Europe/Berlin``: that of the session
                 that wrote them. Needed for tables partitioned by a timestamp only.
             progress: called with what is listed or read.
@@ -178,6 +179,7 @@ class Catalog(CatalogReader):
             where=where,
             dry_run=dry_run,
             readopt=readopt,
+            buckets=buckets,
             progress=progress,
         )
 

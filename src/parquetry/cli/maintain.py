@@ -196,11 +196,10 @@ def sync(
     ] = None,
     dry_run: DryRunOption = False,
     readopt: Annotated[
-        bool,
-        typer.Option(
-            "--readopt",
-            help="Take in again what was taken out on purpose, and look again at files that were not in buckets.",
-        ),
+        bool, typer.Option("--readopt", help="Take in again what was taken out on purpose.")
+    ] = False,
+    buckets: Annotated[
+        bool, typer.Option("--buckets", help="Look again at files that were not believed to lie in buckets.")
     ] = False,
     time_zone: Annotated[
         str | None,
@@ -224,7 +223,13 @@ def sync(
 
     with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
         found: Sequence[Difference] = catalog.sync(
-            table, where, dry_run=dry_run, readopt=readopt, time_zone=time_zone, progress=progress
+            table,
+            where,
+            dry_run=dry_run,
+            readopt=readopt,
+            buckets=buckets,
+            time_zone=time_zone,
+            progress=progress,
         )
     if as_json:
         output.print_json(map(dataclasses.asdict, found))

@@ -137,9 +137,11 @@ def _all_looked(
     """Return what was found in each file, or why nothing was."""
 
     def one(file: DataFile) -> Looked | str:
-        path = join_location(location, file.path)
+        path, bucket = join_location(location, file.path), bucket_of(file.path)
+        if bucket is None:
+            return "the name says no bucket"
         try:
-            return look(path, file_format, bucket_of(file.path), spec, columns, most=most, theirs=True)
+            return look(path, file_format, bucket, spec, columns, most=most, theirs=True)
         except ParquetryError as error:
             return error.message.rstrip(".")
 
@@ -155,7 +157,7 @@ def _misplaced(file: DataFile, found: Looked, other: Version | None) -> str:
         return text
     return (
         f"{text}. By version {other} of the hash they all lie right: set the table property {BUCKETING_VERSION!r} to "
-        f"{str(other)!r} and run sync with readopt => true"
+        f"{str(other)!r} and run sync with buckets => true"
     )
 
 

@@ -14,6 +14,7 @@ ds > '2026-03-01' OR (ds = '2026-03-01' AND hour >= 12)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from parquetry.config import BUCKET_BEGIN_PARTITION
@@ -22,6 +23,9 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, columns_of
 from parquetry.predicate.parse import parse_filter
 from parquetry.types import ColumnType, value_from_text
+
+_OPERATOR = re.compile(r"[=<>]|\b(?:is|in|like|between)\b", re.IGNORECASE)
+"""What makes a text a condition; a value that has it stands in quotes."""
 
 
 def bucket_begin(properties: Mapping[str, str], types: Mapping[str, ColumnType]) -> Filter | None:
@@ -45,16 +49,18 @@ def bucket_begin(properties: Mapping[str, str], types: Mapping[str, ColumnType])
         if columns_of(condition.node):
             return condition
     except FilterError as error:
-        not_read = error.message
+        not_read = error.message.partition("\n")[0]  # without the text again, and a mark below it
     else:
         not_read = "it names no column"
     first, type = next(iter(types.items()))
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    if _OPERATOR.search(text) and not quoted:  # of a slip, or of a column that was renamed
+        raise PropertyError(f"{named}, which is no condition on partition columns: {not_read}")
     try:
         value = value_from_text(type, text[1:-1] if quoted else text)
     except ValueTypeError as error:
         raise PropertyError(
-            f"{named}, which is neither a value of {first} ({error.message}) nor a condition on partition columns "
-            f"({not_read}): give either."
+            f"{named}, which is neither a value of {first} nor a condition on partition columns. As a value: "
+            f"{error.message} As a condition: {not_read}"
         ) from None
     return Filter.of(Compare(">=", first, value, type), types)

@@ -55,7 +55,7 @@ class Looked:
 def look(
     path: str,
     file_format: str,
-    bucket: int | None,
+    bucket: int,
     spec: BucketSpec,
     columns: Sequence[Column],
     *,
@@ -67,7 +67,7 @@ def look(
     Args:
         path: where the file lies, absolute.
         file_format: ``parquet`` or ``orc``.
-        bucket: in which all rows should be; None: that is not asked.
+        bucket: in which all rows should be.
         spec: the buckets, and what each is sorted by.
         columns: of the table, all that are in files, in their order.
         most: how many rows to look at of a file that has more, which then is not known to be sorted; None: all.
@@ -79,13 +79,11 @@ def look(
         FileCorruptError: it cannot be read.
     """
     physical = {column.physical: column for column in columns}
-    keys = [physical[name] for name in spec.columns] if bucket is not None else []
+    keys = [physical[name] for name in spec.columns]
     order = [physical[each.column] for each in spec.sort]
     if not all(has_known_order(column.column_type) for column in order):
         order = []
     read = list({column.physical: column for column in (*keys, *order)}.values())
-    if not read:
-        return Looked(0)
     places = {column.physical: at for at, column in enumerate(columns)}
     filesystem, name = open_location(path)
     try:
@@ -100,7 +98,7 @@ def look(
                     raise UnsupportedError(f"{unlike[column.physical]}.")
             whole = most is None or batches.rows <= most
             judge = _Judge(bucket, spec, read, keys, order if whole else [], theirs)
-            for arrays in batches.batches(most) if read else ():
+            for arrays in batches.batches(most):
                 judge.take(arrays)
             return judge.found
     except FileNotFoundError:
@@ -129,7 +127,7 @@ class _Judge:
 
     def __init__(
         self,
-        bucket: int | None,
+        bucket: int,
         spec: BucketSpec,
         read: Sequence[Column],
         keys: Sequence[Column],
@@ -160,8 +158,6 @@ class _Judge:
         )
 
     def _misplaced(self, arrays: Sequence[pa.Array]) -> tuple[int, str | None]:
-        if self._bucket is None:
-            return 0, None
         mine = [arrays[self._places[column.physical]] for column in self._keys]
         if self._theirs:
             _require_recent(self._keys, mine)

@@ -2,8 +2,8 @@
 
 A file may go if all of this holds:
 
-1. It is the table's own: its name begins with `pq-<table id>-`; or the table is managed and its records name
-   the file, which others wrote. Of other files nobody knows whose they are.
+1. It is the table's own: its name begins with `pq-<table id>-`, behind the bucket if it is of one (`is_own`); or the
+   table is managed and its records name the file, which others wrote. Of other files nobody knows whose they are.
 2. It really is below the table's location: `..` and links are resolved first, so that a link that leads out of
    the folder leads to nothing that is deleted. A partition with a location elsewhere keeps its files.
 3. No other table has a claim to it. Of the files that others wrote, none goes that lies in another table's

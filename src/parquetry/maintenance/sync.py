@@ -44,6 +44,7 @@ def synchronise(
     add: bool = True,
     drop: bool = True,
     readopt: bool = False,
+    buckets: bool = False,
     progress: Progress = silent,
 ) -> list[Difference]:
     """Make a table agree with the files below its location, in one commit.
@@ -58,8 +59,8 @@ def synchronise(
         dry_run: report what would be done, and do nothing.
         add: take in what is new or changed.
         drop: take out what is gone.
-        readopt: take in again what a version took out on purpose, too, and look again at files that were not believed to lie
-            in buckets.
+        readopt: take in again what a version took out on purpose, too.
+        buckets: look again at files that were not believed to lie in buckets.
         progress: called with what is listed or read.
 
     Returns:
@@ -71,7 +72,7 @@ def synchronise(
         FileMissingError: the table's location is not there.
         CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting files.
     """
-    sync = _Sync(footers, where, dry_run, add, drop, readopt, progress)
+    sync = _Sync(footers, where, dry_run, add, drop, readopt, buckets, progress)
     for _ in range(_ATTEMPTS - 1):
         try:
             return sync.run(snapshot)
@@ -93,6 +94,7 @@ class _Sync:
     add: bool
     drop: bool
     readopt: bool
+    buckets: bool
     progress: Progress
 
     def run(self, snapshot: TableSnapshot) -> list[Difference]:
@@ -112,7 +114,7 @@ class _Sync:
                 told += self._added(transaction, found, unfit)
             for change in track(self.progress, "Reading changed partitions", changes.changed):
                 told += self._changed(transaction, change, unfit)
-        if self.add and self.readopt:
+        if self.add and self.buckets:
             told += look_again(transaction, condition)
         told += [self._gone(transaction, values) for values in changes.gone]
         told += passing.told()

@@ -107,7 +107,7 @@ def _of_partition(
     files = partition.each_file()
     while some := list(islice(files, _BATCH)):
         strays += (file for file in some if file.bucket is None)
-        for found in pool.map(one, [file for file in some if file.bucket is not None]):
+        for found in pool.map(one, some):
             yield from found
     if strays:
         few = f"{strays[0].path}{f' and {len(strays) - 1} more' if len(strays) > 1 else ''}"
@@ -123,6 +123,8 @@ def _of_file(
     spec: BucketSpec,
     columns: Sequence[Column],
 ) -> list[Misplacement]:
+    if file.bucket is None:
+        return []
     asked = spec if file.sorted else msgspec.structs.replace(spec, sort=())
     try:
         found = look(join_location(location, file.path), file_format, file.bucket, asked, columns)

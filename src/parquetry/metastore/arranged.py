@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from parquetry.errors import ArrangementError
 from parquetry.layout.arrangement import PLAIN, Arrangement
-from parquetry.metastore.model import PartitionEntry
-from parquetry.metastore.transaction import Append, Change, Given, Transaction
+from parquetry.metastore.model import PartitionEntry, TableMetadata
+from parquetry.metastore.transaction import Append, Change, Given, Restore, Transaction
 from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 
@@ -76,3 +76,34 @@ def is_arranged_otherwise(
     if now is None:
         return False
     return decode_arrangement(now.arrangement) != arrangement_for(transaction, change, entry_of(before))
+
+
+def is_hashed_otherwise(
+    transaction: Transaction, change: Change, before: Found | None, now: TableMetadata
+) -> bool:
+    """Return whether a column that a partition is arranged by was given another type while its files were written.
+
+    Its values would be looked for by the hash of the new type, and lie by that of the old one.
+
+    Args:
+        transaction: that gives files to the partition.
+        change: by which it does.
+        before: the partition's row in the transaction's base.
+        now: the table's metadata as others have made it meanwhile.
+    """
+    match change:
+        case Given():
+            arrangement = arrangement_for(transaction, change, entry_of(before))
+        case Restore(entry):
+            arrangement = decode_arrangement(entry.arrangement)
+        case _:
+            return False
+    return not retyped(transaction.base.metadata, now).isdisjoint(arrangement.columns)
+
+
+def retyped(before: TableMetadata, after: TableMetadata) -> frozenset[str]:
+    """Return the physical names of the columns that have another type than before."""
+    types = {column.physical: column.type for column in before.columns}
+    return frozenset(
+        column.physical for column in after.columns if types.get(column.physical, column.type) != column.type
+    )

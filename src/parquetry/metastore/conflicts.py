@@ -3,7 +3,8 @@
 Appends are never in each other's way, unless their files are arranged, and the partition that others made meanwhile
 is arranged otherwise; nor are those that write a partition's list of files in another form. Whatever else a transaction does to a partition was decided by looking
 at it, so it must still be as it was in the version the transaction is based on; a scope must select the same
-partitions, all unchanged; metadata must not have been changed by two.
+partitions, all unchanged; metadata must not have been changed by two. Nor may a column be given another type while
+files are written into buckets by it: the hash of a value depends on its type.
 
 Who adds a partition, to take files in, must not take in what others took in meanwhile, nor what they took in and
 then took out or renamed: an absent partition that came and went is another one. The same holds for what an
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parquetry.errors import CommitConflictError
-from parquetry.metastore.arranged import is_arranged_otherwise
+from parquetry.metastore.arranged import is_arranged_otherwise, is_hashed_otherwise, retyped
 from parquetry.metastore.head import Head
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot, load
@@ -62,12 +63,19 @@ class Conflicts:
             CommitConflictError: something has changed that the transaction relies on.
         """
         now = load(self._base.store, self._base.id, head)
-        if now.commit.metadata != self._base.commit.metadata and (
+        is_altered = now.commit.metadata != self._base.commit.metadata
+        if is_altered and (
             self._metadata is not None or _placement(now.metadata) != _placement(self._base.metadata)
         ):
             raise self._conflict("its columns, location or properties", now)
         if self._metadata is not None and _placement(self._metadata) != _placement(self._base.metadata):
             raise self._conflict("its content", now)
+        if (
+            self._metadata is not None
+            and now.totals.arrangements != self._base.totals.arrangements
+            and retyped(self._base.metadata, self._metadata)
+        ):  # a partition that was made meanwhile may be in buckets by such a column
+            raise self._conflict("how its partitions are arranged", now)
         for key, change in self._changes.items():
             found = latest.get(key)
             in_base = self._before.get(key)
@@ -76,6 +84,8 @@ class Conflicts:
             ):
                 ticket = None if found is None else found.ticket
                 raise self._conflict(f"partition {self._base.describe(key)}", now, ticket)
+            if is_altered and is_hashed_otherwise(self._transaction, change, in_base, now.metadata):
+                raise self._conflict("the type of a column that rows are arranged by", now)
         if self._transaction.checks and taken_out:
             before = self._base.visible.of_taken_out().newest(taken_out)
             for path, found in taken_out.items():

@@ -120,7 +120,7 @@ def test_tables_that_hive_wrote(tmp_path: Path, version: Version, kind: str) -> 
 
 @pytest.mark.parametrize("version", [1, "spark"])
 def test_another_version_than_declared_is_seen_and_can_be_put_right(tmp_path: Path, version: Version) -> None:
-    """The partition is read as not bucketed, and told with a row and the right version; a sync with readopt then takes it."""
+    """The partition is read as not bucketed, and told with a row and the right version; a sync with buckets then takes it."""
     tree = Tree(tmp_path, BucketSpec(("k",), 4, version))
     shutil.copytree(HIVE / "b2_pq_int", tree.path)
     (told,) = tree.told()
@@ -136,10 +136,10 @@ def test_another_version_than_declared_is_seen_and_can_be_put_right(tmp_path: Pa
     again = BucketSpec(("k",), 4, 2)
     tree.declare(again)
     assert tree.sync() == []
-    (told_of,) = tree.sync(readopt=True)
+    (told_of,) = tree.sync(buckets=True)
     assert (told_of.action, told_of.files, told_of.rows) == ("changed", 8, 24)
     assert (tree.buckets(), tree.claimed()) == ([again], [4])
-    assert tree.sync(readopt=True) == []
+    assert tree.sync(buckets=True) == []
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_partitions_from_one_on(tmp_path: Path) -> None:
     assert tree.claimed() == [-1] * 4
     tree.declare(spec, **{"bucket-begin-partition": "1"})
     assert tree.claimed() == [-1, -1, 4, 4]
-    assert tree.told(readopt=True) == []
+    assert tree.told(buckets=True) == []
     assert tree.claimed() == [-1, -1, 4, 4]  # a name of January's says no bucket
 
 
@@ -299,7 +299,7 @@ def test_a_condition_limits_what_is_looked_at_again(tmp_path: Path) -> None:
         tree.put(f"ds={day}/000001_0", *keys_of(1, spec))
     assert len(tree.told()) == 2
     tree.declare(spec)
-    (told,) = tree.sync(readopt=True, where="ds = '2'")
+    (told,) = tree.sync(buckets=True, where="ds = '2'")
     assert (told.action, told.partition, told.detail) == ("changed", "ds=2", "in 4 buckets")
     assert tree.claimed() == [-1, 4]
 

@@ -23,6 +23,7 @@ from parquetry.metastore import (
     TableSnapshot,
     Totals,
 )
+from parquetry.metastore.transaction import Transaction
 from parquetry.planner.schema_changes import changed
 from parquetry.store import MemoryStore
 from tests.support.metastores import file, leftovers, metadata, whole_day
@@ -182,6 +183,47 @@ def test_appends_meet_a_partition_that_was_made_meanwhile(
         assert part is not None
         assert (part.arrangement, part.files) == (theirs, (file("theirs"), mine))
     assert leftovers(table.store, table.id) == []
+
+
+INTEGER = (Column("x", "integer"), Column("d", "integer"), Column("s", "string"))
+
+
+def widening(table: TableSnapshot) -> Transaction:
+    """Return a transaction that makes the bucket column a long one, which nothing is in buckets by any more."""
+    transaction = table.begin("alter")
+    columns = (Column("x", "long"), *INTEGER[1:])
+    transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=columns, arrangement=PLAIN))
+    return transaction
+
+
+@pytest.mark.parametrize("key", [KEY, (2, "b")])
+def test_a_type_changes_while_files_are_written_into_buckets(key: tuple[int, str]) -> None:
+    """Whoever commits second fails: a value of the new type hashes elsewhere, and would not be found."""
+    table = altered(new_table(PLAIN, columns=INTEGER), FOUR)
+    write = table.begin("overwrite")
+    write.replace(key, [ARRANGED], arrangement=FOUR)
+    widening(altered(table, PLAIN)).commit()
+    with pytest.raises(
+        CommitConflictError, match="the type of a column that rows are arranged by was changed"
+    ):
+        write.commit()
+
+    table = altered(new_table(PLAIN, columns=INTEGER), FOUR)
+    widened = widening(table)
+    write = table.begin("overwrite")
+    write.replace(key, [ARRANGED], arrangement=FOUR)
+    write.commit()
+    with pytest.raises(CommitConflictError, match="how its partitions are arranged was changed"):
+        widened.commit()
+
+
+def test_a_type_changes_while_plain_files_are_written() -> None:
+    """These are found whatever the type, so that neither is in the other's way."""
+    table = new_table(PLAIN, columns=INTEGER)
+    write, widened = table.begin("append"), widening(table)
+    write.append((2, "b"), [file("mine")])
+    widened.commit()
+    assert write.commit().metadata.columns[0].type == "long"
 
 
 def test_an_append_makes_anew_what_others_dropped() -> None:

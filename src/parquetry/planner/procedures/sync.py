@@ -17,10 +17,10 @@ class Sync(Arguments, frozen=True, kw_only=True):
 
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
     dry_run: Annotated[bool, "Whether to report only."] = False
-    readopt: Annotated[
-        bool,
-        "Whether to take in again what was taken out on purpose, and to look again at files that were not in buckets.",
-    ] = False
+    readopt: Annotated[bool, "Whether to take in again what was taken out on purpose."] = False
+    buckets: Annotated[bool, "Whether to look again at files that were not believed to lie in buckets."] = (
+        False
+    )
 
 
 def rows(told: Iterable[Difference]) -> Iterator[Row]:
@@ -38,6 +38,7 @@ def _run(lake: Lake, asked: Sync) -> Iterator[Row]:
                 where=asked.where,
                 dry_run=asked.dry_run,
                 readopt=asked.readopt,
+                buckets=asked.buckets,
                 progress=progress,
             )
         )
