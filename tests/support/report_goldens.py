@@ -97,8 +97,14 @@ class Example:
 
     def report(self) -> Report:
         """Return the report of the dicts."""
-        scans = json.loads("[" + self.dicts.replace("]}\n{", "]},\n{") + "]")
-        return Report.from_dict({"scans": scans})
+        found: list[dict[str, Any]] = []
+        rest = self.dicts.strip()
+        while rest:
+            one, end = json.JSONDecoder().raw_decode(rest)
+            found.append(one)
+            rest = rest[end:].lstrip()
+        joins = [one for one in found if "on" in one]
+        return Report.from_dict({"scans": [one for one in found if "on" not in one], "joins": joins})
 
     def _condition(self, word: str, text: str) -> Condition:
         assert self.table is not None
@@ -144,7 +150,9 @@ def with_answers(path: Path, answers: dict[int, list[str]]) -> str:
 
 def report_lines(report: Report) -> list[str]:
     """Return a report's text and its dict, as golden files have them."""
-    return [*(f"→ {line}" for line in str(report).splitlines()), *_dict_lines(report.to_dict()["scans"])]
+    plain = report.to_dict()
+    joins = [json.dumps(join, ensure_ascii=False) for join in plain.get("joins", ())]
+    return [*(f"→ {line}" for line in str(report).splitlines()), *_dict_lines(plain["scans"]), *joins]
 
 
 def _dict_lines(scans: list[dict[str, Any]]) -> Iterator[str]:
@@ -152,7 +160,8 @@ def _dict_lines(scans: list[dict[str, Any]]) -> Iterator[str]:
         yield f'{{"table": {json.dumps(scan["table"])}, "steps": ['
         *others, last = [f"  {json.dumps(step, ensure_ascii=False)}" for step in scan["steps"]]
         yield from (f"{each}," for each in others)
-        yield from (last, "]}")
+        buckets = f', "buckets": {json.dumps(scan["buckets"])}' if "buckets" in scan else ""
+        yield from (last, f"]{buckets}}}")
 
 
 def _columns(text: str) -> dict[str, ColumnType]:
