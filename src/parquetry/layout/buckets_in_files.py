@@ -6,7 +6,7 @@ that the file has in another type, timestamps of ORC, whose zone a file does not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,6 @@ _DAY = 86_400_000_000
 _FIRST = {
     "date": (-141_427, 1582),
     "timestamp": (-25_567 * _DAY, 1900),
-    "timestamp_ntz": (-25_567 * _DAY, 1900),
 }
 """Days and microseconds from which on all writers count alike, and the year. Some had the Julian calendar, or local mean times."""
 _LONGEST = 40
@@ -71,7 +70,8 @@ def look(
         spec: the buckets, and what each is sorted by.
         columns: of the table, all that are in files, in their order.
         most: how many rows to look at of a file that has more, which then is not known to be sorted; None: all.
-        theirs: whether others wrote the file, and nobody knows by which calendar they counted days of long ago.
+        theirs: whether others wrote the file, and nobody knows by which calendar they counted days of long ago. Of ORC that is so
+            whoever wrote it.
 
     Raises:
         UnsupportedError: the values of the bucket columns cannot be read as Spark reads them; the message says why.
@@ -97,7 +97,8 @@ def look(
                 if column.physical in unlike:
                     raise UnsupportedError(f"{unlike[column.physical]}.")
             whole = most is None or batches.rows <= most
-            judge = _Judge(bucket, spec, read, keys, order if whole else [], theirs)
+            # Spark itself writes days of ORC by the Julian calendar before 1582, which PyArrow takes for ours
+            judge = _Judge(bucket, spec, read, keys, order if whole else [], theirs or file_format == "orc")
             for arrays in batches.batches(most):
                 judge.take(arrays)
             return judge.found
@@ -132,9 +133,9 @@ class _Judge:
         read: Sequence[Column],
         keys: Sequence[Column],
         order: Sequence[Column],
-        theirs: bool,
+        recent: bool,
     ) -> None:
-        self._bucket, self._spec, self._theirs = bucket, spec, theirs
+        self._bucket, self._spec, self._recent = bucket, spec, recent
         self._keys, self._order = keys, order
         self._places = {column.physical: at for at, column in enumerate(read)}
         self._types = [column.column_type for column in keys]
@@ -159,7 +160,7 @@ class _Judge:
 
     def _misplaced(self, arrays: Sequence[pa.Array]) -> tuple[int, str | None]:
         mine = [arrays[self._places[column.physical]] for column in self._keys]
-        if self._theirs:
+        if self._recent:
             _require_recent(self._keys, mine)
         settled = [_settled(array) for array in mine]
         buckets = bucket_ids(self._spec.version, self._spec.count, settled, self._types)
@@ -188,17 +189,31 @@ def _require_recent(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> No
         UnsupportedError: they may be others.
     """
     for column, array in zip(columns, arrays, strict=True):
-        if column.column_type.name not in _FIRST:
-            continue
-        plain = array
-        if pa.types.is_timestamp(array.type):
-            plain = array.cast(pa.timestamp("us", array.type.tz), safe=False)
-        least = pc.min(plain.view(pa.int32() if pa.types.is_date32(array.type) else pa.int64())).as_py()
-        first, year = _FIRST[column.column_type.name]
-        if least is not None and least < first:
-            raise UnsupportedError(
-                f"{column.name} has values from before {year}, which others may have counted by another calendar."
-            )
+        for part in _temporal(array):
+            first, year = _FIRST["date" if pa.types.is_date32(part.type) else "timestamp"]
+            plain = part
+            if pa.types.is_timestamp(part.type):
+                plain = part.cast(pa.timestamp("us", part.type.tz), safe=False)
+            least = pc.min(plain.view(pa.int32() if pa.types.is_date32(part.type) else pa.int64())).as_py()
+            if least is not None and least < first:
+                raise UnsupportedError(
+                    f"{column.name} has values from before {year}, which may have been counted by another calendar."
+                )
+
+
+def _temporal(array: pa.Array) -> Iterator[pa.Array]:
+    """Yield the dates and timestamps in an array, those within nested values, too."""
+    type = array.type
+    if pa.types.is_date32(type) or pa.types.is_timestamp(type):
+        yield array
+    elif pa.types.is_struct(type):
+        for part in array.flatten():
+            yield from _temporal(part)
+    elif pa.types.is_map(type):
+        yield from _temporal(array.keys)
+        yield from _temporal(array.items)
+    elif pa.types.is_list(type) or pa.types.is_large_list(type):
+        yield from _temporal(array.flatten())
 
 
 def _settled(array: pa.Array) -> pa.Array:

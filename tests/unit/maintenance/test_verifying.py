@@ -159,6 +159,21 @@ def test_what_our_writer_settles_lies_right(tmp_path: Path) -> None:
         assert table.found() == []
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_days_of_long_ago_in_orc(tmp_path: Path, nested: bool) -> None:
+    """Spark writes them by the Julian calendar, and PyArrow reads other days: they are not judged, also within structs."""
+    kind = pa.struct([("d", pa.date32())]) if nested else pa.date32()
+    days: list[Any] = [-171_000, 0]
+    field = {"name": "d", "type": "date", "nullable": True, "metadata": {}}
+    type: Any = {"type": "struct", "fields": [field]} if nested else "date"
+    tree = Written(tmp_path, type, "orc")
+    tree.put("a", [{"d": day} for day in days] if nested else days, 3, type=kind)
+    tree.put("b", [{"d": day} for day in days[1:]] if nested else days[1:], 3, p=2, type=kind)
+    found = list(parquetry.open(tmp_path).verify("t"))
+    assert [each.problem for each in found] == ["not judged", "wrong bucket"]
+    assert "k has values from before 1582" in str(found[0].detail)
+
+
 def test_what_is_not_known(tmp_path: Path) -> None:
     """Files of no bucket, of types that others hash otherwise, and damaged ones are told as what they are."""
     table = Written(tmp_path)
