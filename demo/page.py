@@ -84,7 +84,8 @@ def _article(outcome: Outcome, sizes: Mapping[str, int]) -> str:
 def _shuffles(outcome: Outcome) -> str:
     if outcome.query.shuffles is None:
         return ""
-    return f'<p class="soft">{escape(shuffles_text(outcome.shuffles))}</p>'
+    told = "; ".join([*map(str, outcome.report.joins), shuffles_text(outcome.shuffles)])
+    return f'<p class="soft">{escape(told)}</p>'
 
 
 def _scan(scan: ScanReport, size: int | None = None) -> str:

@@ -226,7 +226,7 @@ def _print_outcome(console: Console, outcome: Outcome) -> None:
     console.print(
         f"\n{mark} [bold]{outcome.query.name}[/]: {outcome.query.asks} [dim]({outcome.seconds:.1f} s)[/]"
     )
-    console.print(Padding(Text(str(Report(outcome.limited)), "dim"), (0, 0, 0, 2)))
+    console.print(Padding(Text(str(Report(outcome.limited, outcome.report.joins)), "dim"), (0, 0, 0, 2)))
     if outcome.query.shuffles is not None:
         console.print(Padding(Text(shuffles_text(outcome.shuffles), "dim"), (0, 0, 0, 2)))
     for fault in outcome.faults:
