@@ -43,13 +43,13 @@ SKEW = SkewMap(
 )
 OWN = Arrangement(
     SKEW,
-    BucketSpec(("was", "x"), 8, "spark", (SortColumn("price", descending=True), SortColumn("x"))),
+    BucketSpec(("was", "x"), 8, "spark", (SortColumn("price", descending=True), SortColumn("x")), True),
     (SortColumn("share", descending=True), SortColumn("raw")),
 )
 """Of a partition."""
 TABLES = Arrangement(
     SkewMap(("x",), ((1,),), True, ("/one",)),
-    BucketSpec(("x",), 4, 1, (SortColumn("x", True),)),
+    BucketSpec(("x",), 4, 1, (SortColumn("x", True),), True),
     (SortColumn("x", True),),
 )
 """Of a table: for partitions made from now on."""
