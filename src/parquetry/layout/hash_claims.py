@@ -20,9 +20,6 @@ _ZERO = "-0.0 equals 0.0, and Hive's version 2 hashes it to another bucket"
 _ZONE = "Hive hashes a timestamp by the clock of its own time zone{}, and a table does not say which that was"
 _CALENDAR = " and, before 1582, by the Julian calendar"
 _MAP = "Spark makes no buckets by a map"
-_PADDING = (
-    "Spark hashes a char with the blanks that it is padded with, and a setting of old times leaves them out"
-)
 _UNKNOWN = "values of type {} have no hash"
 
 
@@ -56,7 +53,7 @@ def _of_leaf(version: Version, type: ColumnType, hive: bool) -> str | None:
     if not type.primitive and type.name != "void":
         return _UNKNOWN.format(type)
     if version == "spark":
-        return _PADDING if type.name == "char" else None
+        return None
     if type.name == "timestamp" or (type.name == "timestamp_ntz" and version == 1):
         return _ZONE.format(_CALENDAR if version == 1 else "")
     if version == 1:

@@ -227,7 +227,7 @@ def test_what_has_no_hash_is_refused_by_name() -> None:
 CLAIMED = {
     "bigint": (True, True, True),
     "string": (True, True, True),
-    "char(3)": (False, True, False),
+    "char(3)": (False, True, True),
     "varchar(3)": (False, True, True),
     "decimal(38,18)": (True, True, True),
     "date": (True, True, True),
