@@ -77,9 +77,13 @@ def test_every_type_lies_where_its_hash_says(
     for p, spec in enumerate(specs):
         transaction.add((p,), arrangement=ms.Arrangement(buckets=spec))
     transaction.commit()
-    old = "c_timestamp < TIMESTAMP '1700-01-01' OR c_timestamp > TIMESTAMP '2200-01-01'"
+    # PyArrow reads no others, and the ORC library writes what lies within the second before 1970 a second later (ORC-763).
+    not_orc = (
+        "c_timestamp < TIMESTAMP '1700-01-01' OR c_timestamp > TIMESTAMP '2200-01-01'"
+        " OR unix_micros(c_timestamp) BETWEEN -999999 AND -1"
+    )
     chosen = [
-        f"if({old}, NULL, c_timestamp)" if each == "c_timestamp" and fmt == "orc" else
+        f"if({not_orc}, NULL, c_timestamp)" if each == "c_timestamp" and fmt == "orc" else
         "if(c_date < DATE '1700-01-01', NULL, c_date)" if each == "c_date" and fmt == "orc" else each
         for each in names
     ]  # fmt: skip

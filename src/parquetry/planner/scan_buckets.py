@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from parquetry.config import BUCKET_JOIN
 from parquetry.layout.arrangement import BucketSpec
-from parquetry.layout.buckets import common
+from parquetry.layout.common_buckets import common
 from parquetry.layout.file_columns import FileColumns
 from parquetry.layout.records import Column
 from parquetry.metastore.partition import Partition

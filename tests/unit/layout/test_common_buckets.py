@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquetry.layout.arrangement import BucketSpec, SortColumn
-from parquetry.layout.buckets import common
+from parquetry.layout.common_buckets import common
 
 A, B, DOWN = SortColumn("a"), SortColumn("b"), SortColumn("a", descending=True)
 
