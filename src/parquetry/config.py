@@ -7,10 +7,7 @@ several are set is decided in `precedence`; what a setting does is the business 
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
 
 from parquetry.errors import ConfigurationError, PropertyError
 from parquetry.identifiers import (
@@ -19,126 +16,15 @@ from parquetry.identifiers import (
     parse_columns,
     parse_ordered_columns,
 )
-
-_SIZE = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
-_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-
-
-_LARGEST = 1 << 60
-
-
-def parse_size(text: str) -> int:
-    """Return a size in bytes, from a number with an optional unit (powers of 1024).
-
-    Raises:
-        ValueError: it is not a size, is zero, or more than any file can have.
-
-    >>> parse_size("64kb"), parse_size("1 GiB"), parse_size("10")
-    (65536, 1073741824, 10)
-    """
-    match = _SIZE.fullmatch(text.strip())
-    if not match or int(match[1]) == 0:
-        raise ValueError("not a size such as 128mb")
-    size = int(match[1]) * _FACTORS[match[2].lower()]
-    if size > _LARGEST:
-        raise ValueError("more than an exbibyte")
-    return size
-
-
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text.lower() not in choices:
-            raise ValueError(f"not one of {', '.join(choices)}")
-        return text.lower()
-
-    return parse
-
-
-def _boolean(text: str) -> bool:
-    if text.strip().lower() not in ("true", "false"):
-        raise ValueError("not true or false")
-    return text.strip().lower() == "true"
-
-
-def _version(text: str) -> int | str:
-    known: dict[str, int | str] = {"1": 1, "2": 2, "spark": "spark"}
-    if text.strip().lower() not in known:
-        raise ValueError("not one of 1, 2, spark")
-    return known[text.strip().lower()]
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise ValueError("not a share of the rows such as 0.05, above 0 and at most 1")
-    return share
-
-
-def _count(most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        stripped = text.strip()
-        if not (stripped.isascii() and stripped.isdigit() and 1 <= int(stripped) <= most):
-            raise ValueError(f"not a number from 1 to {most}")
-        return int(stripped)
-
-    return parse
-
-
-Level = Literal["option", "session", "property", "default"]
-"""Where the value of a setting comes from: an option of one read or write, the session, a property of the table."""
-EVERYWHERE: tuple[Level, ...] = ("option", "session", "property")
-"""All levels at which users make settings; the first comes before the others."""
-SESSION_PREFIX = "parquetry."
-"""What names of the session's settings begin with."""
-_LABELS: dict[Level, str] = {
-    "option": "Option",
-    "session": "Session setting",
-    "property": "Table property",
-    "default": "The default of",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting users can make.
-
-    Attributes:
-        name: in kebab-case.
-        default: as text; None: no default.
-        parse: from text to value; raises ValueError saying what the text is not.
-        text: what it does, for the reference.
-        levels: where it can be given; none for options of a catalog.
-        fixed: whether it may be given only when a table is created.
-    """
-
-    name: str
-    default: str | None
-    parse: Callable[[str], Any]
-    text: str
-    levels: tuple[Level, ...] = ()
-    fixed: bool = False
-
-    def read(self, text: str, level: Level) -> Any:
-        """Return the value of a text that was found at some level.
-
-        Raises:
-            ConfigurationError: the session's text cannot be used.
-            PropertyError: an option's or a table's text cannot.
-        """
-        try:
-            return self.parse(text)
-        except ValueError as error:
-            raise self.refused(level, f" is {text!r}: {error}.") from None
-
-    def refused(self, level: Level, says: str) -> ConfigurationError | PropertyError:
-        """Return the error that begins with the setting's name, and with where it was given."""
-        key = f"{SESSION_PREFIX}{self.name}" if level == "session" else self.name
-        kind = ConfigurationError if level == "session" else PropertyError
-        return kind(f"{_LABELS[level]} {key!r}{says}")
-
+from parquetry.setting import EVERYWHERE, SESSION_PREFIX, Setting
+from parquetry.setting_values import (
+    count_up_to,
+    one_of,
+    parse_boolean,
+    parse_bucketing_version,
+    parse_share,
+    parse_size,
+)
 
 PARTITION_INDEXES = "partition-indexes"
 SKEWED_BY = "skewed-by"
@@ -178,7 +64,7 @@ TABLE_SETTINGS = (
     Setting(
         "compression",
         None,
-        _one_of("none", "uncompressed", "snappy", "gzip", "lz4", "zstd", "brotli", "zlib", "lzo"),
+        one_of("none", "uncompressed", "snappy", "gzip", "lz4", "zstd", "brotli", "zlib", "lzo"),
         "Codec of the data files; without it Spark's own setting for the format holds.",
         levels=EVERYWHERE,
     ),
@@ -192,7 +78,7 @@ TABLE_SETTINGS = (
     Setting(
         "distribution",
         "auto",
-        _one_of("auto", "none"),
+        one_of("auto", "none"),
         "`auto` clusters rows by partition before a write; `none` leaves them in the tasks that they are in.",
         levels=EVERYWHERE,
     ),
@@ -233,21 +119,21 @@ TABLE_SETTINGS = (
     Setting(
         "auto-skew-share",
         "0.05",
-        _share,
+        parse_share,
         "With `ON AUTO`: the share of a partition's rows from which on a value is heavy.",
         levels=("property",),
     ),
     Setting(
         "auto-skew-values",
         "16",
-        _count(1000),
+        count_up_to(1000),
         "With `ON AUTO`: the greatest number of heavy values of a partition, at most 1000.",
         levels=("property",),
     ),
     Setting(
         LIST_BUCKETING_RULES,
         "strict",
-        _one_of("strict", "relaxed"),
+        one_of("strict", "relaxed"),
         "`strict` refuses what Hive's design does not let go together with directories for heavy values; `relaxed` allows "
         "what Parquetry can do all the same. See [the rules](list-bucketing.md#what-does-not-go-together).",
         levels=("property",),
@@ -263,7 +149,7 @@ TABLE_SETTINGS = (
     Setting(
         BUCKETING_VERSION,
         "2",
-        _version,
+        parse_bucketing_version,
         "The hash of buckets: `1` (Hive 1 and 2), `2` (Hive 3 and later) or `spark` (Spark's own bucketed tables). For "
         "partitions made from then on.",
         levels=("property",),
@@ -271,7 +157,7 @@ TABLE_SETTINGS = (
     Setting(
         HIVE_COMPATIBLE,
         None,
-        _boolean,
+        parse_boolean,
         "Whether Hive finds rows in the buckets where it looks for them: shown of a bucketed table, `true` for versions 1 and 2, "
         "`false` for `spark`. It follows from `bucketing-version`; anything else is refused.",
         levels=("property",),
@@ -279,14 +165,14 @@ TABLE_SETTINGS = (
     Setting(
         "empty-buckets",
         None,
-        _boolean,
+        parse_boolean,
         "Whether a bucket without rows gets an empty file, as Hive 1 wants it; without it, with version 1 alone.",
         levels=EVERYWHERE,
     ),
     Setting(
         BUCKET_JOIN,
         "smaller",
-        _one_of("smaller", "larger"),
+        one_of("smaller", "larger"),
         "How tables of different numbers of buckets are joined without a shuffle: `smaller` folds both to their greatest "
         "common divisor; `larger` reads the side of fewer buckets once for each of the larger's, if one number is a multiple "
         "of the other.",
@@ -299,68 +185,6 @@ TABLE_SETTINGS = (
         "From which partition on files lie in buckets, for tables that others bucketed later on: a value of the first "
         "partition column, or a condition on partition columns. Partitions before it are read as not bucketed.",
         levels=("property",),
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SparkSetting:
-    """A setting of Spark's own that decides whether joins of bucketed tables shuffle.
-
-    Attributes:
-        name: whole.
-        value: that `parquetry.configure` gives it, if nobody else has; None: it is left alone.
-        text: what it is for, or why it is left alone.
-    """
-
-    name: str
-    value: str | None
-    text: str
-
-
-SPARK_SETTINGS = (
-    SparkSetting(
-        "spark.sql.sources.v2.bucketing.enabled",
-        "true",
-        "Spark uses what a table says of its buckets.",
-    ),
-    SparkSetting(
-        "spark.sql.sources.v2.bucketing.pushPartValues.enabled",
-        "true",
-        "Tables of which one has rows in buckets where the other has none are joined without a shuffle.",
-    ),
-    SparkSetting(
-        "spark.sql.sources.v2.bucketing.allowCompatibleTransforms.enabled",
-        "true",
-        "Tables of different numbers of buckets are joined in as many as their greatest common divisor.",
-    ),
-    SparkSetting(
-        "spark.sql.requireAllClusterKeysForCoPartition",
-        "false",
-        "A join may be on more columns than the tables are bucketed by.",
-    ),
-    SparkSetting(
-        "spark.sql.sources.v2.bucketing.shuffle.enabled",
-        None,
-        "Only the side without buckets is shuffled, into those of the other. Spark 4.3 has known errors there, and evaluates the "
-        "hash row by row; tables bucketed by several columns say nothing of their buckets while it is on.",
-    ),
-    SparkSetting(
-        "spark.sql.sources.v2.bucketing.partiallyClusteredDistribution.enabled",
-        None,
-        "Large buckets are read by several tasks, for each of which the other side is read again. While it is on, different "
-        "numbers of buckets are not joined without a shuffle.",
-    ),
-    SparkSetting(
-        "spark.sql.sources.v2.bucketing.allowKeysSubsetOfPartitionKeys.enabled",
-        None,
-        "For tables partitioned by several expressions of which a join names some. It cannot help with a hash of several "
-        "columns: tables bucketed by more than one say nothing of their buckets while it is on.",
-    ),
-    SparkSetting(
-        "spark.sql.sources.v2.bucketing.preserveOrderingOnCoalesce.enabled",
-        None,
-        "Several sorted files of a bucket are merged in their order instead of sorted anew.",
     ),
 )
 

@@ -11,16 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from parquetry.config import (
-    EVERYWHERE,
-    SESSION_PREFIX,
-    TABLE_SETTINGS,
-    Level,
-    Setting,
-    check_options,
-    check_session,
-)
+from parquetry.config import TABLE_SETTINGS, check_options, check_session
 from parquetry.errors import ConfigurationError, PropertyError
+from parquetry.setting import EVERYWHERE, SESSION_PREFIX, Level, Setting
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 DEFAULTS: Mapping[str, str] = MappingProxyType(

@@ -9,11 +9,11 @@ from parquetry.config import (
     check_catalog_options,
     check_properties,
     is_fixed,
-    parse_size,
     rename_column,
 )
 from parquetry.errors import ConfigurationError, PropertyError
 from parquetry.precedence import settle
+from parquetry.setting_values import parse_size
 
 
 @pytest.mark.parametrize(

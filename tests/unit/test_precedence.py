@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from parquetry.config import EVERYWHERE, TABLE_SETTINGS, Level
+from parquetry.config import TABLE_SETTINGS
 from parquetry.errors import ConfigurationError, PropertyError
 from parquetry.precedence import DEFAULTS, settle
+from parquetry.setting import EVERYWHERE, Level
 
 TEXTS = {
     "target-file-size": ("1mb", "2mb"),

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parquetry._version import __version__
-from parquetry.config import CATALOG_OPTIONS, SESSION_PREFIX, TABLE_SETTINGS
+from parquetry.config import CATALOG_OPTIONS, TABLE_SETTINGS
 from parquetry.errors import ParquetryError
+from parquetry.setting import SESSION_PREFIX
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 
 OLDEST_PYTHON = (3, 11)

@@ -18,21 +18,19 @@ from parquetry.config import (
     check_properties,
     our_names,
 )
-from parquetry.ddl.clustered_by import ClusteredBy
 from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
-from parquetry.errors import BucketError, ColumnNotFoundError, PropertyError, UnsupportedError
-from parquetry.identifiers import joined_name
+from parquetry.errors import ColumnNotFoundError, UnsupportedError
 from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.layout.list_bucketing_rules import Subject, require_allowed
 from parquetry.layout.records import Column
 from parquetry.layout.schema_json import Field, declared
-from parquetry.maintenance import buckets
-from parquetry.maintenance.skew import is_relaxed, recorded
+from parquetry.maintenance.skew import is_relaxed
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import questions
 from parquetry.planner.lake import Lake
-from parquetry.planner.locations import external_location, managed_location, require_free_cells
+from parquetry.planner.locations import external_location, managed_location
+from parquetry.planner.new_layout import BUCKETS, bucketed, descending_columns, skewed
 from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import Settings, settle
 from parquetry.types import type_text
@@ -50,7 +48,6 @@ RESERVED = (
 _OPTION = "option."
 """Spark gives each of OPTIONS twice, and so once for `SHOW CREATE TABLE`; we keep it as a property only."""
 _HIVE = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
-_BUCKETS = ("bucket", "sorted_bucket")
 _OF_SPARKS_TABLES = ("transient_lastDdlTime", "spark.sql.", "serialization.", "totalSize", "numFiles")
 """What names of properties begin with that Spark and Hive's metastore put on their tables themselves."""
 _UNKEYABLE = "a partition column has to be a number, a string, a boolean, binary, a date or a timestamp"
@@ -82,11 +79,11 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
         comment=q.properties.get("comment"),
         owner=q.properties.get("owner") or getpass.getuser(),
         created_at=int(time.time() * 1000),
-        descending=_descending(settings, partition_by),
+        descending=descending_columns(settings, partition_by),
     )
     metadata = _indexed(metadata, settings)
-    metadata = _skewed(metadata, lake, label)
-    metadata = _bucketed(metadata, label, q.partitioning)
+    metadata = skewed(metadata, lake, label)
+    metadata = bucketed(metadata, label, q.partitioning)
     sort_columns(metadata, settings)  # refuses what files cannot be sorted by
     bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
     if external is None:  # last, as this one leaves a trace
@@ -106,88 +103,8 @@ def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.Creat
     } | {key: like[key] for key in ("provider", "comment") if key in like}
     partitioning = q.partitioning
     if CLUSTERED_BY in q.properties:  # a table of Spark's own gives its buckets as a transform
-        partitioning = [each for each in partitioning if each.name not in _BUCKETS]
+        partitioning = [each for each in partitioning if each.name not in BUCKETS]
     return msgspec.structs.replace(q, properties={**kept, **q.properties}, partitioning=partitioning)
-
-
-def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) -> None:
-    """Make sure that clauses go together with directories for heavy values, if there are to be any.
-
-    Raises:
-        ListBucketingError: one does not.
-    """
-    clause = q.properties.get(SKEWED_BY)
-    directories = (
-        clause is not None and not is_not_directories(clause) and parse_skewed_by(clause).directories
-    )
-    asked = Subject(
-        label=label,
-        directories=directories,
-        buckets=CLUSTERED_BY in q.properties or any(each.name in _BUCKETS for each in q.partitioning),
-        external="location" in q.properties or q.properties.get("external") == "true",
-        file_format=_named_format(q.properties),
-        relaxed=is_relaxed(q.properties),
-    )
-    require_allowed(asked, "define")
-    if isinstance(q, questions.StageTable) and q.mode == "create":  # which is for queries alone
-        require_allowed(asked, "create as")
-
-
-def _skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
-    """Return the metadata with the heavy values that its properties say.
-
-    Raises:
-        SkewError: they cannot be.
-        LocationTakenError: a place that one of them is given is another, managed table's.
-    """
-    found, of_partition = recorded(metadata, lambda: lake.engine.time_zone)
-    if of_partition is not None:
-        raise PropertyError(
-            f"Table property {SKEWED_LOCATIONS!r} names a partition, and a new table has none: leave PARTITION out."
-        )
-    require_free_cells(lake, label, found.arrangement.skew)
-    return found
-
-
-def _bucketed(
-    metadata: TableMetadata, label: str, partitioning: Sequence[questions.Transform]
-) -> TableMetadata:
-    """Return the metadata with the buckets that its properties say, or a member of PARTITIONED BY such as `bucket(8, id)`.
-
-    Raises:
-        BucketError: they cannot be, or are said twice.
-        PropertyError: a property about them cannot be used.
-    """
-    asked = [each for each in partitioning if each.name in _BUCKETS]
-    said = [each.text for each in asked] + ["CLUSTERED BY"] * (CLUSTERED_BY in metadata.properties)
-    if len(said) > 1:
-        raise BucketError(
-            f"The buckets of table {label} are said more than once: {', '.join(said)}. Give one."
-        )
-    if asked:
-        metadata = buckets.declared(metadata, _clustered_by(asked[0]))
-    return buckets.recorded(label, metadata)
-
-
-def _clustered_by(transform: questions.Transform) -> ClusteredBy:
-    """Return the clause that says the same as a transform.
-
-    Raises:
-        BucketError: it names a field of a struct.
-    """
-    at = next(i for i, argument in enumerate(transform.arguments) if "lit" in argument)
-    before, behind = (
-        [argument["col"] for argument in part]
-        for part in (transform.arguments[:at], transform.arguments[at + 1 :])
-    )
-    columns, sorted_by = (behind, []) if transform.name == "bucket" else (before, behind)
-    for path in (*columns, *sorted_by):
-        if len(path) > 1:
-            raise BucketError(
-                f"{transform.text} names {joined_name(path)}, a field of a struct: rows go into buckets by whole columns."
-            )
-    names, order = (tuple(path[0] for path in part) for part in (columns, sorted_by))
-    return ClusteredBy(names, tuple((name, False) for name in order), int(transform.arguments[at]["lit"]))
 
 
 def _check_collation(label: str, properties: Mapping[str, str]) -> None:
@@ -226,7 +143,7 @@ def _fields(
     file_format: str,
 ) -> tuple[list[Field], tuple[str, ...]]:
     """Return the fields of a table and the names of its partition columns, as stated or read from its files."""
-    partition_by = tuple(_partition_column(each) for each in q.partitioning if each.name not in _BUCKETS)
+    partition_by = tuple(_partition_column(each) for each in q.partitioning if each.name not in BUCKETS)
     fields: list[Field] = q.schema["fields"]
     if fields:
         return fields, partition_by
@@ -272,29 +189,6 @@ def _check_partition_column(name: str, column: Column) -> None:
         )
 
 
-def _format(properties: Mapping[str, str]) -> Literal["parquet", "orc"]:
-    """Return the format that USING, STORED AS, or the classes that Hive's DDL names, ask for."""
-    name = _named_format(properties)
-    if name == "parquet":
-        return "parquet"
-    if name == "orc":
-        return "orc"
-    raise UnsupportedError(
-        f"Tables are stored as parquet or orc, not {name}: say USING parquet or USING orc."
-    )
-
-
-def _named_format(properties: Mapping[str, str]) -> str:
-    classes = " ".join(value for key, value in properties.items() if key in _HIVE[1:]).lower()
-    named = properties.get("hive.stored-as") or properties.get("provider")
-    if classes:
-        named = next(
-            (name for name in ("parquet", "orc") if all(name in x for x in classes.split())), classes
-        )
-    name = (named or "parquet").lower()
-    return "parquet" if name == "parquetry" else name
-
-
 def _partition_column(transform: questions.Transform) -> str:
     if transform.name == "identity" and len(transform.columns) == 1 and len(transform.columns[0]) == 1:
         return transform.columns[0][0]
@@ -303,19 +197,6 @@ def _partition_column(transform: questions.Transform) -> str:
         f"{clause} ({transform.text}) is not supported: PARTITIONED BY takes columns of the table and bucket(n, column), and "
         "the property sort-by those to sort files by."
     )
-
-
-def _descending(settings: Settings, partition_by: Sequence[str]) -> tuple[bool, ...]:
-    down: set[str] = set()
-    for name, descending in settings["partition-order"] or ():
-        if name.lower() not in {column.lower() for column in partition_by}:
-            raise PropertyError(
-                f"Table property 'partition-order' names {name!r}, which is not a partition column; those are "
-                f"{', '.join(partition_by) or '(none)'}."
-            )
-        if descending:
-            down.add(name.lower())
-    return tuple(name.lower() in down for name in partition_by) if down else ()
 
 
 def _indexed(metadata: TableMetadata, settings: Settings) -> TableMetadata:
@@ -345,3 +226,49 @@ def new_database(lake: Lake, namespace: list[str], table: str = "") -> str:
             f"{lake.name}.database or {lake.name}.database.table."
         )
     return namespace[0]
+
+
+def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) -> None:
+    """Make sure that clauses go together with directories for heavy values, if there are to be any.
+
+    Raises:
+        ListBucketingError: one does not.
+    """
+    clause = q.properties.get(SKEWED_BY)
+    directories = (
+        clause is not None and not is_not_directories(clause) and parse_skewed_by(clause).directories
+    )
+    asked = Subject(
+        label=label,
+        directories=directories,
+        buckets=CLUSTERED_BY in q.properties or any(each.name in BUCKETS for each in q.partitioning),
+        external="location" in q.properties or q.properties.get("external") == "true",
+        file_format=_named_format(q.properties),
+        relaxed=is_relaxed(q.properties),
+    )
+    require_allowed(asked, "define")
+    if isinstance(q, questions.StageTable) and q.mode == "create":  # which is for queries alone
+        require_allowed(asked, "create as")
+
+
+def _format(properties: Mapping[str, str]) -> Literal["parquet", "orc"]:
+    """Return the format that USING, STORED AS, or the classes that Hive's DDL names, ask for."""
+    name = _named_format(properties)
+    if name == "parquet":
+        return "parquet"
+    if name == "orc":
+        return "orc"
+    raise UnsupportedError(
+        f"Tables are stored as parquet or orc, not {name}: say USING parquet or USING orc."
+    )
+
+
+def _named_format(properties: Mapping[str, str]) -> str:
+    classes = " ".join(value for key, value in properties.items() if key in _HIVE[1:]).lower()
+    named = properties.get("hive.stored-as") or properties.get("provider")
+    if classes:
+        named = next(
+            (name for name in ("parquet", "orc") if all(name in x for x in classes.split())), classes
+        )
+    name = (named or "parquet").lower()
+    return "parquet" if name == "parquetry" else name

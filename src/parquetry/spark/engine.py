@@ -12,7 +12,6 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from parquetry.config import SESSION_PREFIX
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout.footers import ArrowFooters
 from parquetry.layout.heavy_values import Counted
@@ -25,6 +24,7 @@ from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.engine import Failure
 from parquetry.precedence import settle
 from parquetry.progress import Progress
+from parquetry.setting import SESSION_PREFIX
 from parquetry.spark.compaction import compact
 from parquetry.spark.heavy_hitters import counted
 from parquetry.spark.hive import SparkHive

@@ -1,0 +1,77 @@
+"""What the text of a setting can say: from text to value, or a ValueError that says what the text is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_SIZE = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_LARGEST = 1 << 60
+
+
+def parse_size(text: str) -> int:
+    """Return a size in bytes, from a number with an optional unit (powers of 1024).
+
+    Raises:
+        ValueError: it is not a size, is zero, or more than any file can have.
+
+    >>> parse_size("64kb"), parse_size("1 GiB"), parse_size("10")
+    (65536, 1073741824, 10)
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if not match or int(match[1]) == 0:
+        raise ValueError("not a size such as 128mb")
+    size = int(match[1]) * _FACTORS[match[2].lower()]
+    if size > _LARGEST:
+        raise ValueError("more than an exbibyte")
+    return size
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return a parser that takes some words, in any case."""
+
+    def parse(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(f"not one of {', '.join(choices)}")
+        return text.lower()
+
+    return parse
+
+
+def parse_boolean(text: str) -> bool:
+    """Return whether a text says true."""
+    if text.strip().lower() not in ("true", "false"):
+        raise ValueError("not true or false")
+    return text.strip().lower() == "true"
+
+
+def parse_bucketing_version(text: str) -> int | str:
+    """Return a version of the hash: 1, 2 or ``spark``."""
+    known: dict[str, int | str] = {"1": 1, "2": 2, "spark": "spark"}
+    if text.strip().lower() not in known:
+        raise ValueError("not one of 1, 2, spark")
+    return known[text.strip().lower()]
+
+
+def parse_share(text: str) -> float:
+    """Return a share of the rows, above 0 and at most 1."""
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise ValueError("not a share of the rows such as 0.05, above 0 and at most 1")
+    return share
+
+
+def count_up_to(most: int) -> Callable[[str], int]:
+    """Return a parser of numbers from 1 on."""
+
+    def parse(text: str) -> int:
+        stripped = text.strip()
+        if not (stripped.isascii() and stripped.isdigit() and 1 <= int(stripped) <= most):
+            raise ValueError(f"not a number from 1 to {most}")
+        return int(stripped)
+
+    return parse
