@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 import parquetry
+from parquetry import metastore as ms
 
 _NUMBERS = itertools.count()
 # Each statement runs once: what a JVM spends on making it fast is lost, and is half of all that it does. This holds for
@@ -50,6 +51,14 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
+    """The metastore of the catalog `lake`."""
+    spark.sql("SHOW NAMESPACES IN lake")
+    with ms.open_metastore(str(warehouse / "lake")) as metastore:
+        yield metastore
 
 
 @pytest.fixture

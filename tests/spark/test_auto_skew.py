@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,14 +32,6 @@ HEAVY: dict[int, tuple[tuple[str | None], ...]] = {
     4: (("v0",), ("v1",), ("v2",)),
     5: (("tenth",),),
 }
-
-
-@pytest.fixture
-def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
-    """The metastore of the catalog `lake`."""
-    spark.sql("SHOW NAMESPACES IN lake")
-    with ms.open_metastore(str(warehouse / "lake")) as metastore:
-        yield metastore
 
 
 def own(cells: tuple[tuple[Any, ...], ...]) -> ms.Arrangement:

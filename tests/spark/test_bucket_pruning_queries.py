@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,14 +37,6 @@ def arrange(store: ms.Metastore, name: str, arrangements: dict[Value, ms.Arrange
     for value, arrangement in arrangements.items():
         transaction.replace((value,), [], arrangement=arrangement)
     transaction.commit()
-
-
-@pytest.fixture(scope="module")
-def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
-    """The metastore of the catalog `lake`."""
-    spark.sql("SHOW NAMESPACES IN lake")
-    with ms.open_metastore(str(warehouse / "lake")) as metastore:
-        yield metastore
 
 
 _SPECS = {

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,14 +16,6 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 COLUMNS = ("id", "v", "x", "m")
 MODEL = tuple[int, int]
 """A row: its id, of which all else follows, and its partition."""
-
-
-@pytest.fixture
-def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
-    """The metastore of the catalog `lake`."""
-    spark.sql("SHOW NAMESPACES IN lake")
-    with ms.open_metastore(str(warehouse / "lake")) as metastore:
-        yield metastore
 
 
 def some_arrangement(chance: random.Random) -> ms.Arrangement:

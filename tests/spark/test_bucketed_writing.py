@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +16,17 @@ from pyspark.sql import SparkSession
 from parquetry import metastore as ms
 from parquetry.layout.file_names import bucket_of
 from parquetry.layout.hive_hash import bucket_ids
-from parquetry.spark import writes
 from parquetry.types import type_text
 from tests.support.bucket_files import file_table, files_by_bucket, in_order, misplaced, set_arrangement
 from tests.support.hive.values import TYPES, columns, for_arrow
+from tests.support.metastores import table_of
+from tests.support.rivals import meanwhile
 from tests.support.skewed_tables import misplaced as misplaced_in_directories
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 VERSIONS: tuple[Any, ...] = (1, 2, "spark")
 NOT_READ_FROM_ORC = ("c_maps", "c_deep")
 """Of these PyArrow reads no times before 1677."""
-
-
-@pytest.fixture
-def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
-    """The metastore of the catalog `lake`."""
-    spark.sql("SHOW NAMESPACES IN lake")
-    with ms.open_metastore(str(warehouse / "lake")) as metastore:
-        yield metastore
-
-
-def table_of(store: ms.Metastore, name: str) -> ms.TableSnapshot:
-    """Return a table as it is now, given its name with its catalog."""
-    return store.table(*name.split(".")[1:])
 
 
 def spread(table: ms.TableSnapshot, ids: list[int]) -> set[int]:
@@ -356,20 +343,3 @@ def test_others_who_change_the_buckets_meanwhile_make_it_conflict(
     assert files_by_bucket(table) == {(0,): Counter(range(8))}
     location = Path(table.metadata.location.removeprefix("file:"))
     assert len(list(location.rglob("*.parquet"))) == 4 + 8
-
-
-@contextmanager
-def meanwhile(work: Callable[[], None]) -> Iterator[None]:
-    """Have another writer do something between the files of this one's next write and their commit."""
-    real = writes.collect
-
-    def collect(*given: Any) -> Any:
-        writes.collect = real
-        work()
-        return real(*given)
-
-    writes.collect = collect
-    try:
-        yield
-    finally:
-        writes.collect = real

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,6 @@ from tests.support.skewed_tables import arrange, files_by_cell, misplaced, rows_
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SKEW = ms.SkewMap(("x",), ((1,), (None,)), directories=True)
-
-
-@pytest.fixture
-def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
-    """The metastore of the catalog `lake`."""
-    spark.sql("SHOW NAMESPACES IN lake")
-    with ms.open_metastore(str(warehouse / "lake")) as metastore:
-        yield metastore
 
 
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])

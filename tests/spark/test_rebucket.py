@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +15,12 @@ from pyspark.sql import SparkSession
 from parquetry import metastore as ms
 from parquetry.spark import compaction
 from tests.support.bucket_files import files_by_bucket, misplaced, set_arrangement
+from tests.support.metastores import table_of
 from tests.support.skewed_tables import misplaced as misplaced_in_directories
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SORT = (ms.SortColumn("v", True), ms.SortColumn("id"))
 SELECT = "SELECT id, if(id % 5 = 0, NULL, hex(id * 7919)), "
-
-
-@pytest.fixture
-def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
-    """The metastore of the catalog `lake`."""
-    spark.sql("SHOW NAMESPACES IN lake")
-    with ms.open_metastore(str(warehouse / "lake")) as metastore:
-        yield metastore
-
-
-def table_of(store: ms.Metastore, name: str) -> ms.TableSnapshot:
-    """Return a table as it is now, given its name with its catalog."""
-    return store.table(*name.split(".")[1:])
 
 
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from pyspark.sql import functions as sf
 
 from parquetry import metastore as ms
 from parquetry.errors import ArrangementError
-from parquetry.spark import writes
 from parquetry.types import parse_type
+from tests.support.rivals import meanwhile
 from tests.support.skewed_tables import arrange, files_by_cell, misplaced
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -44,31 +43,6 @@ VALUES: dict[str, list[Any]] = {
     "l": [-(2**63), 10],
 }  # fmt: skip
 TYPES = {name: parse_type(type) for name, type in COLUMNS.items()}
-
-
-@pytest.fixture
-def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
-    """The metastore of the catalog `lake`."""
-    spark.sql("SHOW NAMESPACES IN lake")
-    with ms.open_metastore(str(warehouse / "lake")) as metastore:
-        yield metastore
-
-
-@contextmanager
-def meanwhile(work: Callable[[], None]) -> Iterator[None]:
-    """Have another writer do something between the files of this one's next write and their commit."""
-    real = writes.collect
-
-    def collect(*given: Any) -> Any:
-        writes.collect = real
-        work()
-        return real(*given)
-
-    writes.collect = collect
-    try:
-        yield
-    finally:
-        writes.collect = real
 
 
 def literal(name: str, value: Any) -> str:

@@ -28,6 +28,11 @@ from parquetry.store.groups import Groups
 from tests.support.keys import leading
 
 
+def table_of(metastore: Metastore, name: str) -> TableSnapshot:
+    """Return a table as it is now, given its name with its catalog."""
+    return metastore.table(*name.split(".")[1:])
+
+
 class Crash(BaseException):
     """The process is gone."""
 

@@ -183,7 +183,7 @@ class HBaseServer:
         folder: Path,
         *,
         apart: bool = False,
-        heap: str = "256m",
+        heap: str = "512m",
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self.folder, self.apart, self._heap = folder, apart, heap
@@ -290,6 +290,8 @@ def _properties(folder: Path, zookeeper: int, master: int, region_server: int) -
         "hbase.regionserver.msginterval": "300",
         "hbase.master.wait.on.regionservers.interval": "100",
         "hbase.master.wait.on.regionservers.timeout": "500",
+        # Each table that rows are put in would hold two megabytes of its own; the tests make hundreds.
+        "hbase.hregion.memstore.mslab.enabled": "false",
         # Failures are reported at once instead of after a minute.
         "hbase.client.retries.number": "4",
         "hbase.client.pause": "50",
