@@ -160,6 +160,9 @@ object Answers {
     case _ => None
   }
 
+  /** One for each candidate; `RuntimeVerdict` says what is read of them. */
+  def verdicts(answer: JValue): Seq[JValue] = (answer \ "verdicts").children
+
   def procedure(answer: JValue): ProcedureAnswer = ProcedureAnswer(
     text(answer \ "name"), text(answer \ "description"), (answer \ "parameters").children.map { p =>
       ParameterAnswer(text(p \ "name"), DataType.fromDDL(text(p \ "type")), text(p \ "comment"), Option(text(p \ "default")))

@@ -17,6 +17,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => RowLevelStatement)
     extensions.injectPostHocResolutionRule(_ => DeleteFromCached)
     extensions.injectPostHocResolutionRule(_ => RowsOfReplaceWhere)
+    extensions.injectPostHocResolutionRule(session => LateRules(session))
     extensions.injectPreCBORule(_ => TuplesByColumns)
     extensions.injectPreCBORule(_ => PartsOnPartitions)
     extensions.injectPreCBORule(_ => ConditionsOfCommands)

@@ -33,6 +33,7 @@ LIST_BUCKETING_RULES = "list-bucketing-rules"
 CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
+RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 HIVE_COMPATIBLE = "hive-compatible"
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
 """Names that Hive has for properties of ours."""
@@ -176,6 +177,14 @@ TABLE_SETTINGS = (
         "How tables of different numbers of buckets are joined without a shuffle: `smaller` folds both to their greatest "
         "common divisor; `larger` reads the side of fewer buckets once for each of the larger's, if one number is a multiple "
         "of the other.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        RUNTIME_PRUNING_MAX_BUILD_SIZE,
+        "10mb",
+        parse_size,
+        "Up to which size, as estimated, the small side of a join that is not broadcast is read once more, for its values to "
+        "leave files of this table unread.",
         levels=EVERYWHERE,
     ),
     Setting(

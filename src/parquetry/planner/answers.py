@@ -12,6 +12,7 @@ import msgspec
 
 from parquetry.planner.questions import Cursor, TableRef
 from parquetry.prune.row_groups import Usable
+from parquetry.prune.runtime import Verdict
 
 Values: TypeAlias = list[str | None]
 
@@ -234,6 +235,12 @@ class MaybeAggregated(Answer, frozen=True):
     """An aggregate that the metastore answered; None: it cannot be exact alone."""
 
     aggregated: Aggregated | None
+
+
+class RuntimeVerdicts(Answer, frozen=True):
+    """What is to become of values that joins find, one for one of the candidates that were asked about."""
+
+    verdicts: list[Verdict]
 
 
 class Written(Answer, frozen=True):

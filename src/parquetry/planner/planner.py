@@ -20,6 +20,7 @@ from parquetry.planner import (
     partitions,
     protocol,
     questions,
+    runtime_filters,
     scans,
     statements,
     tables,
@@ -35,6 +36,7 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **metadata_tables.ANSWERS,
     **partitions.ANSWERS,
     **scans.ANSWERS,
+    **runtime_filters.ANSWERS,
     **calls.ANSWERS,
 }
 

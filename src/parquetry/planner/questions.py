@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from parquetry.prune.runtime import Candidate
+
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
     """What every question carries.
@@ -339,6 +341,32 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     buckets: int | None = None
 
 
+class RuntimeCandidate(msgspec.Struct, frozen=True):
+    """What the values of a join could do for the scan of a table.
+
+    Attributes:
+        table: the table.
+        read_options: of the scan; see `Reading`.
+        facts: about the join and the scan.
+    """
+
+    table: TableRef
+    facts: Candidate
+    read_options: dict[str, str] = {}
+
+
+class JudgeRuntimeFilters(CatalogQuestion, tag="judge_runtime_filters", frozen=True):
+    """Answer: `RuntimeVerdicts`. The candidates are those of one query for the tables of the catalog.
+
+    Attributes:
+        candidates: all of them.
+        settings: those of the session whose names begin with `parquetry.`.
+    """
+
+    candidates: list[RuntimeCandidate]
+    settings: dict[str, str] = {}
+
+
 class Write(Predicates, tag="write", frozen=True):
     """Answer: `Written`. The rows come beside the question, as a DataFrame."""
 
@@ -387,7 +415,7 @@ QUESTIONS: tuple[type[Question], ...] = (
     CanDelete, Delete, Truncate,
     AddPartitions, DropPartitions, TruncatePartitions, RenamePartition, AlterPartition, LoadPartition, ListPartitions,
     ShowPartitions, Refuse,
-    PushPredicates, PartitionValues, Aggregate, PlanScan, Write,
+    PushPredicates, PartitionValues, Aggregate, PlanScan, JudgeRuntimeFilters, Write,
     ListProcedures, LoadProcedure, Call, RepairSchema, Repair,
 )  # fmt: skip
 """All of them."""

@@ -1,0 +1,68 @@
+package org.apache.spark.sql.parquetry
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/**
+ * Plans that inner joins bring together, and the columns that are equal in each row of what comes out.
+ *
+ * @param items plans that are no inner joins themselves; of a join whose other side takes no row away or adds none, the one side
+ */
+case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)]) {
+  /** A column and all others that have its value in each row. */
+  def closure(column: Attribute): Seq[Attribute] = {
+    def grown(known: Seq[Attribute]): Seq[Attribute] = {
+      val more = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }
+        .collect { case (a, b) if in(known, a) && !in(known, b) => b }
+      if (more.isEmpty) known else grown(known :+ more.head)
+    }
+    grown(Seq(column))
+  }
+  private def in(known: Seq[Attribute], a: Attribute): Boolean = known.exists(_.exprId == a.exprId)
+
+  /** An item, of which those rows are left that have matches in others; None: none of these is likely to leave any out. */
+  def narrowed(item: LogicalPlan, without: LogicalPlan): Option[LogicalPlan] = narrowed(item, items.filterNot(_ eq without))
+
+  private def narrowed(item: LogicalPlan, among: Seq[LogicalPlan]): Option[LogicalPlan] = {
+    val others = among.filterNot(_ eq item)
+    val found = others.flatMap { other =>
+      val on = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }
+        .filter { case (a, b) => item.outputSet.contains(a) && other.outputSet.contains(b) }
+      if (on.isEmpty) None
+      else narrowed(other, others).orElse(Option.when(InnerJoins.selective(other))(other)).map(_ -> on)
+    }
+    Option.when(found.nonEmpty)(found.foldLeft(item) { case (plan, (other, on)) =>
+      Join(plan, other, LeftSemi, on.map { case (a, b) => EqualTo(a, b): Expression }.reduceOption(And(_, _)), JoinHint.NONE)
+    })
+  }
+}
+
+object InnerJoins extends PredicateHelper {
+  def of(plan: LogicalPlan): InnerJoins = plan match {
+    case Join(left, right, _: InnerLike, condition, _) =>
+      val (one, other) = (of(left), of(right))
+      InnerJoins(one.items ++ other.items, one.equal ++ other.equal ++ condition.toSeq.flatMap(equalities))
+    case Join(left, _, LeftOuter | LeftSemi | LeftAnti, _, _) => of(left)
+    case Join(_, right, RightOuter, _, _) => of(right)
+    case Project(list, child) if list.forall(_.deterministic) && joins(child) => of(child)
+    case Filter(condition, child) if condition.deterministic && joins(child) =>
+      val below = of(child)
+      below.copy(equal = below.equal ++ equalities(condition))
+    case other => InnerJoins(Seq(other), Nil)
+  }
+
+  def selective(plan: LogicalPlan): Boolean = plan.exists {
+    case Filter(condition, _) => isLikelySelective(condition)
+    case _ => false
+  }
+
+  private def joins(plan: LogicalPlan): Boolean = plan match {
+    case _: Join => true
+    case _: Project | _: Filter => joins(plan.children.head)
+    case _ => false
+  }
+
+  private def equalities(condition: Expression): Seq[(Attribute, Attribute)] =
+    splitConjunctivePredicates(condition).collect { case EqualTo(a: Attribute, b: Attribute) => a -> b }
+}

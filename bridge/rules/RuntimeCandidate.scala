@@ -1,0 +1,79 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.catalyst.trees.TreePattern
+
+/**
+ * One of our scans, of which values of another side of a join could leave something out.
+ *
+ * @param source the scan, and its column
+ * @param build what the values come from
+ * @param keys of the join on that side, in its order: a broadcast is by all of them
+ * @param place of the key whose values these are
+ * @param facts for the planner, which judges
+ */
+case class RuntimeCandidate(
+    join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, facts: JObject) {
+  val exprId: ExprId = NamedExpression.newExprId
+
+  def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery =
+    DynamicPruningSubquery(source.key, build, keys, Seq(place), onlyShared, exprId)(None)
+}
+
+object RuntimeCandidate extends PredicateHelper {
+  /** Facts about what values would come from. */
+  def ofBuild(build: LogicalPlan, key: Expression): JObject = JObject(
+    "name" -> JString(LogicalNames.of(build)),
+    "key" -> JString(LogicalNames.of(key)),
+    "size" -> size(build.stats.sizeInBytes),
+    "cost" -> build.collectLeaves().map(cost).foldLeft[Option[BigInt]](Some(0)) {
+      case (Some(sum), Some(more)) => Some(sum + more)
+      case _ => None
+    }.fold[JValue](JNull)(JInt(_)),
+    "deterministic" -> JBool(build.deterministic && key.deterministic),
+    "python" -> JBool(python(key, build)),
+    "unrepeatable" -> unrepeatable(build).fold[JValue](JNull)(JString(_)))
+
+  private def size(bytes: BigInt): JValue = if (bytes >= unknown) JNull else JInt(bytes)
+  private def unknown: BigInt = org.apache.spark.sql.internal.SQLConf.get.defaultSizeInBytes
+
+  /** What reading a leaf once more costs, in bytes; None: nobody knows. */
+  private def cost(leaf: LogicalPlan): Option[BigInt] = leaf match {
+    case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory => Some(0)
+    case _: LocalRelation | _: OneRowRelation => Some(0)
+    case other => Some(other.stats.sizeInBytes).filter(_ < unknown)
+  }
+
+  /** Whether a key is computed by Python, of which nobody knows whether it gives the same again. */
+  private def python(key: Expression, plan: LogicalPlan): Boolean = key.exists(_.isInstanceOf[PythonFuncExpression]) ||
+    (plan match {
+      case eval: BaseEvalPython if eval.resultAttrs.exists(key.references.contains) => true
+      case project: Project => python(replaceAlias(key, getAliasMap(project)), project.child)
+      case aggregate: Aggregate => python(replaceAlias(key, getAliasMap(aggregate)), aggregate.child)
+      case other => other.children.exists(child => key.references.exists(child.outputSet.contains) && python(key, child))
+    })
+
+  /** What of a plan may give other rows when it runs a second time. */
+  private def unrepeatable(plan: LogicalPlan): Option[String] = plan.collectFirst {
+    case limit @ (_: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sample) => limit.nodeName
+    case node if node.containsPattern(TreePattern.PYTHON_UDF) || node.expressions.exists(_.exists(opaque)) => "a user's function"
+    case rdd: LogicalRDD if !rdd.rdd.isCheckpointed => "an RDD"
+    case relation: LogicalRelation if !relation.relation.isInstanceOf[HadoopFsRelation] => LogicalNames.of(relation)
+    case relation: DataSourceV2ScanRelation if !relation.scan.isInstanceOf[ParquetryScan] => LogicalNames.of(relation)
+    case leaf: LeafNode if !repeatable(leaf) => leaf.nodeName
+    case typed @ (_: MapPartitions | _: MapElements | _: TypedFilter | _: FlatMapGroupsInPandas) => typed.nodeName
+  }
+  private def opaque(e: Expression): Boolean = e.isInstanceOf[ScalaUDF] || e.isInstanceOf[PythonFuncExpression]
+  private def repeatable(leaf: LeafNode): Boolean = leaf match {
+    case _: LocalRelation | _: OneRowRelation | _: Range | _: InMemoryRelation | _: LogicalRDD | _: LogicalRelation |
+        _: DataSourceV2ScanRelation => true
+    case _ => false
+  }
+}

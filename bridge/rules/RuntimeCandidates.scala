@@ -1,0 +1,121 @@
+package org.apache.spark.sql.parquetry
+
+import scala.collection.mutable
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+
+/** Finds where values of one side of a join could leave something out of one of our scans on the other, with the facts to judge by. */
+class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelectionHelper with PredicateHelper {
+  private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
+  private val numbers = mutable.ArrayBuffer.empty[AnyRef]
+  private val single = plan.collectLeaves().groupBy(System.identityHashCode).values
+    .filter(_.length == 1).map(_.head).toSeq
+  private lazy val placed = plan.collect { case Filter(condition, _) => condition }
+    .flatMap(_.collect { case d: DynamicPruningSubquery => d })
+
+  def all: Seq[RuntimeCandidate] = {
+    joins.foreach(direct)
+    roots.foreach(narrowed)
+    found.toSeq
+  }
+
+  /** What tells an object from others, for the planner. */
+  private def number(of: AnyRef): Int = {
+    val known = numbers.indexWhere(_ eq of)
+    if (known >= 0) known
+    else {
+      numbers += of
+      numbers.length - 1
+    }
+  }
+
+  /** Values of a side of a join, for the other. */
+  private def direct(join: Join): Unit = join match {
+    case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
+      lazy val broadcast = getBroadcastHashJoinBuildSide(join, SQLConf.get)
+      val nullAware = other.exists(_.exists { case IsNull(_: EqualTo) => true; case _ => false })
+      for (place <- leftKeys.indices) {
+        of(join, "left", left, leftKeys(place), right, rightKeys, place, broadcast.contains(BuildRight), nullAware)
+        of(join, "right", right, rightKeys(place), left, leftKeys, place, broadcast.contains(BuildLeft), nullAware)
+      }
+    case _ =>
+      // NOT IN, ranges and the like: told, so that a report has a reason
+      for (condition <- join.condition.toSeq; e <- splitConjunctivePredicates(condition); key <- e.references.toSeq) {
+        val nullAware = e.exists { case IsNull(_: EqualTo) => true; case _ => false }
+        for ((side, pruned, build) <- Seq(("left", join.left, join.right), ("right", join.right, join.left))
+             if pruned.outputSet.contains(key))
+          add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, nullAware, equality = false)
+    }
+  }
+
+  private def of(
+      join: Join, side: String, pruned: LogicalPlan, key: Expression, build: LogicalPlan, keys: Seq[Expression], place: Int,
+      shared: Boolean, nullAware: Boolean): Unit = {
+    val sources = key match {
+      case column: Attribute => InnerJoins.of(pruned).closure(column).flatMap(KeySource.of(_, pruned))
+      case computed => KeySource.of(computed, pruned)
+    }
+    add(join, side, sources, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true)
+  }
+
+  private def add(
+      join: Join, side: String, sources: Seq[KeySource], build: LogicalPlan, keys: Seq[Expression], place: Int, key: String,
+      shared: Boolean, nullAware: Boolean, equality: Boolean, from: Option[LogicalPlan] = None): Unit =
+    for (source <- sources if single.exists(_ eq source.relation)) {
+      val buildKey = keys.lift(place)
+      val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
+      val statistics = source.scan.estimateStatistics().sizeInBytes()
+      val facts = JObject(
+        "scan" -> JInt(number(source.relation)),
+        "report" -> source.scan.report,
+        "bytes" -> (if (statistics.isPresent) JInt(statistics.getAsLong) else JNull),
+        "column" -> JString(LogicalNames.of(source.key)),
+        "plain" -> JBool(source.key.isInstanceOf[AttributeReference]),
+        "filterable" -> JBool(source.key.references.forall(a => byScan(a.name))),
+        "join" -> JInt(number(join)),
+        "type" -> JString(LogicalNames.of(join.joinType)),
+        "side" -> JString(side),
+        "steps" -> JArray(source.steps.toList),
+        "equality" -> JBool(equality),
+        "null_aware" -> JBool(nullAware),
+        "build" -> buildKey.fold(RuntimeCandidate.ofBuild(build, Literal.TrueLiteral).merge(JObject("key" -> JString(key))))(
+          RuntimeCandidate.ofBuild(build, _)),
+        "source" -> JInt(number(from.getOrElse(build))),
+        "narrowed" -> JBool(from.isDefined),
+        "shared" -> JBool(shared),
+        "placed" -> buildKey.flatMap(spark(source.key, _)).fold[JValue](JNull)(d =>
+          JString(if (d.onlyInBroadcast) "shared" else "always")))
+      found += RuntimeCandidate(join, source, build, keys, place, facts)
+    }
+
+  /** Spark's own filter of the same. */
+  private def spark(column: Expression, key: Expression): Option[DynamicPruningSubquery] =
+    placed.find(d => d.pruningKey.semanticEquals(column) &&
+      d.broadcastKeyIndices.map(d.buildKeys).exists(_.semanticEquals(key)))
+
+  /** Joins that are not below another one that is joined with the same. */
+  private def roots: Seq[Join] = {
+    val below = joins.flatMap(join => InnerJoins.of(join).items)
+    joins.filter(join => InnerJoins.of(join).items.length > 2 && !joins.exists(other =>
+      !(other eq join) && other.exists(_ eq join) && !below.exists(item => other.exists(_ eq item) && item.exists(_ eq join))))
+  }
+
+  /** Values of a plan of which only those rows are left that have matches in the tables that it is joined with. */
+  private def narrowed(root: Join): Unit = {
+    val joined = InnerJoins.of(root)
+    for {
+      (a, b) <- joined.equal
+      (column, key) <- Seq(a -> b, b -> a)
+      pruned <- joined.items.find(_.outputSet.contains(column))
+      item <- joined.items.find(_.outputSet.contains(key)) if !(item eq pruned)
+      build <- joined.narrowed(item, pruned)
+    } add(root, "inner", KeySource.of(column, pruned), build, Seq(key), 0, LogicalNames.of(key), shared = false, nullAware = false,
+      equality = true, from = Some(item))
+  }
+}

@@ -1,0 +1,70 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions.{And, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+/** What the planner said of a candidate. */
+case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: JValue) {
+  private def how = verdict \ "how"
+  def wanted: Boolean = how == JString("shared") || how == JString("collected")
+  /** Whether values are taken from the broadcast of the join or not at all. */
+  def onlyShared: Boolean = how == JString("shared")
+}
+
+/**
+ * Asks the planner which joins' values are to leave out files of our tables where Spark puts no filter of its own, and puts what
+ * Spark puts elsewhere: a `DynamicPruningSubquery` right above the scan. Spark takes the values from the join's broadcast if it
+ * has one, and runs the plan that they come from once more if it has not and was told to.
+ */
+object RuntimeFilters extends Rule[LogicalPlan] {
+  /** What was said of a join; those that have it were judged. */
+  val judged = TreeNodeTag[Seq[RuntimeVerdict]]("parquetry.runtime")
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case correlated: Subquery if correlated.correlated => plan
+    case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
+    case _ if !plan.exists(ours) => plan
+    case _ =>
+      val joins = plan.collect { case join: Join if join.getTagValue(judged).isEmpty => join }
+      if (joins.isEmpty) plan
+      else {
+        val verdicts = judge(new RuntimeCandidates(plan, joins).all)
+        joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
+        val wanted = verdicts.filter(_.wanted)
+        if (wanted.isEmpty) plan else put(wanted, Nil)(plan)
+      }
+  }
+
+  private def ours(plan: LogicalPlan): Boolean = plan match {
+    case relation: DataSourceV2ScanRelation => relation.scan.isInstanceOf[ParquetryScan]
+    case _ => false
+  }
+
+  private def judge(candidates: Seq[RuntimeCandidate]): Seq[RuntimeVerdict] =
+    candidates.groupBy(_.source.scan.table.ref).toSeq.flatMap { case (catalog, some) =>
+      val answer = catalog.ask("judge_runtime_filters", Settings.field, "candidates" -> JArray(some.map(candidate =>
+        JObject(candidate.source.scan.table.identity.toList :+ Json.readOptions(candidate.source.relation.relation.options) :+
+          ("facts" -> candidate.facts))).toList))
+      some.zip(Answers.verdicts(answer)).map { case (candidate, verdict) => RuntimeVerdict(candidate, verdict) }
+    }
+
+  /**
+   * Puts filters above the scans of a plan. Also into the plans that their values come from: only what is planned as a join's side is
+   * planned is found to be the same broadcast.
+   *
+   * @param above those within whose plan this is: no values wait for themselves
+   */
+  private def put(wanted: Seq[RuntimeVerdict], above: Seq[RuntimeVerdict])(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case relation: DataSourceV2ScanRelation =>
+      val filters = wanted.filter(w => (w.candidate.source.relation eq relation) && !above.exists(_ eq w)).map { found =>
+        val build = put(wanted, above :+ found)(found.candidate.build)
+        found.candidate.filter(build, found.onlyShared): Expression
+      }
+      filters.reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
+  }
+}
