@@ -28,10 +28,14 @@ sealed trait RowGroupPart
 case class RowGroupLeaf(number: Int) extends RowGroupPart
 case class RowGroupParts(function: String, parts: Seq[RowGroupPart]) extends RowGroupPart
 
-/** What a scan reads; a file names its partition by its place in `partitions`. */
+/**
+ * What a scan reads; a file names its partition by its place in `partitions`.
+ *
+ * @param filterable columns of which values that a join finds at run time can leave something out
+ */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long],
-    metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer])
+    metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String])
 case class MetricAnswer(name: String, text: String, value: Option[Long])
 
 /**
@@ -121,7 +125,7 @@ object Answers {
       (answer \ "partitions").children.map(Json.toRow(_, partitionSchema)).toIndexedSeq,
       number(statistics \ "bytes"), number(statistics \ "rows"),
       (answer \ "metrics").children.map(m => MetricAnswer(text(m \ "name"), text(m \ "text"), number(m \ "value"))),
-      text(answer \ "description"), answer \ "report", buckets(answer \ "buckets"))
+      text(answer \ "description"), answer \ "report", buckets(answer \ "buckets"), texts(answer \ "filterable"))
   }
 
   private def buckets(answer: JValue): Option[BucketsAnswer] = answer match {

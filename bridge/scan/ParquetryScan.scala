@@ -51,7 +51,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   // Values that arrive while the query runs. Spark does not apply them again: a superset is always right.
 
   override def filterAttributes(): Array[NamedReference] =
-    partitionSchema.fieldNames.map(n => Expressions.column(Schemas.quoted(n)))
+    plan.first.filterable.map(n => Expressions.column(Schemas.quoted(n))).toArray
   override def supportsIterativePushdown(): Boolean = true
   /** Those that the planner understands; the others come again, to be evaluated over the partitions' values. */
   override def pushedPredicates(): Array[Predicate] = plan.known

@@ -211,6 +211,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
         description: EXPLAIN's line.
         report: one scan of `Report.to_dict()`.
         buckets: that all rows lie in; None: nothing is known of that.
+        filterable: the columns read of which values that a join finds at run time can leave something out.
     """
 
     files: Files
@@ -220,6 +221,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
     description: str
     report: dict[str, Any]
     buckets: Buckets | None = None
+    filterable: list[str] = []
 
 
 class Aggregated(msgspec.Struct, frozen=True):

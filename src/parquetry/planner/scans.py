@@ -23,6 +23,7 @@ from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
+from parquetry.prune.filterable import filterable
 from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
 from parquetry.prune.report import Report
@@ -125,6 +126,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         description=_description(snapshot, telling, selection, buckets),
         report=_report(replace(_without_added(telling, selection.report), buckets=told)),
         buckets=None if buckets is None else buckets.told,
+        filterable=filterable(snapshot.metadata, q.columns),
     )
 
 
