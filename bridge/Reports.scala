@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 
-/** What the scans of a query left out, and facts about its joins, read off its plans. */
+/** What the scans of a query left out, and facts about its joins and their values, read off its plans. */
 object Reports extends PredicateHelper {
   /** @param settings of the session, of which the values are told, too */
   def of(data: DataFrame, settings: java.util.List[String]): String = {
@@ -39,6 +39,7 @@ object Reports extends PredicateHelper {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val scans = List.newBuilder[JValue]
     val joins = List.newBuilder[JValue]
+    val values = List.newBuilder[JValue]
 
     /** A query that is planned on its own: only then it is known what its joins shuffle. */
     def visitQuery(query: QueryExecution): Unit = {
@@ -47,8 +48,10 @@ object Reports extends PredicateHelper {
     }
     // planning without need would cost the listing of what each task reads
     def addJoins(query: QueryExecution): Unit =
-      if (query.optimizedPlan.collectWithSubqueries { case join: Join => join }.nonEmpty)
+      if (query.optimizedPlan.collectWithSubqueries { case join: Join => join }.nonEmpty) {
         joins ++= JoinFacts.of(query.executedPlan)
+        values ++= RuntimeFacts.of(query)
+      }
 
     def visit(plan: LogicalPlan, above: Seq[Expression]): Unit = {
       plan match {
@@ -80,6 +83,7 @@ object Reports extends PredicateHelper {
     compact(JObject(
       "scans" -> JArray(scans.result()),
       "joins" -> JArray(joins.result()),
+      "values" -> JArray(values.result()),
       "settings" -> Json.strings(settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap)))
   }
 

@@ -21,16 +21,21 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
   }
   private def in(known: Seq[Attribute], a: Attribute): Boolean = known.exists(_.exprId == a.exprId)
 
-  /** An item, of which those rows are left that have matches in others; None: none of these is likely to leave any out. */
-  def narrowed(item: LogicalPlan, without: LogicalPlan): Option[LogicalPlan] = narrowed(item, items.filterNot(_ eq without))
+  /**
+   * An item, of which those rows are left that have matches in others; None: none of these is likely to leave any out.
+   *
+   * @param key whose values are wanted: a match by it alone has the same values itself
+   */
+  def narrowed(item: LogicalPlan, key: Attribute, without: LogicalPlan): Option[LogicalPlan] =
+    narrowed(item, Some(key), items.filterNot(_ eq without))
 
-  private def narrowed(item: LogicalPlan, among: Seq[LogicalPlan]): Option[LogicalPlan] = {
+  private def narrowed(item: LogicalPlan, key: Option[Attribute], among: Seq[LogicalPlan]): Option[LogicalPlan] = {
     val others = among.filterNot(_ eq item)
     val found = others.flatMap { other =>
       val on = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }
         .filter { case (a, b) => item.outputSet.contains(a) && other.outputSet.contains(b) }
-      if (on.isEmpty) None
-      else narrowed(other, others).orElse(Option.when(InnerJoins.selective(other))(other)).map(_ -> on)
+      if (on.forall { case (a, _) => key.exists(_.exprId == a.exprId) }) None
+      else narrowed(other, None, others).orElse(Option.when(InnerJoins.selective(other))(other)).map(_ -> on)
     }
     Option.when(found.nonEmpty)(found.foldLeft(item) { case (plan, (other, on)) =>
       Join(plan, other, LeftSemi, on.map { case (a, b) => EqualTo(a, b): Expression }.reduceOption(And(_, _)), JoinHint.NONE)

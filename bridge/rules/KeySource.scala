@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap, Expression, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
@@ -24,6 +24,9 @@ object KeySource extends PredicateHelper {
       case aggregate: Aggregate =>
         val below = replaceAlias(key, getAliasMap(aggregate))
         of(below, aggregate.child, steps :+ step(aggregate, keyed = has(aggregate.groupingExpressions, below)))
+      case eval: BaseEvalPython if key.references.exists(eval.resultAttrs.contains) =>
+        val functions = AttributeMap(eval.resultAttrs.zip(eval.udfs))
+        of(key.transform { case a: Attribute => functions.getOrElse(a, a) }, eval.child, steps :+ step(eval))
       case window: Window => of(key, window.child, steps :+ step(window, keyed = has(window.partitionSpec, key)))
       case limit: WindowGroupLimit => of(key, limit.child, steps :+ step(limit, keyed = has(limit.partitionSpec, key)))
       case union: Union => key match {

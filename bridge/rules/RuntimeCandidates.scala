@@ -58,7 +58,9 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       join: Join, side: String, pruned: LogicalPlan, key: Expression, build: LogicalPlan, keys: Seq[Expression], place: Int,
       shared: Boolean, nullAware: Boolean): Unit = {
     val sources = key match {
-      case column: Attribute => InnerJoins.of(pruned).closure(column).flatMap(KeySource.of(_, pruned))
+      case column: Attribute =>
+        val joined = InnerJoins.of(pruned)
+        KeySource.of(column, pruned) ++ joined.closure(column).tail.flatMap(equal => joined.items.flatMap(KeySource.of(equal, _)))
       case computed => KeySource.of(computed, pruned)
     }
     add(join, side, sources, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true)
@@ -114,7 +116,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       (column, key) <- Seq(a -> b, b -> a)
       pruned <- joined.items.find(_.outputSet.contains(column))
       item <- joined.items.find(_.outputSet.contains(key)) if !(item eq pruned)
-      build <- joined.narrowed(item, pruned)
+      build <- joined.narrowed(item, key, pruned)
     } add(root, "inner", KeySource.of(column, pruned), build, Seq(key), 0, LogicalNames.of(key), shared = false, nullAware = false,
       equality = true, from = Some(item))
   }

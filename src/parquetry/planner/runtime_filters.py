@@ -9,7 +9,7 @@ from parquetry.config import RUNTIME_PRUNING_MAX_BUILD_SIZE
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.precedence import settle
-from parquetry.prune.runtime import judge
+from parquetry.prune.runtime_rules import judge
 
 
 def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:

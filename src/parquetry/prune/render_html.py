@@ -8,6 +8,7 @@ from html import escape
 from parquetry.prune.join_report import JoinReport
 from parquetry.prune.render_text import amount, condition_text, reason_text
 from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.prune.values_report import ValuesReport
 
 _CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top;border:0;background:none"
 _NUMBER = f"{_CELL};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
@@ -18,9 +19,11 @@ _TRACK = (
 _BAR = "position:absolute;left:0;top:0;bottom:0;background:currentColor"
 
 
-def report_html(scans: Sequence[ScanReport], joins: Sequence[JoinReport] = ()) -> str:
-    """Return a report of scans and joins as an HTML fragment; every text in it is escaped."""
-    drawn = "".join([_scan(scan) for scan in scans] + [_join(join) for join in joins]) or "no scans"
+def report_html(
+    scans: Sequence[ScanReport], joins: Sequence[JoinReport] = (), values: Sequence[ValuesReport] = ()
+) -> str:
+    """Return a report of scans, joins and their values as an HTML fragment; every text in it is escaped."""
+    drawn = "".join([*map(_scan, scans), *map(_join, joins), *map(_join, values)]) or "no scans"
     return f'<div class="parquetry-report" style="color:inherit">{drawn}</div>'
 
 
@@ -38,7 +41,7 @@ def _scan(scan: ScanReport) -> str:
     )
 
 
-def _join(join: JoinReport) -> str:
+def _join(join: JoinReport | ValuesReport) -> str:
     return f'<div style="margin:0 0 12px"><strong>{escape(join.title)}</strong>: {escape(join.outcome)}</div>'
 
 

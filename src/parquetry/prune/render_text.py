@@ -1,4 +1,4 @@
-"""A report as plain text: one line per scan, a line for each condition that did not help, and one for each join."""
+"""A report as plain text: one line per scan, a line for each condition that did not help, one for each join, and for its values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from parquetry.prune.condition import Origin
 from parquetry.prune.join_report import JoinReport
 from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.prune.values_report import ValuesReport
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _SAID: dict[Origin, str] = {"query": "", "join": "run-time values ", "table": "the table's "}
 
 
-def report_text(scans: Sequence[ScanReport], joins: Sequence[JoinReport] = ()) -> str:
-    """Return the text of a report: of scans, `table: partitions 2 of 10 (p = 1) · files …`, and of joins."""
-    return "\n".join([line for scan in scans for line in _lines(scan)] + list(map(str, joins))) or "no scans"
+def report_text(
+    scans: Sequence[ScanReport], joins: Sequence[JoinReport] = (), values: Sequence[ValuesReport] = ()
+) -> str:
+    """Return the text of a report: of scans, `table: partitions 2 of 10 (p = 1) · files …`, of joins, and of their values."""
+    lines = [line for scan in scans for line in _lines(scan)]
+    return "\n".join([*lines, *map(str, joins), *map(str, values)]) or "no scans"
 
 
 def amount(step: Step, number: int) -> str:

@@ -1,6 +1,6 @@
-"""What a query's scans read, of how much, why, and why not less; and which of its joins shuffle, and why.
+"""What a query's scans read, of how much, why, and why not less; which of its joins shuffle, and why; and which values of joins served.
 
-A report is data: `select` makes the part of each scan, `joins` that of each join, `render_text` and `render_html` draw it, and it
+A report is data: `select` makes the part of each scan, `joins` that of each join, `values_report` that of its values, `render_text` and `render_html` draw it, and it
 travels as the dict that `to_dict` gives.
 """
 
@@ -14,11 +14,12 @@ from parquetry.prune.join_report import JoinReport
 from parquetry.prune.render_html import report_html
 from parquetry.prune.render_text import report_text
 from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.values_report import ValuesReport
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All scans of a query, in the order of its plan, and those of its joins that are of tables in buckets.
+    """All scans of a query, in the order of its plan, those of its joins that are of tables in buckets, and the values of joins.
 
     >>> from parquetry.prune.scan_report import Step
     >>> scan = ScanReport("lake.db.t", (Step("partitions", 2, 10, ("p IN (1, 2)",)), Step("files", 3, 4)))
@@ -28,6 +29,7 @@ class Report:
 
     scans: tuple[ScanReport, ...]
     joins: tuple[JoinReport, ...] = ()
+    values: tuple[ValuesReport, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists and dicts, for JSON.
@@ -35,21 +37,26 @@ class Report:
         A step has `origins` if one of the conditions in its `by` is not the query's, and says then for each whose it
         is: `query`, `join` (values found at run time) or `table`. A note in `not_by` has an `origin` if it is not
         the query's. A step has a `unit` if its name does not say what it counts. A scan has `buckets` if its table is in
-        buckets, and the report has `joins` if one is of such tables.
+        buckets, and the report has `joins` if one is of such tables. It has `values` if a scan is of a table that is joined.
         """
         plain: dict[str, Any] = {"scans": [scan.to_dict() for scan in self.scans]}
-        return plain | {"joins": [join.to_dict() for join in self.joins]} if self.joins else plain
+        if self.joins:
+            plain["joins"] = [join.to_dict() for join in self.joins]
+        if self.values:
+            plain["values"] = [each.to_dict() for each in self.values]
+        return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Report:
-        """Return the report that `to_dict` was given of, be it of a time when reports had no origins and no joins."""
+        """Return the report that `to_dict` was given of, be it of a time when reports had no origins, joins or values."""
         return cls(
             tuple(map(ScanReport.from_dict, plain["scans"])),
             tuple(map(JoinReport.from_dict, plain.get("joins", ()))),
+            tuple(map(ValuesReport.from_dict, plain.get("values", ()))),
         )
 
     def __str__(self) -> str:
-        return report_text(self.scans, self.joins)
+        return report_text(self.scans, self.joins, self.values)
 
     def _repr_html_(self) -> str:
-        return report_html(self.scans, self.joins)
+        return report_html(self.scans, self.joins, self.values)

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from parquetry.prune.joins import SETTINGS, JoinFacts, judge
 from parquetry.prune.report import Report
 from parquetry.prune.scan_report import NotBy, ScanReport
+from parquetry.prune.values_report import Told, reports
 from parquetry.spark.session import attach
 
 _UNTRANSLATED = "Spark does not hand this condition to a data source"
@@ -68,7 +69,8 @@ def _report(answer: str) -> Report:
         told = (s if s.of_bytes else replace(s, not_by=s.not_by + notes) for s in scan.steps)
         scans.append(replace(scan, steps=tuple(told)))
     joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
-    return Report(tuple(scans), judge(joins, found["settings"]))
+    values = reports(msgspec.convert(found["values"], tuple[Told, ...]))
+    return Report(tuple(scans), judge(joins, found["settings"]), values)
 
 
 def _bare(text: str) -> str:

@@ -1,0 +1,55 @@
+package org.apache.spark.sql.parquetry
+
+import java.util.{Collections, IdentityHashMap}
+
+import scala.collection.mutable
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, ExprId}
+import org.apache.spark.sql.catalyst.plans.logical.Join
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+/** What was said of values that the joins of a query could find, and how many the scans got. */
+object RuntimeFacts {
+  def of(query: QueryExecution): Seq[JValue] = {
+    val judged = query.optimizedPlan.collectWithSubqueries { case join: Join => join.getTagValue(RuntimeFilters.judged) }
+      .flatten.flatten.distinctBy(System.identityHashCode)
+    lazy val got = gathered(query.executedPlan)
+    judged.map(each => JObject("candidate" -> each.candidate.facts, "verdict" -> each.verdict,
+      "gathered" -> (if (each.wanted) got.getOrElse(each.candidate.exprId, JNull) else JNull)))
+  }
+
+  private def gathered(plan: SparkPlan): Map[ExprId, JValue] = {
+    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    val found = mutable.Map.empty[ExprId, JValue]
+    def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
+      plan match {
+        case scan: BatchScanExec => scan.runtimeFilters.foreach {
+          case DynamicPruningExpression(in: InSubqueryExec) =>
+            val values = in.values()
+            if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = JObject(
+              "values" -> values.fold[JValue](JNull)(v => JInt(v.length)), "shared" -> JBool(shared(in.plan)))
+          case _ =>
+        }
+        case _ =>
+      }
+      (plan match {
+        case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.executedPlan)
+        case stage: QueryStageExec => Seq(stage.plan)
+        case other => other.children
+      }).foreach(visit)
+      plan.subqueries.foreach(visit)
+    }
+    visit(plan)
+    found.toMap
+  }
+
+  private def shared(plan: BaseSubqueryExec): Boolean = plan match {
+    case _: SubqueryBroadcastExec | _: SubqueryAdaptiveBroadcastExec => true
+    case reused: ReusedSubqueryExec => shared(reused.child)
+    case _ => false
+  }
+}

@@ -1,0 +1,211 @@
+"""Judge which values that a join finds at run time are worth waiting for, and say of each why not.
+
+Spark has a filter of its own where a dimension has a selective condition, its broadcast is there anyway, and the join takes no row
+of the big table that has no match. There are more places where the answer is the same:
+
+    f JOIN d ON f.k = d.k                 d has no condition, and is broadcast      shared: the broadcast's values
+    d LEFT JOIN f ON d.k = f.k            d is never broadcast here, but small      collected: d runs once more
+    f LEFT JOIN d ON f.k = d.k            rows of f without a match are asked for   refused
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parquetry.prune.render_text import size_text
+from parquetry.prune.runtime import Candidate, Verdict
+from parquetry.prune.scan_report import ScanReport
+
+_PRUNED = {
+    ("INNER", "left"),
+    ("INNER", "right"),
+    ("INNER", "inner"),
+    ("CROSS", "left"),
+    ("CROSS", "right"),
+    ("CROSS", "inner"),
+    ("LEFT SEMI", "left"),
+    ("LEFT SEMI", "right"),
+    ("LEFT OUTER", "right"),
+    ("LEFT ANTI", "right"),
+    ("EXISTENCE", "right"),
+    ("RIGHT OUTER", "left"),
+}
+"""Types of joins with the side of which rows without a match are left out or make no difference; `inner` is any table among
+several that inner joins bring together."""
+_PASSED = {
+    ("INNER", "left"),
+    ("INNER", "right"),
+    ("CROSS", "left"),
+    ("CROSS", "right"),
+    ("LEFT SEMI", "left"),
+    ("LEFT ANTI", "left"),
+    ("LEFT OUTER", "left"),
+    ("EXISTENCE", "left"),
+    ("RIGHT OUTER", "right"),
+}
+"""Types of joins with the side whose columns a condition above the join may be asked of below it."""
+_TRANSPARENT = {"Project", "Filter", "Union", "Sort", "Repartition", "RepartitionByExpression", "Generate"}
+_KEYED = {"Aggregate", "Window", "WindowGroupLimit"}
+"""Nodes below which a condition holds if it is on a key by which they put rows together."""
+_LIMITS = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
+_SHARED_TIMES = 10
+"""By how much a broadcast side, which need not be run again, may be larger than one that must be."""
+_GAIN = 2
+"""How many times as large as a side that is run once more a scan must be that its values may leave something out of."""
+
+
+def judge(candidates: Sequence[Candidate], limits: Sequence[int | None]) -> list[Verdict]:
+    """Return what is to become of the candidates of a query, one for one.
+
+    Args:
+        candidates: those for the tables of a catalog.
+        limits: for each, how many bytes a side may have that runs only for its values; None: run-time pruning is off.
+    """
+    verdicts = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
+    for place, candidate in enumerate(candidates):
+        if _used(verdicts[place]) and candidate.narrowed:
+            for other, one in enumerate(candidates):
+                same = (one.scan, one.column, one.source) == (
+                    candidate.scan,
+                    candidate.column,
+                    candidate.source,
+                )
+                if same and not one.narrowed and _used(verdicts[other]):
+                    verdicts[other] = Verdict("replaced")
+    for place, candidate in enumerate(candidates):
+        if verdicts[place].how == "collected" and any(
+            _opposed(candidate, one) and _used(verdicts[other]) and _before(one, candidate)
+            for other, one in enumerate(candidates)
+        ):
+            verdicts[place] = Verdict("replaced")
+    return _once(candidates, verdicts)
+
+
+def _once(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verdict]:
+    """Take the same values for the same column only once."""
+    seen: set[tuple[int, str, int, str]] = set()
+    for place, candidate in enumerate(candidates):
+        if not _used(verdicts[place]):
+            continue
+        key = (candidate.scan, candidate.column, candidate.source, candidate.build.key)
+        if key in seen:
+            verdicts[place] = Verdict("replaced")
+        seen.add(key)
+    return verdicts
+
+
+def _used(verdict: Verdict) -> bool:
+    return verdict.how not in ("refused", "replaced")
+
+
+def _opposed(one: Candidate, other: Candidate) -> bool:
+    return one.join == other.join and {one.side, other.side} == {"left", "right"}
+
+
+def _before(one: Candidate, other: Candidate) -> bool:
+    """Return whether the first of two candidates, of both sides of a join, is the better one: its values cost less."""
+    return (not one.shared, one.build.cost or 0, one.side) < (
+        not other.shared,
+        other.build.cost or 0,
+        other.side,
+    )
+
+
+def _alone(candidate: Candidate, limit: int | None) -> Verdict:
+    if limit is None:
+        return Verdict("refused", "runtime-pruning is false")
+    reason = _of_join(candidate) or _of_column(candidate) or _of_way(candidate) or _of_values(candidate)
+    if reason is not None:
+        return Verdict("refused", reason)
+    if candidate.placed is not None and (candidate.shared or candidate.placed == "always"):
+        return Verdict("spark")
+    reason = _of_scan(candidate)
+    if reason is not None:
+        return Verdict("refused", reason)
+    return _of_cost(candidate, limit)
+
+
+def _of_join(candidate: Candidate) -> str | None:
+    """Say why rows of the scan that have no match must be read all the same."""
+    if candidate.null_aware:
+        return "NOT IN: one NULL among the rows decides"
+    if not candidate.equality:
+        return f"{candidate.build.key} is no equality of two columns"
+    if (candidate.type, candidate.side) not in _PRUNED:
+        return f"rows without a match are part of a {candidate.type} JOIN"
+    return None
+
+
+def _of_column(candidate: Candidate) -> str | None:
+    if not candidate.plain:
+        return f"{candidate.column} is not a plain column"
+    if not candidate.filterable:
+        return f"nothing is known of the values of {candidate.column}"
+    return None
+
+
+def _of_way(candidate: Candidate) -> str | None:
+    """Say which node between join and scan needs the rows that have no match."""
+    for step in candidate.steps:
+        if not step.deterministic:
+            return f"{step.node} computes something else each time"
+        if step.side:
+            if (step.node, step.side) not in _PASSED:
+                return f"below a {step.node} JOIN"
+        elif step.node in _LIMITS:
+            return f"below a {step.node}"
+        elif step.node in _KEYED:
+            if not step.keyed:
+                return f"{step.node} does not go by {candidate.column}"
+        elif step.node not in _TRANSPARENT:
+            return f"below {step.node}"
+    return None
+
+
+def _of_values(candidate: Candidate) -> str | None:
+    """Say why values would not be those that the join will use."""
+    if candidate.build.python:
+        return f"a Python function computes {candidate.build.key}"
+    if not candidate.build.deterministic:
+        return f"{candidate.build.name} is computed anew each time"
+    return None
+
+
+def _of_scan(candidate: Candidate) -> str | None:
+    """Say why no values could leave anything out."""
+    files = ScanReport.from_dict(candidate.report).step("files")
+    if files is not None and files.kept < 2:
+        return f"{files.kept} {'file' if files.kept == 1 else 'files'} of {candidate.table} left"
+    return None
+
+
+def _of_cost(candidate: Candidate, limit: int) -> Verdict:
+    """Say whether the values are worth what they cost."""
+    build = candidate.build
+    if candidate.shared:
+        if build.size is not None and build.size > limit * _SHARED_TIMES:
+            return Verdict(
+                "refused", f"{build.name} has {size_text(build.size)}, too much for a list of values"
+            )
+        return Verdict("shared" if _too_dear(candidate, limit) else "collected")
+    reason = _too_dear(candidate, limit)
+    return (
+        Verdict("refused", f"{build.name} is not broadcast, and {reason}") if reason else Verdict("collected")
+    )
+
+
+def _too_dear(candidate: Candidate, limit: int) -> str | None:
+    """Say why a side is not to run once more for its values."""
+    build = candidate.build
+    if build.unrepeatable is not None:
+        return f"{build.unrepeatable} may give other rows when it runs again"
+    if build.cost is None:
+        return "its size is not known"
+    if build.cost > limit:
+        return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
+    if candidate.bytes is not None and build.cost * _GAIN > candidate.bytes:
+        return (
+            f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
+            f"{candidate.table}"
+        )
+    return None

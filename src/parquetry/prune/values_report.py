@@ -1,0 +1,114 @@
+"""What a report says of the values that a join finds at run time: for which column how many came from where, or why none did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from parquetry.prune.runtime import Candidate, Gathered, How, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesReport:
+    """What became of the values of one side of a join, for a column of a table on the other.
+
+    Attributes:
+        table: that they could leave something out of.
+        column: that they are of.
+        type: of the join, as SQL has it.
+        build: what they come from: a table, or what else Spark calls it.
+        key: the other side's.
+        how: see `Verdict`.
+        reason: of a refusal.
+        values: how many there were; None: the query has not run, or did not wait for them, or Spark alone knows.
+        shared: whether they are those of a broadcast.
+
+    >>> print(ValuesReport("lake.db.f", "k", "INNER", "lake.db.d", "k", "shared", values=12, shared=True))
+    lake.db.f.k: 12 run-time values of lake.db.d.k (INNER JOIN, its broadcast)
+    >>> print(ValuesReport("lake.db.f", "k", "INNER", "d", "k", "refused", "1 file of lake.db.f left"))
+    lake.db.f.k: no run-time values of d.k (INNER JOIN: 1 file of lake.db.f left)
+    """
+
+    table: str
+    column: str
+    type: str
+    build: str
+    key: str
+    how: How
+    reason: str = ""
+    values: int | None = None
+    shared: bool = False
+
+    @property
+    def title(self) -> str:
+        """Return the column that the values are for."""
+        return f"{self.table}.{self.column}"
+
+    @property
+    def outcome(self) -> str:
+        """Return what became of the values."""
+        given = f"run-time values of {self.build}.{self.key}"
+        if self.how == "refused":
+            return f"no {given} ({self.type} JOIN: {self.reason})"
+        count = "" if self.values is None else f"{self.values:,} "
+        if self.how == "spark":
+            source = "Spark's own filter"
+        elif self.shared:
+            source = "its broadcast"
+        else:
+            source = f"{self.build} is read for them"
+        return f"{count}{given} ({self.type} JOIN, {source})"
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.outcome}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as `Report.to_dict` gives it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ValuesReport:
+        """Return what `to_dict` was given of."""
+        return cls(**plain)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What the bridge tells of a candidate of a query: its verdict, and what became of it; None: nothing was put into the plan."""
+
+    candidate: Candidate
+    verdict: Verdict
+    gathered: Gathered | None = None
+
+
+def reports(found: Sequence[Told]) -> tuple[ValuesReport, ...]:
+    """Return what is to be said of the joins of a query: of each what was used, or else why nothing was."""
+    used = {each.candidate.join for each in found if each.verdict.how != "refused"}
+    told = (
+        _report(each) for each in found if each.verdict.how != "refused" or each.candidate.join not in used
+    )
+    return tuple(_once(told))
+
+
+def _report(told: Told) -> ValuesReport:
+    candidate, verdict, gathered = told.candidate, told.verdict, told.gathered
+    how, reason = verdict.how, verdict.reason
+    if how in ("shared", "collected") and gathered is None:
+        how, reason = "refused", f"{candidate.build.name} was not broadcast after all"
+    return ValuesReport(
+        candidate.table,
+        candidate.column,
+        candidate.type,
+        candidate.build.name,
+        candidate.build.key,
+        how,
+        reason,
+        None if gathered is None else gathered.values,
+        gathered is not None and gathered.shared,
+    )
+
+
+def _once(told: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
+    yield from dict.fromkeys(told)

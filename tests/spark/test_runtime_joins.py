@@ -1,0 +1,332 @@
+"""Each shape of a join gets the values that it may get, from where they are cheapest, and plain Spark's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import parquetry
+from parquetry.prune.values_report import ValuesReport
+from tests.support import plans
+from tests.support.bucketed_tables import settings
+
+DATABASE = "lake.run_time_joins"
+TABLES = {"f": "fact", "g": "files", "d": "dim", "e": "far"}
+ALL = 40
+NONE: tuple[str, ...] = ()
+
+
+class Shape(NamedTuple):
+    """A query with tables in braces, and what is expected of it.
+
+    Attributes:
+        query: whose first scan of the fact table is looked at.
+        kept: partitions of this.
+        got: how it got values: `shared`, `read` once more, Spark's own (`spark`); or part of the reason why it did not.
+        values: how many, if that is known.
+    """
+
+    query: str
+    kept: int
+    got: str
+    values: int | None = None
+
+
+SHAPES = {
+    "inner": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k = d.k", 6, "shared", 6),
+    "inner, the other way round": Shape("SELECT sum(v) FROM {d} d JOIN {f} f ON f.k = d.k", 6, "shared", 6),
+    "inner, a condition of Spark's liking": Shape(
+        "SELECT sum(v) FROM {f} f JOIN {d} d ON f.k = d.k WHERE d.name = 'n1'", 1, "spark"
+    ),
+    "inner, hinted": Shape("SELECT /*+ BROADCAST(d) */ sum(v) FROM {f} f JOIN {d} d ON f.k = d.k", 6, "shared", 6),
+    "inner, not broadcast": Shape("SELECT /*+ MERGE(d) */ sum(v) FROM {f} f JOIN {d} d ON f.k = d.k", 6, "read", 6),
+    "inner, not broadcast, a condition": Shape(
+        "SELECT /*+ MERGE(d) */ sum(v) FROM {f} f JOIN {d} d ON f.k = d.k WHERE d.name = 'n1'", 1, "read", 1
+    ),
+    "two keys": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.j = d.e AND f.k = d.k", 6, "shared", 6),
+    "a computed key of the small side": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k = d.k + 1", 6, "shared", 6),
+    "a narrower type of the small side": Shape(
+        "SELECT sum(v) FROM {f} f JOIN (SELECT CAST(k AS SMALLINT) k FROM {d}) d ON f.k = d.k", 6, "shared", 6
+    ),
+    "values": Shape("SELECT sum(v) FROM {f} f JOIN (VALUES (3), (4), (99)) AS d (k) ON f.k = d.k", 2, "shared", 3),
+    "an empty side": Shape("SELECT sum(v) FROM {f} f LEFT SEMI JOIN (SELECT * FROM {d} WHERE k < 0) d ON f.k = d.k", -1, ""),
+    "left, null-supplying": Shape("SELECT d.k, sum(v) FROM {d} d LEFT JOIN {f} f ON f.k = d.k GROUP BY d.k", 6, "read", 6),
+    "right, null-supplying": Shape("SELECT d.k, sum(v) FROM {f} f RIGHT JOIN {d} d ON f.k = d.k GROUP BY d.k", 6, "read", 6),
+    "left, preserved": Shape("SELECT count(*), sum(v) FROM {f} f LEFT JOIN {d} d ON f.k = d.k", ALL, "part of a LEFT OUTER"),
+    "right, preserved": Shape("SELECT count(*), sum(v) FROM {d} d RIGHT JOIN {f} f ON f.k = d.k", ALL, "part of a RIGHT OUTER"),
+    "full": Shape("SELECT count(*), sum(v) FROM {f} f FULL JOIN {d} d ON f.k = d.k", ALL, "part of a FULL OUTER"),
+    "semi": Shape("SELECT sum(v) FROM {f} f LEFT SEMI JOIN {d} d ON f.k = d.k", 6, "shared", 6),
+    "semi, the right side": Shape("SELECT d.k FROM {d} d LEFT SEMI JOIN {f} f ON f.k = d.k", 6, "read", 6),
+    "anti, the inner table": Shape("SELECT d.k FROM {d} d LEFT ANTI JOIN {f} f ON f.k = d.k", 6, "read", 6),
+    "anti, preserved": Shape("SELECT sum(v) FROM {f} f LEFT ANTI JOIN {d} d ON f.k = d.k", ALL, "part of a LEFT ANTI"),
+    "IN": Shape("SELECT sum(v) FROM {f} f WHERE k IN (SELECT k FROM {d})", 6, "shared", 6),
+    "EXISTS": Shape("SELECT sum(v) FROM {f} f WHERE EXISTS (SELECT 1 FROM {d} d WHERE d.k = f.k)", 6, "shared", 6),
+    "NOT EXISTS": Shape("SELECT d.k FROM {d} d WHERE NOT EXISTS (SELECT 1 FROM {f} f WHERE d.k = f.k)", 6, "read", 6),
+    "EXISTS or": Shape(
+        "SELECT d.k FROM {d} d WHERE EXISTS (SELECT 1 FROM {f} f WHERE d.k = f.k) OR name = 'n1'", 6, "read", 6
+    ),
+    "NOT IN": Shape("SELECT k FROM {d} d WHERE k NOT IN (SELECT k FROM {f})", ALL, "NOT IN"),
+    "NOT IN, preserved": Shape("SELECT sum(v) FROM {f} WHERE k NOT IN (SELECT k FROM {d})", ALL, "NOT IN"),
+    "snowflake": Shape(
+        "SELECT sum(v) FROM {f} f JOIN {d} d ON f.k = d.k JOIN {e} e ON d.e = e.e WHERE e.name = 'e2'", 1, "read", 1
+    ),
+    "snowflake, in another order": Shape(
+        "SELECT sum(v) FROM {e} e JOIN {d} d ON d.e = e.e JOIN {f} f ON f.k = d.k WHERE e.name = 'e1'", 2, ""
+    ),
+    "equal by way of another": Shape(
+        "SELECT sum(v) FROM {f} f JOIN {d} d ON f.k = d.k JOIN {e} e ON d.k = e.e WHERE e.name LIKE 'e%'", 2, "shared", 6
+    ),
+    "below an aggregate by the key": Shape(
+        "SELECT sum(s) FROM (SELECT k, sum(v) s FROM {f} GROUP BY k) f JOIN {d} d ON f.k = d.k", 6, "shared", 6
+    ),
+    "below an aggregate by another": Shape(
+        "SELECT sum(k) FROM (SELECT j, max(k) k FROM {f} GROUP BY j) f JOIN {d} d ON f.k = d.k", ALL, ""
+    ),
+    "below a window by the key": Shape(
+        "SELECT sum(r) FROM (SELECT k, rank() OVER (PARTITION BY k ORDER BY v) r FROM {f}) f JOIN {d} d ON f.k = d.k",
+        6, "shared", 6,
+    ),
+    "below a window by another": Shape(
+        "SELECT sum(r) FROM (SELECT k, rank() OVER (PARTITION BY j ORDER BY v) r FROM {f}) f JOIN {d} d ON f.k = d.k",
+        ALL, "Window does not go by k",
+    ),
+    "below a limit": Shape(
+        "SELECT sum(v) FROM (SELECT * FROM {f} ORDER BY v LIMIT 100) f JOIN {d} d ON f.k = d.k", ALL, "Limit"
+    ),
+    "above a limit": Shape(
+        "SELECT f.v FROM {f} f JOIN {d} d ON f.k = d.k ORDER BY f.v LIMIT 5", 6, "shared", 6
+    ),
+    "a limit on the small side": Shape(
+        "SELECT sum(v) FROM {f} f JOIN (SELECT * FROM {d} ORDER BY k LIMIT 2) d ON f.k = d.k", 2, "shared", 2
+    ),
+    "a limit on the small side, not broadcast": Shape(
+        "SELECT /*+ MERGE(d) */ sum(v) FROM {f} f JOIN (SELECT * FROM {d} ORDER BY k LIMIT 2) d ON f.k = d.k",
+        ALL, "may give other rows",
+    ),
+    "a random small side": Shape(
+        "SELECT sum(v) FROM {f} f JOIN (SELECT * FROM {d} WHERE rand() < 2) d ON f.k = d.k", ALL, "computed anew each time"
+    ),
+    "random rows": Shape(
+        "SELECT sum(v) FROM (SELECT * FROM {f} WHERE rand() < 2) f JOIN {d} d ON f.k = d.k", ALL, "something else each time"
+    ),
+    "union": Shape(
+        "SELECT sum(v) FROM (SELECT k, v FROM {f} UNION ALL SELECT k, v FROM {f}) f JOIN {d} d ON f.k = d.k", 6, "shared", 6
+    ),
+    "below an outer join, preserved": Shape(
+        "SELECT sum(v) FROM (SELECT f.* FROM {f} f LEFT JOIN {e} e ON f.j = e.e) f JOIN {d} d ON f.k = d.k", 6, "shared", 6
+    ),
+    "below a full join": Shape(
+        "SELECT count(*), sum(v) FROM (SELECT f.k, f.v, e.e FROM {f} f FULL JOIN {e} e ON f.j = e.e) f LEFT SEMI JOIN {d} d "
+        "ON f.k = d.k", -1, "",
+    ),
+    "null-safe": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k <=> d.k", ALL, "not a plain column"),
+    "a range": Shape("SELECT count(*) FROM {f} f JOIN {d} d ON f.k < d.k", ALL, "no equality"),
+    "a cast": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON CAST(f.k AS BIGINT) = CAST(d.k AS BIGINT)", -1, ""),
+    "a computed key": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k + 1 = d.k", ALL, "not a plain column"),
+    "files": Shape("SELECT sum(v) FROM {g} f JOIN {d} d ON f.k = d.k", 4, "shared", 6),
+    "files, null-supplying": Shape("SELECT d.k, sum(v) FROM {d} d LEFT JOIN {g} f ON f.k = d.k GROUP BY d.k", 4, "read", 6),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
+    """A fact table in 40 partitions, the same in 10 files by ranges of its key, small tables; the views of their rows."""
+    spark.sql(f"CREATE NAMESPACE {DATABASE}")
+    views = {}
+    for letter, name in TABLES.items():
+        table = f"{DATABASE}.{name}"
+        match letter:
+            case "f":
+                spark.sql(f"CREATE TABLE {table} (v int, j int, k int) USING parquet PARTITIONED BY (k)")
+                rows = "SELECT id, id % 7, id % 40 FROM range(4000)"
+            case "g":
+                spark.sql(
+                    f"CREATE TABLE {table} (k int, v int) USING parquet TBLPROPERTIES ('distribution' = 'none')"
+                )
+                rows = "SELECT id DIV 100, id FROM range(0, 4000, 1, 10)"
+            case "d":
+                spark.sql(f"CREATE TABLE {table} (k int, e int, name string) USING parquet")
+                rows = "SELECT IF(id = 6, NULL, id * 3), id % 4, concat('n', id) FROM range(0, 7, 1, 1)"
+            case _:
+                spark.sql(f"CREATE TABLE {table} (e int, name string) USING parquet")
+                rows = "SELECT id, concat('e', id) FROM range(0, 4, 1, 1)"
+        spark.sql(f"INSERT INTO {table} {rows}")
+        views[letter] = f"plain_run_time_{letter}"
+        spark.createDataFrame(
+            spark.table(table).collect(), spark.table(table).schema
+        ).createOrReplaceTempView(views[letter])
+    yield views
+    spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, list[tuple[Any, ...]]]:
+    """What plain Spark has answered."""
+    return {}
+
+
+def ours(query: str) -> str:
+    return query.format(**{letter: f"{DATABASE}.{name}" for letter, name in TABLES.items()})
+
+
+def kept(frame: DataFrame) -> int:
+    """Return how many partitions of the fact table a query has read, or files if it has none."""
+    for scan in parquetry.report(frame).scans:
+        name = {f"{DATABASE}.fact": "partitions", f"{DATABASE}.files": "files"}.get(scan.table)
+        if name is not None:
+            step = scan.step(name)
+            assert step is not None
+            return step.kept
+    raise AssertionError("no scan of a fact table")
+
+
+def told(frame: DataFrame) -> list[ValuesReport]:
+    """Return what a report says of values for the fact table."""
+    return [
+        each
+        for each in parquetry.report(frame).values
+        if each.table in (f"{DATABASE}.fact", f"{DATABASE}.files")
+    ]
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes(
+    spark: SparkSession,
+    tables: dict[str, str],
+    known: dict[str, list[tuple[Any, ...]]],
+    name: str,
+    adaptive: bool,
+) -> None:
+    """Partitions or files are left out where the answer stays the same, and a report says how, or why not."""
+    shape = SHAPES[name]
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(ours(shape.query))
+        found = plans.comparable(frame.collect())
+        if name not in known:
+            known[name] = plans.comparable(spark.sql(shape.query.format(**tables)).collect())
+        assert found == known[name]
+        if shape.kept >= 0:
+            assert kept(frame) == shape.kept, str(parquetry.report(frame))
+        said = told(frame)
+    lines = "\n".join(map(str, said))
+    if shape.got in ("shared", "read"):
+        used = [each for each in said if each.how in ("shared", "collected")]
+        assert used, lines
+        assert {each.shared for each in used} == {shape.got == "shared"}, lines
+        assert shape.values in {each.values for each in used}, lines
+    elif shape.got == "spark":
+        assert [each.how for each in said] == ["spark"], lines
+    elif shape.got:
+        assert shape.got in lines
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+@pytest.mark.parametrize(
+    "query", ["inner", "semi", "two keys", "IN", "below an aggregate by the key", "union"]
+)
+def test_a_shared_broadcast_is_made_once(
+    spark: SparkSession, tables: dict[str, str], query: str, adaptive: bool
+) -> None:
+    """The values come from the join's own broadcast: there is one, it is used again, and nothing is run for the values alone."""
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(ours(SHAPES[query].query))
+        _, nodes = plans.run(frame)
+    assert (nodes["BroadcastExchange"], nodes["SubqueryBroadcast"], nodes["Subquery"]) == (
+        1,
+        1,
+        0,
+    ), frame._jdf.queryExecution().executedPlan().toString()
+
+
+def test_what_spark_prunes_is_not_pruned_twice(spark: SparkSession, tables: dict[str, str]) -> None:
+    """Where Spark's own filter takes the values from the broadcast, there is no second one."""
+    frame = spark.sql(ours(SHAPES["inner, a condition of Spark's liking"].query))
+    frame.collect()
+    plan = str(frame._jdf.queryExecution().optimizedPlan().toString())
+    assert plan.count("dynamicpruning") == 1, plan
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+def test_materialised_dimensions(spark: SparkSession, tables: dict[str, str], adaptive: bool) -> None:
+    """A cached dimension and one from a checkpoint give their values as any other; a cached join is read from the cache."""
+    query = "SELECT sum(v) FROM {f} f JOIN small_run_time d ON f.k = d.k"
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        cached = spark.sql(ours("SELECT * FROM {d} WHERE name < 'n3'")).cache()
+        try:
+            cached.createOrReplaceTempView("small_run_time")
+            frame = spark.sql(ours(query))
+            assert frame.collect() == spark.sql(query.format(**tables)).collect()
+            assert kept(frame) == 3
+            assert [each.values for each in told(frame)] == [3]
+        finally:
+            cached.unpersist()
+        checked = spark.sql(ours("SELECT * FROM {d} WHERE name < 'n3'")).localCheckpoint()
+        checked.createOrReplaceTempView("small_run_time")
+        frame = spark.sql(ours(query))
+        frame.collect()
+        assert kept(frame) == 3
+        joined = spark.sql(ours("SELECT f.k, v FROM {f} f JOIN {d} d ON f.k = d.k")).cache()
+        try:
+            assert joined.count() == 600
+            assert joined.groupBy("k").count().collect() == joined.groupBy("k").count().collect()
+        finally:
+            joined.unpersist()
+
+
+def test_ctes_views_and_writes(spark: SparkSession, tables: dict[str, str]) -> None:
+    """A CTE used twice, a view, a subquery within a subquery and what is written have the rows of plain Spark."""
+    queries = [
+        "WITH x AS (SELECT f.k, v FROM {f} f JOIN {d} d ON f.k = d.k) "
+        "SELECT a.k, sum(a.v + b.v) FROM x a JOIN x b ON a.k = b.k AND a.v = b.v GROUP BY a.k",
+        "WITH x AS (SELECT k, v, rand() r FROM {f}) SELECT count(*) FROM x a JOIN {d} d ON a.k = d.k JOIN x b ON b.v = a.v",
+        "SELECT (SELECT max(v) FROM {f} f JOIN {d} d ON f.k = d.k) m, count(*) FROM {f} WHERE k IN (SELECT d.k FROM {d} d "
+        "JOIN {e} e ON d.e = e.e)",
+        "SELECT d.k, (SELECT max(v) FROM {f} f WHERE f.k = d.k) m FROM {d} d",
+        "SELECT d.k FROM {d} d WHERE d.e < (SELECT count(*) FROM {f} f JOIN {e} e ON f.j = e.e WHERE f.k = d.k)",
+    ]
+    for query in queries:
+        expected = plans.comparable(spark.sql(query.format(**tables)).collect())
+        assert plans.comparable(spark.sql(ours(query)).collect()) == expected, query
+    join = "SELECT f.v, f.j, f.k FROM {f} f JOIN {d} d ON f.k = d.k"
+    spark.sql(f"CREATE TABLE {DATABASE}.copied AS {ours(join)}")
+    spark.sql(f"INSERT INTO {DATABASE}.copied {ours(join)}")
+    spark.sql(f"INSERT INTO {DATABASE}.copied SELECT v, j, k FROM {DATABASE}.copied WHERE k = 3")
+    rows = spark.sql(join.format(**tables)).collect()
+    expected_rows = sorted(rows * 2 + [row for row in rows if row.k == 3] * 2)
+    assert sorted(spark.table(f"{DATABASE}.copied").collect()) == expected_rows
+
+
+def test_a_large_side_is_not_read_twice(spark: SparkSession, tables: dict[str, str]) -> None:
+    """Above `runtime-pruning-max-build-size` only a broadcast's values are used; what is no smaller than the table neither."""
+    query = ours(SHAPES["left, null-supplying"].query)
+    with settings(spark, {"parquetry.runtime-pruning-max-build-size": "1b"}):
+        frame = spark.sql(query)
+        frame.collect()
+        assert kept(frame) == ALL
+        (line,) = told(frame)
+        assert "more than runtime-pruning-max-build-size (1 B)" in line.reason
+    mutual = spark.sql(ours("SELECT /*+ MERGE(g) */ count(*) FROM {f} f JOIN {g} g ON f.k = g.k"))
+    mutual.collect()
+    assert kept(mutual) == ALL
+    assert "is not worth it" in str(parquetry.report(mutual))
+
+
+def test_other_tables_are_left_alone(spark: SparkSession, tables: dict[str, str]) -> None:
+    """A plan without a table of ours, or without a join, is what it is without the rule."""
+    for query in (
+        "SELECT sum(v) FROM {f} f JOIN {d} d ON f.k = d.k".format(**tables),
+        ours("SELECT sum(v) FROM {f} WHERE k < 3"),
+    ):
+        assert "dynamicpruning" not in str(spark.sql(query)._jdf.queryExecution().optimizedPlan().toString())
+
+
+def test_a_session_of_its_own(spark: SparkSession, tables: dict[str, str]) -> None:
+    """Each session has the rule, for its first query too, and keeps a user's own rules."""
+    other = spark.newSession()
+    frame = other.sql(ours(SHAPES["left, null-supplying"].query))
+    frame.collect()
+    assert kept(frame) == 6
