@@ -50,6 +50,13 @@ case class MetricAnswer(name: String, text: String, value: Option[Long])
 case class BucketsAnswer(
     version: String, count: Int, held: Int, columns: Seq[(String, DataType)], order: Seq[(String, Boolean)], larger: Boolean)
 
+/** What becomes of values that a join could find: how they are taken, or why they are not. */
+case class VerdictAnswer(how: String, reason: String) {
+  def wanted: Boolean = how == "collected" || onlyShared
+  /** Whether they are taken from the broadcast of the join or not at all. */
+  def onlyShared: Boolean = how == "shared"
+}
+
 case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], description: String, report: JValue)
 
 case class ProcedureAnswer(name: String, description: String, parameters: Seq[ParameterAnswer])
@@ -164,8 +171,8 @@ object Answers {
     case _ => None
   }
 
-  /** One for each candidate; `RuntimeVerdict` says what is read of them. */
-  def verdicts(answer: JValue): Seq[JValue] = (answer \ "verdicts").children
+  def verdicts(answer: JValue): Seq[VerdictAnswer] =
+    (answer \ "verdicts").children.map(v => VerdictAnswer(text(v \ "how"), text(v \ "reason")))
 
   def procedure(answer: JValue): ProcedureAnswer = ProcedureAnswer(
     text(answer \ "name"), text(answer \ "description"), (answer \ "parameters").children.map { p =>

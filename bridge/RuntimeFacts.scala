@@ -18,8 +18,9 @@ object RuntimeFacts {
     val judged = query.optimizedPlan.collectWithSubqueries { case join: Join => join.getTagValue(RuntimeFilters.judged) }
       .flatten.flatten.distinctBy(System.identityHashCode)
     lazy val got = gathered(query.executedPlan)
-    judged.map(each => JObject("candidate" -> each.candidate.facts, "verdict" -> each.verdict,
-      "gathered" -> (if (each.wanted) got.getOrElse(each.candidate.exprId, JNull) else JNull)))
+    judged.map(each => JObject("candidate" -> each.candidate.facts,
+      "verdict" -> JObject("how" -> JString(each.verdict.how), "reason" -> JString(each.verdict.reason)),
+      "gathered" -> (if (each.verdict.wanted) got.getOrElse(each.candidate.exprId, JNull) else JNull)))
   }
 
   private def gathered(plan: SparkPlan): Map[ExprId, JValue] = {

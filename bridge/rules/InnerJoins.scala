@@ -8,8 +8,9 @@ import org.apache.spark.sql.catalyst.plans.logical._
  * Plans that inner joins bring together, and the columns that are equal in each row of what comes out.
  *
  * @param items plans that are no inner joins themselves; of a join whose other side takes no row away or adds none, the one side
+ * @param apart these other sides
  */
-case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)]) {
+case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)], apart: Seq[LogicalPlan]) {
   /** A column and all others that have its value in each row. */
   def closure(column: Attribute): Seq[Attribute] = {
     def grown(known: Seq[Attribute]): Seq[Attribute] = {
@@ -19,6 +20,7 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
     }
     grown(Seq(column))
   }
+  private def beside(other: LogicalPlan): InnerJoins = copy(apart = apart :+ other)
   private def in(known: Seq[Attribute], a: Attribute): Boolean = known.exists(_.exprId == a.exprId)
 
   /**
@@ -27,15 +29,15 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
    * @param key whose values are wanted: a match by it alone has the same values itself
    */
   def narrowed(item: LogicalPlan, key: Attribute, without: LogicalPlan): Option[LogicalPlan] =
-    narrowed(item, Some(key), items.filterNot(_ eq without))
+    narrowed(item, Some(key), items.filterNot(_ eq without), InnerJoins.deepest)
 
-  private def narrowed(item: LogicalPlan, key: Option[Attribute], among: Seq[LogicalPlan]): Option[LogicalPlan] = {
+  private def narrowed(item: LogicalPlan, key: Option[Attribute], among: Seq[LogicalPlan], depth: Int): Option[LogicalPlan] = {
     val others = among.filterNot(_ eq item)
     val found = others.flatMap { other =>
       val on = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }
         .filter { case (a, b) => item.outputSet.contains(a) && other.outputSet.contains(b) }
-      if (on.forall { case (a, _) => key.exists(_.exprId == a.exprId) }) None
-      else narrowed(other, None, others).orElse(Option.when(InnerJoins.selective(other))(other)).map(_ -> on)
+      if (on.forall { case (a, _) => key.exists(_.exprId == a.exprId) } || depth == 0) None
+      else narrowed(other, None, others, depth - 1).orElse(Option.when(InnerJoins.selective(other))(other)).map(_ -> on)
     }
     Option.when(found.nonEmpty)(found.foldLeft(item) { case (plan, (other, on)) =>
       Join(plan, other, LeftSemi, on.map { case (a, b) => EqualTo(a, b): Expression }.reduceOption(And(_, _)), JoinHint.NONE)
@@ -44,17 +46,20 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
 }
 
 object InnerJoins extends PredicateHelper {
+  /** How many joins away a condition is looked for. */
+  private val deepest = 3
+
   def of(plan: LogicalPlan): InnerJoins = plan match {
     case Join(left, right, _: InnerLike, condition, _) =>
       val (one, other) = (of(left), of(right))
-      InnerJoins(one.items ++ other.items, one.equal ++ other.equal ++ condition.toSeq.flatMap(equalities))
-    case Join(left, _, LeftOuter | LeftSemi | LeftAnti, _, _) => of(left)
-    case Join(_, right, RightOuter, _, _) => of(right)
+      InnerJoins(one.items ++ other.items, one.equal ++ other.equal ++ condition.toSeq.flatMap(equalities), one.apart ++ other.apart)
+    case Join(left, right, LeftOuter | LeftSemi | LeftAnti, _, _) => of(left).beside(right)
+    case Join(left, right, RightOuter, _, _) => of(right).beside(left)
     case Project(list, child) if list.forall(_.deterministic) && joins(child) => of(child)
     case Filter(condition, child) if condition.deterministic && joins(child) =>
       val below = of(child)
       below.copy(equal = below.equal ++ equalities(condition))
-    case other => InnerJoins(Seq(other), Nil)
+    case other => InnerJoins(Seq(other), Nil, Nil)
   }
 
   def selective(plan: LogicalPlan): Boolean = plan.exists {

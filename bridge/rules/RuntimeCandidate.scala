@@ -17,14 +17,19 @@ import org.apache.spark.sql.catalyst.trees.TreePattern
  * @param build what the values come from
  * @param keys of the join on that side, in its order: a broadcast is by all of them
  * @param place of the key whose values these are
+ * @param shared whether the join is to be by a broadcast of the same
  * @param facts for the planner, which judges
  */
 case class RuntimeCandidate(
-    join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, facts: JObject) {
+    join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
+    facts: JObject) {
   val exprId: ExprId = NamedExpression.newExprId
 
-  def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery =
-    DynamicPruningSubquery(source.key, build, keys, Seq(place), onlyShared, exprId)(None)
+  /** What runs for its values alone does so in one task: Spark takes each value once, for which it would shuffle. */
+  def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery = {
+    val plan = if (shared) build else Repartition(1, shuffle = false, build)
+    DynamicPruningSubquery(source.key, plan, keys, Seq(place), onlyShared, exprId)(None)
+  }
 }
 
 object RuntimeCandidate extends PredicateHelper {
@@ -46,7 +51,8 @@ object RuntimeCandidate extends PredicateHelper {
 
   /** What reading a leaf once more costs, in bytes; None: nobody knows. */
   private def cost(leaf: LogicalPlan): Option[BigInt] = leaf match {
-    case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory => Some(0)
+    case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory => // as Spark estimates it
+      Some(cached.stats.sizeInBytes / 5)
     case _: LocalRelation | _: OneRowRelation => Some(0)
     case other => Some(other.stats.sizeInBytes).filter(_ < unknown)
   }

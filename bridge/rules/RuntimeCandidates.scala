@@ -14,6 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
 class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelectionHelper with PredicateHelper {
   private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
   private val numbers = mutable.ArrayBuffer.empty[AnyRef]
+  private val most = 12 // tables of which to try what is joined with what
   private val single = plan.collectLeaves().groupBy(System.identityHashCode).values
     .filter(_.length == 1).map(_.head).toSeq
   private lazy val placed = plan.collect { case Filter(condition, _) => condition }
@@ -21,7 +22,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
 
   def all: Seq[RuntimeCandidate] = {
     joins.foreach(direct)
-    roots.foreach(narrowed)
+    roots(plan).filter(root => joins.exists(_ eq root)).foreach(narrowed)
     found.toSeq
   }
 
@@ -38,7 +39,9 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
   /** Values of a side of a join, for the other. */
   private def direct(join: Join): Unit = join match {
     case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
-      lazy val broadcast = getBroadcastHashJoinBuildSide(join, SQLConf.get)
+      val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get)
+        .orElse(if (otherwise(join.hint)) None else getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
+        .filter(_ => SQLConf.get.exchangeReuseEnabled)
       val nullAware = other.exists(_.exists { case IsNull(_: EqualTo) => true; case _ => false })
       for (place <- leftKeys.indices) {
         of(join, "left", left, leftKeys(place), right, rightKeys, place, broadcast.contains(BuildRight), nullAware)
@@ -53,6 +56,10 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
           add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, nullAware, equality = false)
     }
   }
+
+  /** Whether a hint has Spark join in another way, whatever the sizes. */
+  private def otherwise(hint: JoinHint): Boolean =
+    hintToSortMergeJoin(hint) || hintToShuffleHashJoin(hint) || hintToShuffleReplicateNL(hint)
 
   private def of(
       join: Join, side: String, pruned: LogicalPlan, key: Expression, build: LogicalPlan, keys: Seq[Expression], place: Int,
@@ -93,7 +100,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         "shared" -> JBool(shared),
         "placed" -> buildKey.flatMap(spark(source.key, _)).fold[JValue](JNull)(d =>
           JString(if (d.onlyInBroadcast) "shared" else "always")))
-      found += RuntimeCandidate(join, source, build, keys, place, facts)
+      found += RuntimeCandidate(join, source, build, keys, place, shared, facts)
     }
 
   /** Spark's own filter of the same. */
@@ -102,17 +109,19 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       d.broadcastKeyIndices.map(d.buildKeys).exists(_.semanticEquals(key)))
 
   /** Joins that are not below another one that is joined with the same. */
-  private def roots: Seq[Join] = {
-    val below = joins.flatMap(join => InnerJoins.of(join).items)
-    joins.filter(join => InnerJoins.of(join).items.length > 2 && !joins.exists(other =>
-      !(other eq join) && other.exists(_ eq join) && !below.exists(item => other.exists(_ eq item) && item.exists(_ eq join))))
+  private def roots(plan: LogicalPlan): Seq[Join] = plan match {
+    case join: Join =>
+      val joined = InnerJoins.of(join)
+      val parts = if (joined.items.exists(_ eq join)) join.children else joined.items ++ joined.apart
+      parts.flatMap(roots) :+ join
+    case other => other.children.flatMap(roots)
   }
 
   /** Values of a plan of which only those rows are left that have matches in the tables that it is joined with. */
   private def narrowed(root: Join): Unit = {
     val joined = InnerJoins.of(root)
     for {
-      (a, b) <- joined.equal
+      (a, b) <- if (joined.items.length > 2 && joined.items.length <= most) joined.equal else Nil
       (column, key) <- Seq(a -> b, b -> a)
       pruned <- joined.items.find(_.outputSet.contains(column))
       item <- joined.items.find(_.outputSet.contains(key)) if !(item eq pruned)

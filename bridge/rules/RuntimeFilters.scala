@@ -9,12 +9,7 @@ import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /** What the planner said of a candidate. */
-case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: JValue) {
-  private def how = verdict \ "how"
-  def wanted: Boolean = how == JString("shared") || how == JString("collected")
-  /** Whether values are taken from the broadcast of the join or not at all. */
-  def onlyShared: Boolean = how == JString("shared")
-}
+case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer)
 
 /**
  * Asks the planner which joins' values are to leave out files of our tables where Spark puts no filter of its own, and puts what
@@ -35,7 +30,7 @@ object RuntimeFilters extends Rule[LogicalPlan] {
       else {
         val verdicts = judge(new RuntimeCandidates(plan, joins).all)
         joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
-        val wanted = verdicts.filter(_.wanted)
+        val wanted = verdicts.filter(_.verdict.wanted)
         if (wanted.isEmpty) plan else put(wanted, Nil)(plan)
       }
   }
@@ -63,7 +58,7 @@ object RuntimeFilters extends Rule[LogicalPlan] {
     case relation: DataSourceV2ScanRelation =>
       val filters = wanted.filter(w => (w.candidate.source.relation eq relation) && !above.exists(_ eq w)).map { found =>
         val build = put(wanted, above :+ found)(found.candidate.build)
-        found.candidate.filter(build, found.onlyShared): Expression
+        found.candidate.filter(build, found.verdict.onlyShared): Expression
       }
       filters.reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
   }

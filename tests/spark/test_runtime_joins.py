@@ -26,7 +26,7 @@ class Shape(NamedTuple):
         query: whose first scan of the fact table is looked at.
         kept: partitions of this.
         got: how it got values: `shared`, `read` once more, Spark's own (`spark`); or part of the reason why it did not.
-        values: how many, if that is known.
+        values: how many, with NULL where the side is read for them.
     """
 
     query: str
@@ -51,22 +51,22 @@ SHAPES = {
     "a narrower type of the small side": Shape(
         "SELECT sum(v) FROM {f} f JOIN (SELECT CAST(k AS SMALLINT) k FROM {d}) d ON f.k = d.k", 6, "shared", 6
     ),
-    "values": Shape("SELECT sum(v) FROM {f} f JOIN (VALUES (3), (4), (99)) AS d (k) ON f.k = d.k", 2, "shared", 3),
+    "values": Shape("SELECT sum(v) FROM {f} f JOIN (VALUES (3), (4), (99)) AS d (k) ON f.k = d.k", 2, "spark"),
     "an empty side": Shape("SELECT sum(v) FROM {f} f LEFT SEMI JOIN (SELECT * FROM {d} WHERE k < 0) d ON f.k = d.k", -1, ""),
-    "left, null-supplying": Shape("SELECT d.k, sum(v) FROM {d} d LEFT JOIN {f} f ON f.k = d.k GROUP BY d.k", 6, "read", 6),
-    "right, null-supplying": Shape("SELECT d.k, sum(v) FROM {f} f RIGHT JOIN {d} d ON f.k = d.k GROUP BY d.k", 6, "read", 6),
+    "left, null-supplying": Shape("SELECT d.k, sum(v) FROM {d} d LEFT JOIN {f} f ON f.k = d.k GROUP BY d.k", 6, "read", 7),
+    "right, null-supplying": Shape("SELECT d.k, sum(v) FROM {f} f RIGHT JOIN {d} d ON f.k = d.k GROUP BY d.k", 6, "read", 7),
     "left, preserved": Shape("SELECT count(*), sum(v) FROM {f} f LEFT JOIN {d} d ON f.k = d.k", ALL, "part of a LEFT OUTER"),
     "right, preserved": Shape("SELECT count(*), sum(v) FROM {d} d RIGHT JOIN {f} f ON f.k = d.k", ALL, "part of a RIGHT OUTER"),
     "full": Shape("SELECT count(*), sum(v) FROM {f} f FULL JOIN {d} d ON f.k = d.k", ALL, "part of a FULL OUTER"),
     "semi": Shape("SELECT sum(v) FROM {f} f LEFT SEMI JOIN {d} d ON f.k = d.k", 6, "shared", 6),
     "semi, the right side": Shape("SELECT d.k FROM {d} d LEFT SEMI JOIN {f} f ON f.k = d.k", 6, "read", 6),
-    "anti, the inner table": Shape("SELECT d.k FROM {d} d LEFT ANTI JOIN {f} f ON f.k = d.k", 6, "read", 6),
+    "anti, the inner table": Shape("SELECT d.k FROM {d} d LEFT ANTI JOIN {f} f ON f.k = d.k", 6, "read", 7),
     "anti, preserved": Shape("SELECT sum(v) FROM {f} f LEFT ANTI JOIN {d} d ON f.k = d.k", ALL, "part of a LEFT ANTI"),
     "IN": Shape("SELECT sum(v) FROM {f} f WHERE k IN (SELECT k FROM {d})", 6, "shared", 6),
     "EXISTS": Shape("SELECT sum(v) FROM {f} f WHERE EXISTS (SELECT 1 FROM {d} d WHERE d.k = f.k)", 6, "shared", 6),
-    "NOT EXISTS": Shape("SELECT d.k FROM {d} d WHERE NOT EXISTS (SELECT 1 FROM {f} f WHERE d.k = f.k)", 6, "read", 6),
+    "NOT EXISTS": Shape("SELECT d.k FROM {d} d WHERE NOT EXISTS (SELECT 1 FROM {f} f WHERE d.k = f.k)", 6, "read", 7),
     "EXISTS or": Shape(
-        "SELECT d.k FROM {d} d WHERE EXISTS (SELECT 1 FROM {f} f WHERE d.k = f.k) OR name = 'n1'", 6, "read", 6
+        "SELECT d.k FROM {d} d WHERE EXISTS (SELECT 1 FROM {f} f WHERE d.k = f.k) OR name = 'n1'", 6, "read", 7
     ),
     "NOT IN": Shape("SELECT k FROM {d} d WHERE k NOT IN (SELECT k FROM {f})", ALL, "NOT IN"),
     "NOT IN, preserved": Shape("SELECT sum(v) FROM {f} WHERE k NOT IN (SELECT k FROM {d})", ALL, "NOT IN"),
@@ -83,7 +83,7 @@ SHAPES = {
         "SELECT sum(s) FROM (SELECT k, sum(v) s FROM {f} GROUP BY k) f JOIN {d} d ON f.k = d.k", 6, "shared", 6
     ),
     "below an aggregate by another": Shape(
-        "SELECT sum(k) FROM (SELECT j, max(k) k FROM {f} GROUP BY j) f JOIN {d} d ON f.k = d.k", ALL, ""
+        "SELECT sum(f.k) FROM (SELECT j, max(k) k FROM {f} GROUP BY j) f JOIN {d} d ON f.k = d.k", ALL, ""
     ),
     "below a window by the key": Shape(
         "SELECT sum(r) FROM (SELECT k, rank() OVER (PARTITION BY k ORDER BY v) r FROM {f}) f JOIN {d} d ON f.k = d.k",
@@ -100,17 +100,17 @@ SHAPES = {
         "SELECT f.v FROM {f} f JOIN {d} d ON f.k = d.k ORDER BY f.v LIMIT 5", 6, "shared", 6
     ),
     "a limit on the small side": Shape(
-        "SELECT sum(v) FROM {f} f JOIN (SELECT * FROM {d} ORDER BY k LIMIT 2) d ON f.k = d.k", 2, "shared", 2
+        "SELECT sum(v) FROM {f} f JOIN (SELECT * FROM {d} ORDER BY k DESC LIMIT 2) d ON f.k = d.k", 2, "shared", 2
     ),
     "a limit on the small side, not broadcast": Shape(
-        "SELECT /*+ MERGE(d) */ sum(v) FROM {f} f JOIN (SELECT * FROM {d} ORDER BY k LIMIT 2) d ON f.k = d.k",
+        "SELECT /*+ MERGE(d) */ sum(v) FROM {f} f JOIN (SELECT * FROM {d} ORDER BY k DESC LIMIT 2) d ON f.k = d.k",
         ALL, "may give other rows",
     ),
     "a random small side": Shape(
-        "SELECT sum(v) FROM {f} f JOIN (SELECT * FROM {d} WHERE rand() < 2) d ON f.k = d.k", ALL, "computed anew each time"
+        "SELECT sum(v) FROM {f} f JOIN (SELECT * FROM {d} WHERE length(uuid()) = 36) d ON f.k = d.k", ALL, "computed anew each time"
     ),
     "random rows": Shape(
-        "SELECT sum(v) FROM (SELECT * FROM {f} WHERE rand() < 2) f JOIN {d} d ON f.k = d.k", ALL, "something else each time"
+        "SELECT sum(v) FROM (SELECT * FROM {f} WHERE length(uuid()) = 36) f JOIN {d} d ON f.k = d.k", ALL, "something else each time"
     ),
     "union": Shape(
         "SELECT sum(v) FROM (SELECT k, v FROM {f} UNION ALL SELECT k, v FROM {f}) f JOIN {d} d ON f.k = d.k", 6, "shared", 6
@@ -127,7 +127,7 @@ SHAPES = {
     "a cast": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON CAST(f.k AS BIGINT) = CAST(d.k AS BIGINT)", -1, ""),
     "a computed key": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k + 1 = d.k", ALL, "not a plain column"),
     "files": Shape("SELECT sum(v) FROM {g} f JOIN {d} d ON f.k = d.k", 4, "shared", 6),
-    "files, null-supplying": Shape("SELECT d.k, sum(v) FROM {d} d LEFT JOIN {g} f ON f.k = d.k GROUP BY d.k", 4, "read", 6),
+    "files, null-supplying": Shape("SELECT d.k, sum(v) FROM {d} d LEFT JOIN {g} f ON f.k = d.k GROUP BY d.k", 4, "read", 7),
 }  # fmt: skip
 
 
@@ -155,9 +155,8 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
                 rows = "SELECT id, concat('e', id) FROM range(0, 4, 1, 1)"
         spark.sql(f"INSERT INTO {table} {rows}")
         views[letter] = f"plain_run_time_{letter}"
-        spark.createDataFrame(
-            spark.table(table).collect(), spark.table(table).schema
-        ).createOrReplaceTempView(views[letter])
+        plain = spark.createDataFrame(spark.table(table).collect(), spark.table(table).schema)
+        plain.localCheckpoint().createOrReplaceTempView(views[letter])
     yield views
     spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
 
@@ -225,9 +224,7 @@ def test_shapes(
 
 
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
-@pytest.mark.parametrize(
-    "query", ["inner", "semi", "two keys", "IN", "below an aggregate by the key", "union"]
-)
+@pytest.mark.parametrize("query", ["inner", "semi", "IN", "below an aggregate by the key", "files"])
 def test_a_shared_broadcast_is_made_once(
     spark: SparkSession, tables: dict[str, str], query: str, adaptive: bool
 ) -> None:
@@ -313,6 +310,31 @@ def test_a_large_side_is_not_read_twice(spark: SparkSession, tables: dict[str, s
     mutual.collect()
     assert kept(mutual) == ALL
     assert "is not worth it" in str(parquetry.report(mutual))
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+def test_buckets_stay(spark: SparkSession, tables: dict[str, str], adaptive: bool) -> None:
+    """A join of tables in buckets gets values and shuffles nothing, not even for each value to be taken once."""
+    for name, rows in (
+        ("many", "SELECT id, id FROM range(4000)"),
+        ("few", "SELECT id * 9, id FROM range(3)"),
+    ):
+        spark.sql(f"DROP TABLE IF EXISTS {DATABASE}.{name}")
+        spark.sql(f"CREATE TABLE {DATABASE}.{name} (id int, v int) CLUSTERED BY (id) INTO 8 BUCKETS")
+        spark.sql(f"INSERT INTO {DATABASE}.{name} {rows}")
+    changed = {"spark.sql.adaptive.enabled": adaptive, "spark.sql.autoBroadcastJoinThreshold": "-1"}
+    with settings(spark, changed):
+        for join, expected in (("JOIN", 27), ("RIGHT JOIN", 27), ("LEFT SEMI JOIN", 27)):
+            frame = spark.sql(
+                f"SELECT m.id FROM {DATABASE}.many m {join} {DATABASE}.few f ON m.id = f.id ORDER BY 1"
+            )
+            found, nodes = plans.run(frame)
+            assert sum(row.id for row in found) == expected
+            assert nodes["Exchange"] == 1  # of the order
+            (line,) = parquetry.report(frame).values
+            assert (line.table, line.values, line.shared) == (f"{DATABASE}.many", 3, False)
+            (many,) = [scan for scan in parquetry.report(frame).scans if scan.table.endswith("many")]
+            assert any(step.kept < step.of for step in many.steps if not step.of_bytes)
 
 
 def test_other_tables_are_left_alone(spark: SparkSession, tables: dict[str, str]) -> None:

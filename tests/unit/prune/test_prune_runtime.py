@@ -1,0 +1,202 @@
+"""Which values of joins are worth waiting for: each reason not to, by itself, and which of several is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from parquetry.prune.report import Report
+from parquetry.prune.runtime import Build, Candidate, Gathered, Step, Verdict
+from parquetry.prune.runtime_rules import judge
+from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.scan_report import Step as Counted
+from parquetry.prune.values_report import Told, ValuesReport, reports
+
+MB = 1 << 20
+LIMIT = 10 * MB
+DIM = Build("dim", "k", size=MB, cost=MB)
+
+
+def candidate(files: int = 9, **changed: Any) -> Candidate:
+    """Return one that is used: of an inner join with a dimension of 1 MB, for a table of 100."""
+    facts: dict[str, Any] = {
+        "scan": 0,
+        "report": ScanReport("fact", (Counted("files", files, 9),)).to_dict(),
+        "bytes": 100 * MB,
+        "column": "k",
+        "plain": True,
+        "filterable": True,
+        "join": 1,
+        "type": "INNER",
+        "side": "left",
+        "steps": (),
+        "equality": True,
+        "null_aware": False,
+        "build": DIM,
+        "source": 2,
+        "narrowed": False,
+        "shared": False,
+    }
+    return Candidate(**facts | changed)
+
+
+def build(**changed: Any) -> Build:
+    return msgspec.structs.replace(DIM, **changed)
+
+
+def said(one: Candidate, limit: int | None = LIMIT) -> str:
+    (verdict,) = judge([one], [limit])
+    return verdict.reason or verdict.how
+
+
+@pytest.mark.parametrize(
+    ("type", "left", "right"),
+    [
+        ("INNER", True, True),
+        ("CROSS", True, True),
+        ("LEFT SEMI", True, True),
+        ("LEFT OUTER", False, True),
+        ("RIGHT OUTER", True, False),
+        ("LEFT ANTI", False, True),
+        ("EXISTENCE", False, True),
+        ("FULL OUTER", False, False),
+        ("LEFT SINGLE", False, False),
+        ("a type to come", False, False),
+    ],
+)
+def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
+    """Of which rows without a match are neither in the answer nor decide about others."""
+    for side, expected in (("left", left), ("right", right)):
+        got = said(candidate(type=type, side=side))
+        assert got == ("collected" if expected else f"rows without a match are part of a {type} JOIN")
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"null_aware": True}, "NOT IN: one NULL among the rows decides"),
+        ({"equality": False}, "k is no equality of two columns"),
+        ({"plain": False, "column": "(k + 1)"}, "(k + 1) is not a plain column"),
+        ({"filterable": False}, "nothing is known of the values of k"),
+        ({"files": 1}, "1 file of fact left"),
+        ({"files": 0}, "0 files of fact left"),
+        ({"build": build(python=True)}, "a Python function computes k"),
+        ({"build": build(deterministic=False)}, "dim is computed anew each time"),
+        ({"shared": True}, "collected"),
+        ({"shared": True, "build": build(cost=None)}, "shared"),
+        ({"shared": True, "build": build(unrepeatable="an RDD")}, "shared"),
+        ({"shared": True, "build": build(size=None, cost=None)}, "shared"),
+        (
+            {"shared": True, "build": build(size=LIMIT * 11, cost=LIMIT * 11)},
+            "dim has 115 MB, too much for a list of values",
+        ),
+        (
+            {"build": build(unrepeatable="an RDD")},
+            "dim is not broadcast, and an RDD may give other rows when it runs again",
+        ),
+        ({"build": build(cost=None)}, "dim is not broadcast, and its size is not known"),
+        (
+            {"build": build(cost=LIMIT + MB)},
+            "dim is not broadcast, and has 11.5 MB, more than runtime-pruning-max-build-size (10.5 MB)",
+        ),
+        (
+            {"bytes": MB},
+            "dim is not broadcast, and reading its 1 MB again is not worth it for 1 MB of fact",
+        ),
+        ({"bytes": None}, "collected"),
+        ({"placed": "always"}, "spark"),
+        ({"placed": "shared"}, "collected"),
+        ({"placed": "shared", "shared": True}, "spark"),
+    ],
+)
+def test_reasons(changed: dict[str, Any], expected: str) -> None:
+    """Each by itself; values of a broadcast cost next to nothing, those of a side that must run again what it reads."""
+    assert said(candidate(**changed)) == expected
+
+
+def test_it_can_be_turned_off() -> None:
+    """`runtime-pruning` = false refuses all."""
+    assert said(candidate(), None) == "runtime-pruning is false"
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (Step("Project"), "collected"),
+        (Step("Union"), "collected"),
+        (Step("Aggregate", keyed=True), "collected"),
+        (Step("Aggregate"), "Aggregate does not go by k"),
+        (Step("WindowGroupLimit"), "WindowGroupLimit does not go by k"),
+        (Step("Project", deterministic=False), "Project computes something else each time"),
+        (Step("GlobalLimit"), "below a GlobalLimit"),
+        (Step("Expand"), "below Expand"),
+        (Step("INNER", "right"), "collected"),
+        (Step("LEFT ANTI", "left"), "collected"),
+        (Step("LEFT OUTER", "left"), "collected"),
+        (Step("LEFT OUTER", "right"), "below a LEFT OUTER JOIN"),
+        (Step("RIGHT OUTER", "left"), "below a RIGHT OUTER JOIN"),
+        (Step("FULL OUTER", "left"), "below a FULL OUTER JOIN"),
+    ],
+)
+def test_nodes_on_the_way(step: Step, expected: str) -> None:
+    """A condition on the key goes down through what leaves each row as it is, and through nothing unknown."""
+    assert said(candidate(steps=(Step("Filter"), step))) == expected
+
+
+def how(candidates: list[Candidate]) -> list[str]:
+    return [verdict.how for verdict in judge(candidates, [LIMIT] * len(candidates))]
+
+
+def test_one_of_several() -> None:
+    """Narrower values come in place of those of the whole dimension; of two sides one waits for the other, not both."""
+    whole = candidate(shared=True)
+    narrow = candidate(narrowed=True, join=7, side="inner")
+    assert how([whole, narrow]) == ["replaced", "collected"]
+    dear = candidate(narrowed=True, join=7, side="inner", build=build(cost=LIMIT * 2))
+    assert how([whole, dear]) == ["collected", "refused"]
+    assert how([narrow, narrow]) == ["collected", "replaced"]
+    assert how([whole, candidate(scan=8, narrowed=True)]) == ["collected", "collected"]
+    back = candidate(scan=5, side="right", source=6, build=Build("fact", "k", cost=2 * MB))
+    assert how([whole, back]) == ["collected", "replaced"]
+    assert how([candidate(), back]) == ["collected", "replaced"]
+    assert how([back, candidate(build=build(cost=3 * MB))]) == ["collected", "replaced"]
+    assert how([candidate(), candidate(scan=5, side="right", join=9, source=6)]) == ["collected"] * 2
+
+
+def test_what_a_report_says() -> None:
+    """Of a join that got values those alone; of one that got none each reason, once; and it travels as a dict."""
+    used = Told(candidate(), Verdict("collected"), Gathered(1234, shared=False))
+    shared = Told(candidate(shared=True), Verdict("shared"), Gathered(None, shared=True))
+    spark = Told(candidate(), Verdict("spark"))
+    gone = Told(candidate(), Verdict("shared"))
+    other = Told(candidate(side="right"), Verdict("refused", "because"))
+    alone = Told(candidate(join=3), Verdict("refused", "because"))
+    assert [str(each) for each in reports([used, other, alone, alone])] == [
+        "fact.k: 1,234 run-time values of dim.k (INNER JOIN, dim is read for them)",
+        "fact.k: no run-time values of dim.k (INNER JOIN: because)",
+    ]
+    assert [str(each) for each in reports([shared, spark, gone])] == [
+        "fact.k: run-time values of dim.k (INNER JOIN, its broadcast)",
+        "fact.k: run-time values of dim.k (INNER JOIN, Spark's own filter)",
+        "fact.k: no run-time values of dim.k (INNER JOIN: dim was not broadcast after all)",
+    ]
+    report = Report((), (), reports([used]))
+    plain = report.to_dict()
+    assert plain["values"] == [
+        {
+            "table": "fact",
+            "column": "k",
+            "type": "INNER",
+            "build": "dim",
+            "key": "k",
+            "how": "collected",
+            "reason": "",
+            "values": 1234,
+            "shared": False,
+        }
+    ]
+    assert Report.from_dict(plain) == report
+    assert "1,234 run-time values" in report._repr_html_()
+    assert isinstance(report.values[0], ValuesReport)
