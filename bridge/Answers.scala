@@ -32,10 +32,13 @@ case class RowGroupParts(function: String, parts: Seq[RowGroupPart]) extends Row
  * What a scan reads; a file names its partition by its place in `partitions`.
  *
  * @param filterable columns of which values that a join finds at run time can leave something out
+ * @param mostValues of one set of these, that may be told one by one
+ * @param again of what was found, one for one, what is about partition columns alone and not understood: Spark offers it once more
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long],
-    metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String])
+    metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String],
+    mostValues: Int, again: Seq[Boolean])
 case class MetricAnswer(name: String, text: String, value: Option[Long])
 
 /**
@@ -132,7 +135,8 @@ object Answers {
       (answer \ "partitions").children.map(Json.toRow(_, partitionSchema)).toIndexedSeq,
       number(statistics \ "bytes"), number(statistics \ "rows"),
       (answer \ "metrics").children.map(m => MetricAnswer(text(m \ "name"), text(m \ "text"), number(m \ "value"))),
-      text(answer \ "description"), answer \ "report", buckets(answer \ "buckets"), texts(answer \ "filterable"))
+      text(answer \ "description"), answer \ "report", buckets(answer \ "buckets"), texts(answer \ "filterable"),
+      number(answer \ "most_values").getOrElse(0L).toInt, flags(answer \ "again"))
   }
 
   private def buckets(answer: JValue): Option[BucketsAnswer] = answer match {

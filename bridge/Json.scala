@@ -81,7 +81,7 @@ object Json {
       "values" -> JArray(values.map(ofValue(_, dataType)).toList))
 
   /** A column equal to one of several literals, all of one type. */
-  private object In {
+  object In {
     def unapply(e: GeneralScalarExpression): Option[(NamedReference, DataType, Seq[Any])] = e.children.toSeq match {
       case Seq(column: NamedReference, first: Literal[_], others @ _*) if e.name == "IN" =>
         val literals = first +: others.collect { case l: Literal[_] if l.dataType == first.dataType => l }

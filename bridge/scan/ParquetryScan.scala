@@ -25,7 +25,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param whole whether sorted files have to be read one by one, also if no bucket is of use
  */
 class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean)
-  extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
+  extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with SupportsRuntimeV2Filtering with Reported {
   import plan.{dataSchema, options, partitionSchema, pushed}
 
@@ -40,7 +40,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
   override def description(): String = plan.answer.description
   override def report: JValue = plan.used.answer.report
-  override def toBatch: Batch = this
+  override def toBatch: Batch = new PlannedBatch(this, plan.taken())
 
   override def estimateStatistics(): Statistics = new Statistics {
     private def known(count: Option[Long]) = count.fold(OptionalLong.empty())(OptionalLong.of(_))
@@ -78,23 +78,23 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
 
   // Reading
 
-  // Spark makes copies of the node that reads while it plans, and asks each of them anew.
-  private var pieces: Option[(ScanAnswer, Array[InputPartition])] = None
+  // Spark makes copies of the node that reads while it plans, and asks each of them anew: kept are those of the first answer,
+  // and of the last.
+  private var pieces = List.empty[(ScanAnswer, Array[InputPartition])]
 
-  override def planInputPartitions(): Array[InputPartition] = synchronized {
-    val answer = plan.answer
-    if (!pieces.exists(_._1 eq answer)) {
-      pieces = Some((answer, buckets.fold[Array[InputPartition]](
-        new FilePieces(session, answer).mixed.toArray)(_ => FilePieces.narrowed(byBucket, answer).toArray)))
+  def partitions(answer: ScanAnswer): Array[InputPartition] = synchronized {
+    pieces.find(_._1 eq answer).map(_._2).getOrElse {
+      val found = buckets.fold[Array[InputPartition]](
+        new FilePieces(session, answer).mixed.toArray)(_ => FilePieces.narrowed(byBucket, answer).toArray)
+      pieces = (answer, found) :: pieces.filter(_._1 eq plan.first)
+      found
     }
-    pieces.get._2
   }
 
   private lazy val byBucket = new FilePieces(session, plan.first).byBucket(buckets.get)
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
-  override def createReaderFactory(): PartitionReaderFactory = factory
-  private lazy val factory: PartitionReaderFactory = {
+  lazy val readerFactory: PartitionReaderFactory = {
     val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
     val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
       case (p, l) if !table.partitionColumns.contains(l.name) => p

@@ -27,16 +27,18 @@ class PlannedFiles private (
     (StructType(p), StructType(d))
   }
   private val static = pushed.map(_.tree)
-  private var runtime = Seq.empty[PushedPredicate]
-  val first: ScanAnswer = asked()
-  @volatile private var latest = first
-  def answer: ScanAnswer = latest
+  val first: ScanAnswer = asked(Nil, None)
+  @volatile private var latest = (Seq.empty[JValue], first)
+  /** What was planned last. */
+  def answer: ScanAnswer = latest._2
 
-  private def asked(): ScanAnswer = Answers.scan(table.ref.ask("plan_scan", table.identity ++ Seq[JField](
-    "predicates" -> JArray(static.toList),
-    "runtime" -> JArray(runtime.map(_.tree).toList),
-    "columns" -> Json.strings(required.fieldNames),
-    Json.readOptions(options), Settings.field) ++ wanted.map { case (count, _) => "buckets" -> JInt(count): JField }: _*), partitionSchema)
+  private def asked(runtime: Seq[JValue], before: Option[JValue]): ScanAnswer = Answers.scan(table.ref.ask("plan_scan",
+    table.identity ++ Seq[JField](
+      "predicates" -> JArray(static.toList),
+      "runtime" -> JArray(runtime.toList),
+      "columns" -> Json.strings(required.fieldNames),
+      Json.readOptions(options), Settings.field) ++ before.map("before" -> _: JField)
+      ++ wanted.map { case (count, _) => "buckets" -> JInt(count): JField }: _*), partitionSchema)
 
   // A query may come to read the files in more buckets than there are, and come back from it: one report tells what it did.
 
@@ -55,17 +57,49 @@ class PlannedFiles private (
     own
   }
 
-  /** Those of the values' predicates that the planner understands. */
-  def known: Array[Predicate] = runtime.filterNot(_.again).map(_.predicate).toArray
+  // Values that arrive while the query runs
 
-  def narrow(values: Seq[Predicate]): Unit = synchronized {
-    if (values.nonEmpty) {
-      val again = values.collect { case p: PartitionPredicateImpl => p }
-      runtime =
-        if (again.isEmpty) runtime ++ table.judge(values, options)
-        else runtime.filterNot(_.again) ++ PartitionConditions.evaluate(table, static ++ runtime.map(_.tree), again)
-      latest = asked()
+  /**
+   * What has been found for one place in a plan.
+   *
+   * @param known what the planner understands
+   * @param trees of these
+   * @param answer by all that was found
+   */
+  private case class Round(known: Seq[Predicate], trees: Seq[JValue], answer: ScanAnswer)
+
+  /** Spark hands all over in a row, in one thread: in up to two calls of `narrow`, before it asks for what is read. */
+  private val round = new ThreadLocal[Round]
+
+  def known: Array[Predicate] = Option(round.get).fold(Array.empty[Predicate])(_.known.toArray)
+
+  def narrow(values: Seq[Predicate]): Unit = if (values.nonEmpty) {
+    val before = Option(round.get)
+    round.remove()
+    val again = values.collect { case p: PartitionPredicateImpl => p }
+    if (again.isEmpty) {
+      val trees = values.map(RuntimeValues.tree(_, first.mostValues))
+      val answer = planned(trees)
+      val known = values.indices.filterNot(answer.again)
+      round.set(Round(known.map(values), known.map(trees), answer))
+    } else {
+      val trees = before.fold(Seq.empty[JValue])(_.trees)
+      val all = trees ++ PartitionConditions.evaluate(table, static ++ trees, again).map(_.tree)
+      round.set(Round(before.fold(Seq.empty[Predicate])(_.known), trees, planned(all)))
     }
+  }
+
+  /** Copies of one place in a plan are told the same values. */
+  private def planned(runtime: Seq[JValue]): ScanAnswer = synchronized {
+    if (latest._1 != runtime) latest = (runtime, asked(runtime, Some(first.report)))
+    latest._2
+  }
+
+  /** What is to be read by the values that this thread has brought, if it has. */
+  def taken(): ScanAnswer = {
+    val found = Option(round.get).fold(first)(_.answer)
+    round.remove()
+    found
   }
 
   /**

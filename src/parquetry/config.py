@@ -33,6 +33,7 @@ LIST_BUCKETING_RULES = "list-bucketing-rules"
 CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
+RUNTIME_PRUNING = "runtime-pruning"
 RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 HIVE_COMPATIBLE = "hive-compatible"
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
@@ -177,6 +178,14 @@ TABLE_SETTINGS = (
         "How tables of different numbers of buckets are joined without a shuffle: `smaller` folds both to their greatest "
         "common divisor; `larger` reads the side of fewer buckets once for each of the larger's, if one number is a multiple "
         "of the other.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        RUNTIME_PRUNING,
+        "true",
+        parse_boolean,
+        "Whether values that a join finds while a query runs leave out what of a table cannot match them: partitions, "
+        "directories, buckets, files. See [runtime pruning](runtime-pruning.md).",
         levels=EVERYWHERE,
     ),
     Setting(

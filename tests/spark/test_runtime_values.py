@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
+from tests.support import plans
 from tests.support.bucketed_tables import settings
 
 LAYOUTS = {
@@ -17,48 +19,278 @@ LAYOUTS = {
     "heavy": "SKEWED BY (k) ON (1, 11, 21) STORED AS DIRECTORIES TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')",
     "partitions": "PARTITIONED BY (k)",
 }
+OFTEN = {
+    "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly": False,
+    "spark.sql.optimizer.dynamicPartitionPruning.fallbackFilterRatio": 1000,  # tables this small are never worth it
+}
 
 
 @pytest.fixture(scope="module")
 def fact(spark: SparkSession) -> Iterator[str]:
-    """Tables of 100 rows in each layout, and a table of Spark's own, `run_time_dim`, with 100 rows of other columns."""
+    """Tables of 100 rows in each layout, and Spark's own: the same rows as `rt_fact`, and a small table `rt_dim`."""
     spark.sql("CREATE NAMESPACE lake.run_time")
-    columns = {"partitions": "v bigint, s string, k int"}
+    rows = spark.range(0, 100, 1, 10).selectExpr(
+        "CAST(id AS INT) k", "id v", "concat('s', lpad(id, 3, '0')) s"
+    )
     for name, clause in LAYOUTS.items():
-        spark.sql(
-            f"CREATE TABLE lake.run_time.{name} ({columns.get(name, 'k int, v bigint, s string')}) {clause}"
-        )
-        rows = spark.range(0, 100, 1, 10).selectExpr(
-            "CAST(id AS INT) k", "id v", "concat('s', lpad(id, 3, '0')) s"
-        )
-        rows.select(*spark.table(f"lake.run_time.{name}").columns).writeTo(f"lake.run_time.{name}").append()
+        columns = "v bigint, s string, k int" if name == "partitions" else "k int, v bigint, s string"
+        spark.sql(f"CREATE TABLE lake.run_time.{name} ({columns}) {clause}")
+        told = rows.select(*spark.table(f"lake.run_time.{name}").columns)
+        told.writeTo(f"lake.run_time.{name}").append()
+    rows.write.saveAsTable("rt_fact")
     spark.range(100).selectExpr(
-        "CAST(id AS INT) k", "CAST(id % 10 AS INT) a", "CAST(id DIV 10 AS INT) b"
-    ).write.saveAsTable("run_time_dim")
+        "CAST(id AS INT) k", "CAST(id % 10 AS INT) a", "CAST(id DIV 10 AS INT) b",
+        "concat('s', lpad(id, 3, '0')) s", "id kk", "IF(id = 11, NULL, CAST(id AS INT)) n",
+    ).write.saveAsTable("rt_dim")  # fmt: skip
     yield "lake.run_time"
-    spark.sql("DROP TABLE run_time_dim")
+    for name in ("rt_fact", "rt_dim"):
+        spark.sql(f"DROP TABLE {name}")
     spark.sql("DROP NAMESPACE lake.run_time CASCADE")
+
+
+def scans(frame: DataFrame, table: str) -> list[dict[str, Any]]:
+    """Return what the report says of the scans of a table."""
+    told: list[dict[str, Any]] = parquetry.report(frame).to_dict()["scans"]
+    return [scan for scan in told if scan["table"] == table]
+
+
+def delivered(scan: dict[str, Any]) -> dict[str, int]:
+    """Return how many values of which columns came to a scan, of a column that got two sets of the second."""
+    return {each["column"]: each["count"] for each in scan.get("run_time", {}).get("values", ())}
+
+
+def kept(scan: dict[str, Any], name: str = "files") -> int:
+    """Return how many things a step of a scan left."""
+    return next(int(step["kept"]) for step in scan["steps"] if step["name"] == name)
 
 
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize(
-    ("layout", "told"),
+    ("layout", "told", "cut"),
     [
-        ("files", "files 3 of 10 (run-time values k IN (1, 11, 21))"),
-        ("orc", "files 3 of 10 (run-time values k IN (1, 11, 21))"),
-        ("buckets", "buckets 3 of 16 (run-time values k IN (1, 11, 21))"),
-        ("heavy", "directories 3 of 4 (run-time values k IN (1, 11, 21))"),
-        ("partitions", "partitions 3 of 100 (run-time values k IN (1, 11, 21))"),
+        ("files", "files 3 of 10 (run-time values k IN (1, 11, 21))", "files 10 → 3 · "),
+        ("orc", "files 3 of 10 (run-time values k IN (1, 11, 21))", "files 10 → 3"),
+        ("buckets", "buckets 3 of 16 (run-time values k IN (1, 11, 21))", "buckets 16 → 3 · files 16 → 3 · "),
+        (
+            "heavy",
+            "directories 3 of 4 (run-time values k IN (1, 11, 21))",
+            "directories 4 → 3 · files 4 → 3",
+        ),
+        (
+            "partitions",
+            "partitions 3 of 100 (run-time values k IN (1, 11, 21))",
+            "partitions 100 → 3 · files 100 → 3",
+        ),
     ],
 )
 def test_each_layout_is_narrowed(
-    spark: SparkSession, fact: str, layout: str, told: str, adaptive: bool
+    spark: SparkSession, fact: str, layout: str, told: str, cut: str, adaptive: bool
 ) -> None:
-    """Partitions, directories, buckets or files are left out by the values of the dimension."""
+    """Partitions, directories, buckets or files are left out by the values, and the report says where those came from."""
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(
-            f"SELECT /*+ BROADCAST(d) */ sum(v) FROM {fact}.{layout} f JOIN run_time_dim d ON f.k = d.k "
+            f"SELECT /*+ BROADCAST(d) */ sum(v) FROM {fact}.{layout} f JOIN rt_dim d ON f.k = d.k "
             "WHERE d.a = 1 AND d.b < 3"
         )
+        assert "run time:" not in str(parquetry.report(frame))
         assert frame.collect() == [(33,)]
-    assert told in str(parquetry.report(frame))
+    text = str(parquetry.report(frame))
+    assert told in text
+    assert f"  run time: k → 3 values: {cut}" in text
+
+
+HINT = "/*+ BROADCAST(d) */"
+FEW = "d.a = 1 AND d.b < 3"
+SHAPES: dict[str, tuple[str, dict[str, int], int]] = {
+    # name: query, values delivered by column, files read of 10
+    "inner": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE {FEW}", {"k": 3}, 3),
+    "semi": (f"SELECT f.v FROM {{f}} f LEFT SEMI JOIN rt_dim d ON f.k = d.k AND {FEW}", {"k": 3}, 3),
+    "IN": (f"SELECT v FROM {{f}} WHERE k IN (SELECT k FROM rt_dim d WHERE {FEW})", {"k": 3}, 3),
+    "EXISTS": (
+        f"SELECT v FROM {{f}} f WHERE EXISTS (SELECT * FROM rt_dim d WHERE d.k = f.k AND {FEW})", {"k": 3}, 3,
+    ),
+    "tuple IN": (
+        f"SELECT v FROM {{f}} WHERE (k, s) IN (SELECT k, s FROM rt_dim d WHERE {FEW})", {"k": 3, "s": 3}, 3,
+    ),
+    "correlated maximum": (
+        "SELECT v FROM {f} f WHERE v = (SELECT max(d.kk) FROM rt_dim d WHERE d.k = f.k AND d.a = 1 AND d.b < 3)",
+        {}, 10,
+    ),
+    "below an aggregate": (
+        f"SELECT {HINT} g.* FROM (SELECT k, sum(v) FROM {{f}} GROUP BY k) g JOIN rt_dim d ON g.k = d.k WHERE {FEW}",
+        {"k": 3}, 3,
+    ),
+    "below a window": (
+        f"SELECT {HINT} g.k, g.n FROM (SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) n FROM {{f}}) g "
+        f"JOIN rt_dim d ON g.k = d.k WHERE {FEW}", {"k": 3}, 3,
+    ),
+    "expression of the small side": (
+        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k + 10 WHERE {FEW}", {"k": 3}, 3,
+    ),
+    "narrower type of the small side": (
+        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.v = d.k WHERE {FEW}", {"v": 3}, 3,
+    ),
+    "text": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.s = d.s WHERE {FEW}", {"s": 3}, 3),
+    "two columns": (
+        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k AND f.s = d.s WHERE {FEW}", {"k": 3, "s": 3}, 3,
+    ),
+    "two tables on one column": (
+        "SELECT /*+ BROADCAST(d), BROADCAST(e) */ f.v FROM {f} f JOIN rt_dim d ON f.k = d.k JOIN rt_dim e ON f.k = e.k "
+        "WHERE d.a = 1 AND e.b IN (2, 3)", {"k": 20}, 2,
+    ),
+    "aggregate of the small side": (
+        f"SELECT {HINT} f.v FROM {{f}} f JOIN (SELECT max(k) m FROM rt_dim WHERE a = 1 GROUP BY b) d ON f.k = d.m",
+        {"k": 10}, 10,
+    ),
+    "distinct": (
+        f"SELECT {HINT} f.v FROM {{f}} f JOIN (SELECT DISTINCT k FROM rt_dim d WHERE {FEW}) d ON f.k = d.k", {"k": 3}, 3,
+    ),
+    "NULL in the small side": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.n WHERE {FEW}", {"k": 2}, 2),
+    "static filter besides": (
+        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE {FEW} AND f.v > 10", {"k": 3}, 2,
+    ),
+    "one value": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE d.a = 1 AND d.b = 3", {"k": 1}, 1),
+    "condition that holds always": (
+        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE length(d.s) > 0", {"k": 100}, 10,
+    ),
+    "VALUES": (f"SELECT {HINT} f.v FROM {{f}} f JOIN (VALUES (7), (8), (500)) d(k) ON f.k = d.k", {"k": 3}, 1),
+    # of what follows, Spark sends nothing
+    "no condition": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k", {}, 10),
+    "IS NOT NULL": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.n WHERE d.s IS NOT NULL", {}, 10),
+    "wider type of the small side": (
+        "SELECT /*+ BROADCAST(d) */ f.v FROM {f} f JOIN rt_dim d ON f.k = d.kk WHERE d.a = 1 AND d.s < 's03'", {}, 10,
+    ),
+    "<=>": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k <=> d.n WHERE {FEW}", {}, 10),
+    "OR": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON (f.k = d.k OR f.v = d.kk) WHERE {FEW}", {}, 10),
+    "range": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k < d.k WHERE {FEW}", {}, 10),
+    "preserved side": (f"SELECT {HINT} f.v, d.s FROM {{f}} f LEFT JOIN rt_dim d ON f.k = d.k AND {FEW}", {}, 10),
+    "full outer": (f"SELECT f.v, d.s FROM {{f}} f FULL JOIN (SELECT * FROM rt_dim d WHERE {FEW}) d ON f.k = d.k", {}, 10),
+    "anti": (f"SELECT f.v FROM {{f}} f LEFT ANTI JOIN rt_dim d ON f.k = d.k AND {FEW}", {}, 10),
+    "NOT IN": (f"SELECT v FROM {{f}} WHERE k NOT IN (SELECT k FROM rt_dim d WHERE {FEW})", {}, 10),
+    "below a LIMIT": (
+        f"SELECT {HINT} count(*) FROM (SELECT * FROM {{f}} LIMIT 1000) f JOIN rt_dim d ON f.k = d.k WHERE {FEW}", {}, 10,
+    ),
+    "null-supplying side": (f"SELECT d.s, f.v FROM {{f}} f RIGHT JOIN (SELECT * FROM rt_dim d WHERE {FEW}) d ON f.k = d.k", {}, 10),
+    "sort-merge": (f"SELECT /*+ MERGE(d) */ f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE {FEW}", {}, 10),
+    "small side LEFT SEMI": (
+        f"SELECT d.s FROM (SELECT * FROM rt_dim d WHERE {FEW}) d LEFT SEMI JOIN {{f}} f ON f.k = d.k", {}, 10,
+    ),
+}  # fmt: skip
+ALSO = {
+    "null-supplying side": ({"k": 3}, 3),
+    "sort-merge": ({"k": 3}, 3),
+    "correlated maximum": ({"k": 3, "v": 3}, 3),
+    "small side LEFT SEMI": ({"k": 3}, 3),
+}
+"""What comes if Spark may collect values beside the join, where it does not without."""
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_of_joins(spark: SparkSession, fact: str, shape: str, adaptive: bool) -> None:
+    """Each shape gets the values that Spark sends of it, reads exactly these files, and has plain Spark's rows."""
+    query, values, files = SHAPES[shape]
+    expected = plans.comparable(spark.sql(query.format(f="rt_fact")).collect())
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(query.format(f=f"{fact}.files"))
+        assert plans.comparable(frame.collect()) == expected
+        (scan,) = scans(frame, f"{fact}.files")
+        assert (delivered(scan), kept(scan)) == (values, files)
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("shape", ALSO)
+def test_shapes_of_joins_that_are_not_broadcast(
+    spark: SparkSession, fact: str, shape: str, adaptive: bool
+) -> None:
+    """With `reuseBroadcastOnly=false` values come of joins that shuffle, or broadcast the other side."""
+    query, (values, files) = SHAPES[shape][0], ALSO[shape]
+    expected = plans.comparable(spark.sql(query.format(f="rt_fact")).collect())
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive, **OFTEN}):
+        frame = spark.sql(query.format(f=f"{fact}.files"))
+        assert plans.comparable(frame.collect()) == expected
+        (scan,) = scans(frame, f"{fact}.files")
+        assert (delivered(scan), kept(scan)) == (values, files)
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_a_table_read_twice_has_each_its_own_values(spark: SparkSession, fact: str, adaptive: bool) -> None:
+    """Of two scans of one table in one query, each reads what its own join wants: neither is taken for the other."""
+    one = f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE d.a = 1 AND d.b = {{b}}"
+    queries = {
+        "union": (f"{one.format(f='{f}', b=2)} UNION ALL {one.format(f='{f}', b=3)}", [1, 1]),
+        "with one that has none": (
+            f"SELECT x.v, y.v FROM ({one.format(f='{f}', b=2)}) x JOIN {{f}} y ON x.v = y.v + 1", [1, 10],
+        ),
+        "a common expression": (
+            "WITH c AS (SELECT k, v FROM {f}) "
+            f"SELECT {HINT} c.v FROM c JOIN rt_dim d ON c.k = d.k WHERE d.a = 1 AND d.b = 2 "
+            f"UNION ALL SELECT {HINT} c.v FROM c JOIN rt_dim d ON c.k = d.k WHERE d.a = 1 AND d.b IN (3, 4)", [1, 2],
+        ),
+        "a common expression that is made once": (
+            "WITH c AS (SELECT k, v, uuid() u FROM {f}) "
+            f"SELECT {HINT} c.v FROM c JOIN rt_dim d ON c.k = d.k WHERE d.a = 1 AND d.b = 2 "
+            f"UNION ALL SELECT c.v FROM c WHERE c.k > 90", None,
+        ),
+    }  # fmt: skip
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        for name, (query, files) in queries.items():
+            expected = plans.comparable(spark.sql(query.format(f="rt_fact")).collect())
+            frame = spark.sql(query.format(f=f"{fact}.files"))
+            assert plans.comparable(frame.collect()) == expected, name
+            if files is not None:
+                assert sorted(kept(scan) for scan in scans(frame, f"{fact}.files")) == files, name
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_the_setting_turns_it_off(spark: SparkSession, fact: str, adaptive: bool) -> None:
+    """By an option of the read, the session or the table; the report says which, and everything is read."""
+    query = f"SELECT {HINT} f.v FROM {fact}.files {{}} f JOIN rt_dim d ON f.k = d.k WHERE {FEW}"
+    off = "WITH ('runtime-pruning' = 'false')"
+    cases: list[tuple[str, dict[str, Any], str, str]] = [
+        (off, {}, "", "option 'runtime-pruning'"),
+        ("", {"parquetry.runtime-pruning": "false"}, "", "session setting 'parquetry.runtime-pruning'"),
+        ("", {}, "false", "table property 'runtime-pruning'"),
+    ]
+    for option, session, table, said in cases:
+        if table:
+            spark.sql(f"ALTER TABLE {fact}.files SET TBLPROPERTIES ('runtime-pruning' = '{table}')")
+        try:
+            with settings(spark, {"spark.sql.adaptive.enabled": adaptive, **session}):
+                frame = spark.sql(query.format(option))
+                assert sorted(row.v for row in frame.collect()) == [1, 11, 21]
+                (scan,) = scans(frame, f"{fact}.files")
+                assert (scan["run_time"], kept(scan)) == ({"off": said}, 10)
+                assert f"  run time: off ({said})" in str(parquetry.report(frame))
+        finally:
+            if table:
+                spark.sql(f"ALTER TABLE {fact}.files UNSET TBLPROPERTIES ('runtime-pruning')")
+
+
+def test_a_cached_dimension_sends_none(spark: SparkSession, fact: str) -> None:
+    """Spark sees no condition of what is cached: everything is read, and rows are right; of a checkpoint values come."""
+    query = f"SELECT {HINT} f.v FROM {fact}.files f JOIN {{}} d ON f.k = d.k"
+    few = spark.sql(f"SELECT * FROM rt_dim d WHERE {FEW}")
+    few.localCheckpoint().createOrReplaceTempView("rt_held")
+    spark.sql(f"CACHE TABLE rt_cached AS SELECT * FROM rt_dim d WHERE {FEW}")
+    try:
+        for name, values, files in (("rt_cached", {}, 10), ("rt_held", {"k": 3}, 3)):
+            frame = spark.sql(query.format(name))
+            assert sorted(row.v for row in frame.collect()) == [1, 11, 21]
+            (scan,) = scans(frame, f"{fact}.files")
+            assert (delivered(scan), kept(scan)) == (values, files)
+    finally:
+        spark.sql("UNCACHE TABLE rt_cached")
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_a_small_side_without_rows(spark: SparkSession, fact: str, adaptive: bool) -> None:
+    """Nothing is joined, and nothing has to be read."""
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        for layout in LAYOUTS:
+            frame = spark.sql(
+                f"SELECT {HINT} count(v) FROM {fact}.{layout} f JOIN rt_dim d ON f.k = d.k WHERE d.a = 77"
+            )
+            assert frame.collect() == [(0,)]
+            (scan,) = scans(frame, f"{fact}.{layout}")
+            assert adaptive or kept(scan) == 0

@@ -28,6 +28,7 @@ def test_configuration_reference_is_current() -> None:
         "docs/hbase.md",
         "docs/list-bucketing.md",
         "docs/buckets.md",
+        "docs/runtime-pruning.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:

@@ -30,6 +30,7 @@ TEXTS = {
     "hive-compatible": ("true", "false"),
     "empty-buckets": ("true", "false"),
     "bucket-join": ("larger", "smaller"),
+    "runtime-pruning": ("false", "true"),
     "runtime-pruning-max-build-size": ("1mb", "2mb"),
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
@@ -56,7 +57,7 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 7 * 6 + 11 * 1
+    assert len(PAIRS) == 8 * 6 + 11 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -88,6 +89,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "list-bucketing-rules": "strict",
         "bucketing-version": "2",
         "bucket-join": "smaller",
+        "runtime-pruning": "true",
         "runtime-pruning-max-build-size": "10mb",
     }
     assert settings["target-file-size"] == 128 << 20
@@ -130,8 +132,8 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         (
             "parquetry.anything",
             "is unknown: known are parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.runtime-pruning-max-build-size, parquetry.sort-by, "
-            "parquetry.target-file-size",
+            "parquetry.empty-buckets, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
+            "parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),
         (

@@ -212,6 +212,9 @@ class Scan(Answer, frozen=True, omit_defaults=True):
         report: one scan of `Report.to_dict()`.
         buckets: that all rows lie in; None: nothing is known of that.
         filterable: the columns read of which values that a join finds at run time can leave something out.
+        most_values: of one set of these, that may be sent one by one.
+        again: of what was found, one for one, whether it is about partition columns alone and not understood, so that Spark
+            can evaluate it over their values.
     """
 
     files: Files
@@ -222,6 +225,8 @@ class Scan(Answer, frozen=True, omit_defaults=True):
     report: dict[str, Any]
     buckets: Buckets | None = None
     filterable: list[str] = []
+    most_values: int = 0
+    again: list[bool] = []
 
 
 class Aggregated(msgspec.Struct, frozen=True):

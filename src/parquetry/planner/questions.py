@@ -331,14 +331,16 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     """Answer: `Scan`.
 
     Attributes:
-        runtime: what a join has found while the query runs (trees, see `predicate.spark_json`).
+        runtime: what a join has found while the query runs (trees, see `found_values`).
         columns: that are read.
         buckets: how many are wanted, a multiple of those that the scan has; None: those that it has.
+        before: the report of the scan without what was found; None: nothing was.
     """
 
     runtime: list[dict[str, Any]]
     columns: list[str]
     buckets: int | None = None
+    before: dict[str, Any] | None = None
 
 
 class RuntimeCandidate(msgspec.Struct, frozen=True):

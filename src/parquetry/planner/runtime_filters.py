@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.config import RUNTIME_PRUNING_MAX_BUILD_SIZE
+from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.precedence import settle
@@ -27,7 +27,7 @@ def _limit(lake: Lake, asked: questions.RuntimeCandidate, session: dict[str, str
     """Return how many bytes a side may have that runs only for its values; None: there are to be none."""
     settings = settle(asked.read_options, session, lake.snapshot(asked.table).metadata.properties)
     limit: int = settings[RUNTIME_PRUNING_MAX_BUILD_SIZE]
-    return limit
+    return limit if settings[RUNTIME_PRUNING] else None
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

@@ -8,16 +8,20 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from parquetry.config import RUNTIME_PRUNING
 from parquetry.layout.file_columns import UNKNOWN
 from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.chosen_files import only_chosen
 from parquetry.planner.file_list import file_list
+from parquetry.planner.found_values import MOST_VALUES, found_conditions
+from parquetry.planner.found_values import told as told_of_values
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, implied_by, without_implied
 from parquetry.planner.scan_buckets import ScanBuckets, scan_buckets
 from parquetry.planner.values import to_wire
+from parquetry.precedence import settle
 from parquetry.predicate.nodes import IsNull, Not, columns_of
 from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
@@ -86,7 +90,9 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
 def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
     snapshot = lake.snapshot(q.table)
-    asked = conditions(snapshot, q.predicates) + conditions(snapshot, q.runtime, "join")
+    settings = settle(q.read_options, q.settings, snapshot.metadata.properties)
+    found = found_conditions(snapshot, q.runtime)
+    asked = conditions(snapshot, q.predicates) + [each.condition for each in found]
     telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
     selection = select_files(
         snapshot, telling, q.columns, table=lake.full_name(snapshot), about=(), recent=lake.recent
@@ -99,6 +105,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         if (column := snapshot.metadata.column(name)).name in snapshot.metadata.partition_by
     ]
     types = snapshot.metadata.partition_types
+    names = frozenset(snapshot.metadata.partition_by)
     block = selection.block
     new = np.ones(block.count, np.bool_)  # whether a file is the first of its partition
     np.not_equal(block.parts[1:], block.parts[:-1], out=new[1:])
@@ -124,10 +131,22 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         statistics=_statistics(selection),
         metrics=_metrics(selection.report),
         description=_description(snapshot, telling, selection, buckets),
-        report=_report(replace(_without_added(telling, selection.report), buckets=told)),
+        report=_report(
+            replace(
+                _without_added(telling, selection.report),
+                buckets=told,
+                run_time=told_of_values(found, settings, q.before, selection.report),
+            )
+        ),
         buckets=None if buckets is None else buckets.told,
-        filterable=filterable(snapshot.metadata, q.columns),
+        filterable=filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else [],
+        most_values=MOST_VALUES,
+        again=[_comes_again(each.condition, names) for each in found],
     )
+
+
+def _comes_again(condition: Condition, partition_by: frozenset[str]) -> bool:
+    return condition.within(partition_by) and not condition.decided_by(partition_by)
 
 
 def _without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport:

@@ -84,7 +84,15 @@ def _facts(node: Predicate, wanted: frozenset[str], limit: int) -> list[_Fact]:
     """List what is known; where the condition is TRUE, all of the facts hold."""
     match node:
         case And(children):
-            return [fact for child in children for fact in _facts(child, wanted, limit)]
+            few = [child for child in children if not _is_long(child, limit)]
+            facts = [fact for child in few for fact in _facts(child, wanted, limit)]
+            # many values say which of a few that others allow are left, and nothing by themselves
+            known = {name for fact in facts for name in fact.names}
+            return facts + [
+                _Fact((child.column,), _rows_of(child))
+                for child in children
+                if isinstance(child, In) and _is_long(child, limit) and child.column in known
+            ]
         case Or(children):
             return [_either([_joined(_facts(child, wanted, limit), limit) for child in children])]
         case Constant(truth):
@@ -97,13 +105,22 @@ def _facts(node: Predicate, wanted: frozenset[str], limit: int) -> list[_Fact]:
             return _fact((name,), [(value,)], wanted)
         case IsNull(name):
             return _fact((name,), [(None,)], wanted)
-        case In(name, values):
-            return _fact((name,), [(value,) for value in values], wanted)
+        case In(name):
+            known_few = name in wanted and not _is_long(node, limit)
+            return [_Fact((name,), _rows_of(node))] if known_few else []
         case TupleIn(names, rows):
             return _fact(names, [row for row in rows if None not in row], wanted)
         case Opaque(implied=implied):
             return [] if implied is None else _facts(implied, wanted, limit)
     return []  # a range, LIKE, or a contrary: what it allows is not listed
+
+
+def _is_long(node: Predicate, limit: int) -> bool:
+    return isinstance(node, In) and len(node.values) > limit
+
+
+def _rows_of(node: In) -> dict[_Key, Row]:
+    return {(order_key(value),): (value,) for value in node.values}
 
 
 def _fact(names: Sequence[str], rows: Sequence[Row], wanted: frozenset[str]) -> list[_Fact]:

@@ -14,10 +14,11 @@ Every condition is TRUE, FALSE or NULL for a row; a row is wanted only where it 
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from parquetry.identifiers import quoted
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_literal
@@ -56,6 +57,14 @@ class Compare:
         return f"{name_text(self.column)} {self.op} {sql_literal(self.type, self.value)}"
 
 
+def _in_order(values: tuple[Value, ...]) -> bool:
+    """Return whether values are known to be in order, each once, without a look at each by itself: there may be many."""
+    comparable: Sequence[Any] = values
+    return {value.__class__ for value in values} in ({int}, {str}, {bytes}) and all(
+        map(operator.lt, comparable, comparable[1:])
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class In:
     """A column equal to one of several literals.
@@ -73,7 +82,7 @@ class In:
     has_null: bool = False
 
     def __post_init__(self) -> None:
-        if len(self.values) > 1:
+        if len(self.values) > 1 and not _in_order(self.values):
             # 0.0 and -0.0, 1.5 and 1.50 are one value; any of the equals may stay.
             unique = {order_key(value): value for value in self.values}
             object.__setattr__(self, "values", tuple(unique[key] for key in sorted(unique)))

@@ -6,7 +6,7 @@ A column that equals one of several literals has them in one list, which may be 
 
     {"fn": "IN", "col": ["a"], "type": "int", "values": ["10", "20", null]}
 
-A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Forms without
+Those that a join finds at run time come packed (see `packed`). A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Forms without
 a name of their own, as EXTRACT, come with their SQL text beside their arguments. Whatever
 is not known here becomes `Opaque` with the reason that the pruning report shows; nothing raises, since Spark
 evaluates every condition again where it has to.
@@ -41,6 +41,7 @@ from parquetry.predicate.nodes import (
     truth_of,
 )
 from parquetry.predicate.normalise import normalise
+from parquetry.predicate.packed import packed_values
 from parquetry.types import STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
 
 _COMPARISONS = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
@@ -128,6 +129,8 @@ class _NotUnderstoodError(Exception):
 def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     if "values" in tree:
         return _in_list(tree, columns)
+    if "packed" in tree:
+        return _in_packed(tree, columns)
     if "col" in tree:
         name, type = _column(tree, columns)
         if type.name != "boolean":
@@ -187,6 +190,12 @@ def _in_list(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
         return bind.membership(name, type, (), type, has_null)
     literal, read = _reader(tree["type"])
     return bind.membership(name, type, [read(text) for text in texts], literal, has_null)
+
+
+def _in_packed(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
+    name, type = _column(tree, columns)
+    literal = _reader(tree["type"])[0]
+    return bind.membership(name, type, packed_values(literal, tree), literal, has_null=bool(tree.get("null")))
 
 
 def _in(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
@@ -285,6 +294,8 @@ def _text(tree: Any) -> str:
     """Write a tree for people, whatever it holds."""
     if not isinstance(tree, Mapping):
         return str(tree)
+    if "packed" in tree:
+        return f"{_text({'col': tree.get('col')})} IN (…)"
     if isinstance(tree.get("values"), list):
         literals = ({"lit": text, "type": tree.get("type")} for text in tree["values"])
         return f"IN({', '.join(map(_text, ({'col': tree.get('col')}, *literals)))})"

@@ -18,6 +18,7 @@ from parquetry.predicate.match import match
 from parquetry.predicate.nodes import And, Not, Opaque, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import conjoin, disjoin, tuple_membership
 from parquetry.prune.recent import RecentPartitions
+from parquetry.scan.coarse import coarse
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
@@ -98,22 +99,24 @@ def find_partitions(
 
     Returns:
         The partitions; and whether conditions that partition columns decide hold for all of these, so that the values
-        need no second look.
+        need no second look. For thousands of values they do not: ranges are read that hold them (`scan.coarse`).
     """
     names = frozenset(snapshot.metadata.partition_by)
-    parts = [part for each in filters if (part := on_partitions(each, names)) is not None]
+    given = [part for each in filters if (part := on_partitions(each, names)) is not None]
+    parts = list(map(coarse, given))
+    whole = all(part is old for part, old in zip(parts, given, strict=True))
     found = None if recent is None else recent.find(snapshot, parts)
     if found is not None:
         if found.same:
-            return found.partitions, True
+            return found.partitions, whole
         known = partition_knowledge(snapshot.metadata, found.partitions)
-        return list(compress(found.partitions, match(Filter.all_of(parts), known).tolist())), True
-    plan = partition_plan(snapshot, filters)
+        return list(compress(found.partitions, match(Filter.all_of(given), known).tolist())), True
+    plan = partition_plan(snapshot, parts)
     partitions = list(snapshot.partitions(plan))
     exact = plan is None or plan.exact
     if recent is not None and exact:
         recent.keep(snapshot, parts, partitions)
-    return partitions, exact
+    return partitions, exact and whole
 
 
 def candidates(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from parquetry.prune.join_report import JoinReport
-from parquetry.prune.render_text import amount, condition_text, reason_text
+from parquetry.prune.render_text import amount, condition_text, reason_text, run_time_text
 from parquetry.prune.scan_report import ScanReport, Step
 from parquetry.prune.values_report import ValuesReport
 
@@ -33,6 +33,8 @@ def _scan(scan: ScanReport) -> str:
         f"<li>not by <code>{escape(condition_text(note.condition, note.origin))}</code>: {escape(note.reason)}</li>"
         for note in scan.unused()
     )
+    if scan.run_time is not None:
+        notes = f"<li>{escape(run_time_text(scan.run_time))}</li>{notes}"
     listed = f'<ul style="margin:2px 0 0;opacity:0.75">{notes}</ul>' if notes else ""
     return (
         f'<div style="margin:0 0 12px"><strong>{escape(scan.table)}</strong>'

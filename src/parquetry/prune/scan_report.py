@@ -8,6 +8,7 @@ from typing import Any
 
 from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.condition import Origin
+from parquetry.prune.run_time_report import RunTimeReport
 
 BYTES = "bytes"
 """The unit of steps that count bytes."""
@@ -102,25 +103,32 @@ class ScanReport:
         table: its full name.
         steps: in their order.
         buckets: what joins may rely on; None: the table is not in buckets.
+        run_time: what values did that joins found at run time; None: none have come.
     """
 
     table: str
     steps: tuple[Step, ...]
     buckets: BucketReport | None = None
+    run_time: RunTimeReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scan as `Report.to_dict` gives it."""
         plain: dict[str, Any] = {"table": self.table, "steps": [step.to_dict() for step in self.steps]}
-        return plain if self.buckets is None else plain | {"buckets": self.buckets.to_dict()}
+        if self.buckets is not None:
+            plain["buckets"] = self.buckets.to_dict()
+        if self.run_time is not None:
+            plain["run_time"] = self.run_time.to_dict()
+        return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> ScanReport:
         """Return the scan that `to_dict` was given of."""
-        buckets = plain.get("buckets")
+        buckets, run_time = plain.get("buckets"), plain.get("run_time")
         return cls(
             plain["table"],
             tuple(map(Step.from_dict, plain["steps"])),
             None if buckets is None else BucketReport.from_dict(buckets),
+            None if run_time is None else RunTimeReport.from_dict(run_time),
         )
 
     def step(self, name: str) -> Step | None:

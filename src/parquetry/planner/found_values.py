@@ -1,0 +1,111 @@
+"""What a join finds at run time, as conditions of a scan: the values of a column, or a comparison with a value that is known by now.
+
+The bridge sends the values of a column packed (`predicate.packed`). Of more than `MOST_VALUES` it sends how many there are, the least
+and the greatest: {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000000, "least": "3", "greatest": "9"}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from parquetry.config import RUNTIME_PRUNING
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner.predicates import conditions
+from parquetry.precedence import Settings
+from parquetry.predicate.nodes import Compare, In, Predicate, name_text
+from parquetry.prune.condition import Condition
+from parquetry.prune.run_time_report import Cut, FoundValues, RunTimeReport, cuts
+from parquetry.prune.scan_report import ScanReport
+from parquetry.setting import SESSION_PREFIX
+from parquetry.types import sql_literal
+
+MOST_VALUES = 1_000_000
+"""Of one set, that are looked up one by one; past that, the least and the greatest of them count."""
+_LISTED = 20
+"""Values that are told one by one."""
+_WITHIN = "WITHIN"
+
+
+class Found(NamedTuple):
+    """A condition that was found at run time, and what is told of it."""
+
+    condition: Condition
+    told: FoundValues
+
+
+def found_conditions(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[Found]:
+    """Return what was found as conditions, one for one.
+
+    Args:
+        snapshot: the version of the table.
+        trees: as the bridge sends them.
+    """
+    read = conditions(snapshot, [_bounded(tree) for tree in trees], "join")
+    return [_found(condition, tree) for condition, tree in zip(read, trees, strict=True)]
+
+
+def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
+    if tree.get("fn") != _WITHIN:
+        return tree
+    if tree["type"] in ("float", "double"):  # NaN, and zeros of both signs, are no good as ends
+        return {"fn": "ALWAYS_TRUE"}
+    ends = ((">=", "least"), ("<=", "greatest"))
+    column = {"col": tree["col"]}
+    return {
+        "fn": "AND",
+        "args": [{"fn": op, "args": [column, {"lit": tree[end], "type": tree["type"]}]} for op, end in ends],
+    }
+
+
+def _found(condition: Condition, tree: dict[str, Any]) -> Found:
+    node = condition.predicate
+    if tree.get("fn") == _WITHIN:
+        note = f"more than {MOST_VALUES:,}: by the least and the greatest"
+        return Found(condition, FoundValues(name_text(tree["col"][0]), tree["count"], note))
+    count = _count(node)
+    if count is None:
+        return Found(condition, FoundValues(condition.text))
+    assert isinstance(node, In | Compare)
+    if isinstance(node, In) and len(node.values) > _LISTED:
+        condition = Condition(condition.filter, condition.about, _summary(node), condition.origin)
+    return Found(condition, FoundValues(name_text(node.column), count))
+
+
+def _count(node: Predicate) -> int | None:
+    if isinstance(node, In):
+        return len(node.values)
+    return 1 if isinstance(node, Compare) and node.op == "=" else None
+
+
+def _summary(node: In) -> str:
+    least, greatest = (sql_literal(node.type, value) for value in (node.values[0], node.values[-1]))
+    return f"{name_text(node.column)} IN ({len(node.values):,} values from {least} to {greatest})"
+
+
+def told(
+    found: Sequence[Found], settings: Settings, before: dict[str, Any] | None, after: ScanReport
+) -> RunTimeReport | None:
+    """Return what the report says of values found at run time; None: nothing, as none have come yet.
+
+    Args:
+        found: what was found.
+        settings: of the read.
+        before: the scan's report without it; None: not known.
+        after: the scan's report with it.
+    """
+    if not settings[RUNTIME_PRUNING]:
+        return RunTimeReport(off=_where(settings))
+    if not found:
+        return None
+    steps = [(step.name, step.kept, step.of) for step in after.steps]
+    known = [] if before is None else [(step.name, step.kept) for step in ScanReport.from_dict(before).steps]
+    cut: tuple[Cut, ...] = cuts(known, steps)
+    return RunTimeReport(tuple(each.told for each in found), cut)
+
+
+def _where(settings: Settings) -> str:
+    level = settings.effective(RUNTIME_PRUNING).level
+    if level == "session":
+        return f"session setting '{SESSION_PREFIX}{RUNTIME_PRUNING}'"
+    return f"{'option' if level == 'option' else 'table property'} '{RUNTIME_PRUNING}'"

@@ -1,0 +1,40 @@
+"""Many values of one type in few bytes, as the bridge sends those that a join finds at run time.
+
+    {"fn": "IN", "col": ["k"], "type": "bigint", "packed": <3 × 8 bytes in base64>}
+    {"fn": "IN", "col": ["s"], "type": "string", "packed": <the bytes of all, in base64>, "lengths": <4 bytes for each>}
+
+A hundred thousand of them are a megabyte to read, and no object is made for each before it is one of Python's. Types that
+are neither numbers of at most 64 bits nor made of bytes are sent as texts.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from parquetry.types import ColumnType, Value
+
+
+def packed_values(type: ColumnType, tree: Mapping[str, Any]) -> list[Value]:
+    """Return the values, each once and in order where they are numbers; NULL is not among them.
+
+    Args:
+        type: theirs.
+        tree: with `packed`, and with `lengths` if it is a type of bytes. Numbers are little-endian: whole ones, days and
+            microseconds have 64 bits, floats are doubles.
+
+    >>> tree = {"packed": base64.b64encode(np.array([7, 3, 7], "<i8").tobytes()).decode()}
+    >>> packed_values(ColumnType("date"), tree)
+    [3, 7]
+    """
+    data = base64.b64decode(tree["packed"])
+    if "lengths" not in tree:
+        found: list[Value] = np.unique(np.frombuffer(data, "<f8" if type.floating else "<i8")).tolist()
+        return found
+    lengths = np.frombuffer(base64.b64decode(tree["lengths"]), "<i4").tolist()
+    parts = {data[start:end] for start, end in pairwise(accumulate(lengths, initial=0))}
+    return [*sorted(parts)] if type.name == "binary" else [*sorted(part.decode() for part in parts)]

@@ -1,0 +1,101 @@
+"""What a report tells of the values that joins found at run time: how many of which column, and what they left out.
+
+The part of a scan's report reads, drawn as text:
+
+    run time: k → 39 values, day > 2026-03-01: partitions 10 → 3 · files 40 → 12
+    run time: off (session setting 'parquetry.runtime-pruning')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FoundValues:
+    """Values of a column that a join found, or another condition of which a value was found.
+
+    Attributes:
+        text: the column, or the condition.
+        count: how many values; None: it is a condition.
+        note: why they are not used one by one; None: they are.
+    """
+
+    text: str
+    count: int | None = None
+    note: str | None = None
+
+    def __str__(self) -> str:
+        if self.count is None:
+            return self.text
+        told = f"{self.text} → {self.count:,} {'value' if self.count == 1 else 'values'}"
+        return told if self.note is None else f"{told} ({self.note})"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a step left before the values were known, and after: of what the step's unit says."""
+
+    name: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimeReport:
+    """What values found at run time did for a scan.
+
+    Attributes:
+        values: in the order in which they came.
+        cuts: the steps that left less because of them.
+        off: where it was said that there are to be none; None: nowhere.
+    """
+
+    values: tuple[FoundValues, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    off: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as `Report.to_dict` gives it."""
+        if self.off is not None:
+            return {"off": self.off}
+        return {
+            "values": [_plain(each) for each in self.values],
+            "cuts": [{"name": cut.name, "before": cut.before, "after": cut.after} for cut in self.cuts],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> RunTimeReport:
+        """Return what `to_dict` was given of."""
+        return cls(
+            tuple(
+                FoundValues(each.get("column") or each["condition"], each.get("count"), each.get("note"))
+                for each in plain.get("values", ())
+            ),
+            tuple(Cut(cut["name"], cut["before"], cut["after"]) for cut in plain.get("cuts", ())),
+            plain.get("off"),
+        )
+
+
+def _plain(found: FoundValues) -> dict[str, Any]:
+    if found.count is None:
+        return {"condition": found.text}
+    plain: dict[str, Any] = {"column": found.text, "count": found.count}
+    return plain if found.note is None else plain | {"note": found.note}
+
+
+def cuts(before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int, int]]) -> tuple[Cut, ...]:
+    """Return the steps that left less.
+
+    Args:
+        before: steps by name, and what each left without the values.
+        after: steps by name, what each left with them, and of how much.
+
+    >>> cuts([("files", 40)], [("buckets", 3, 16), ("files", 12, 30)])
+    (Cut(name='buckets', before=16, after=3), Cut(name='files', before=40, after=12))
+    """
+    known = dict(before)
+    told = (Cut(name, known.get(name, of), kept) for name, kept, of in after)
+    return tuple(cut for cut in told if cut.after < cut.before)

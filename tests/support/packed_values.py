@@ -1,0 +1,30 @@
+"""Values as the bridge sends those that a join has found: see `parquetry.predicate.packed`."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from parquetry.types import ColumnType, Value, text_from_value
+
+
+def membership(column: str, type: ColumnType, values: Sequence[Value]) -> dict[str, Any]:
+    """Return the tree of a column's values, packed if they can be; None among them is NULL."""
+    there = [value for value in values if value is not None]
+    tree: dict[str, Any] = {"fn": "IN", "col": [column], "type": "string" if type.textual else str(type)}
+    if type.name in ("boolean", "decimal"):
+        texts = [None if value is None else text_from_value(type, value) for value in values]
+        return {**tree, "values": texts}
+    tree["null"] = len(there) < len(values)
+    if type.textual or type.name == "binary":
+        parts = [value.encode() if isinstance(value, str) else value for value in there]
+        lengths = np.array([len(part) for part in parts], "<i4")  # type: ignore[arg-type]
+        return {**tree, "packed": _text(b"".join(parts)), "lengths": _text(lengths.tobytes())}  # type: ignore[arg-type]
+    return {**tree, "packed": _text(np.array(there, "<f8" if type.floating else "<i8").tobytes())}
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
