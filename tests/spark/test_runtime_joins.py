@@ -312,6 +312,18 @@ def test_a_large_side_is_not_read_twice(spark: SparkSession, tables: dict[str, s
     assert "is not worth it" in str(parquetry.report(mutual))
 
 
+def test_it_can_be_turned_off(spark: SparkSession, tables: dict[str, str]) -> None:
+    """`runtime-pruning` = false: nothing is collected, by this rule or by Spark's, and the report says so."""
+    for name in ("inner", "inner, a condition of Spark's liking", "left, null-supplying"):
+        with settings(spark, {"parquetry.runtime-pruning": "false"}):
+            frame = spark.sql(ours(SHAPES[name].query))
+            frame.collect()
+            plan = str(frame._jdf.queryExecution().optimizedPlan().toString())
+            assert "dynamicpruning" not in plan
+            assert kept(frame) == ALL
+            assert {each.reason for each in told(frame)} == {"runtime-pruning is false"}
+
+
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_buckets_stay(spark: SparkSession, tables: dict[str, str], adaptive: bool) -> None:
     """A join of tables in buckets gets values and shuffles nothing, not even for each value to be taken once."""
