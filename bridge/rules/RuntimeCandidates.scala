@@ -5,9 +5,11 @@ import scala.collection.mutable
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /** Finds where values of one side of a join could leave something out of one of our scans on the other, with the facts to judge by. */
@@ -15,8 +17,8 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
   private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
   private val numbers = mutable.ArrayBuffer.empty[AnyRef]
   private val most = 12 // tables of which to try what is joined with what
-  private val single = plan.collectLeaves().groupBy(System.identityHashCode).values
-    .filter(_.length == 1).map(_.head).toSeq
+  private val single: Seq[AnyRef] = plan.collectLeaves().collect { case r: DataSourceV2ScanRelation => r.scan: AnyRef }
+    .groupBy(System.identityHashCode).values.filter(_.length == 1).map(_.head).toSeq
   private lazy val placed = plan.collect { case Filter(condition, _) => condition }
     .flatMap(_.collect { case d: DynamicPruningSubquery => d })
 
@@ -76,7 +78,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
   private def add(
       join: Join, side: String, sources: Seq[KeySource], build: LogicalPlan, keys: Seq[Expression], place: Int, key: String,
       shared: Boolean, nullAware: Boolean, equality: Boolean, from: Option[LogicalPlan] = None): Unit =
-    for (source <- sources if single.exists(_ eq source.relation)) {
+    for (source <- sources if single.exists(_ eq source.scan)) {
       val buildKey = keys.lift(place)
       val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
       val statistics = source.scan.estimateStatistics().sizeInBytes()
@@ -88,7 +90,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         "plain" -> JBool(source.key.isInstanceOf[AttributeReference]),
         "filterable" -> JBool(source.key.references.forall(a => byScan(a.name))),
         "join" -> JInt(number(join)),
-        "type" -> JString(LogicalNames.of(join.joinType)),
+        "type" -> JString(LogicalNames.of(if (from.isDefined) Inner else join.joinType)),
         "side" -> JString(side),
         "steps" -> JArray(source.steps.toList),
         "equality" -> JBool(equality),

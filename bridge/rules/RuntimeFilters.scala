@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.{And, Expression}
+import org.apache.spark.sql.catalyst.expressions.{And, DynamicPruningSubquery, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
@@ -49,17 +49,21 @@ object RuntimeFilters extends Rule[LogicalPlan] {
     }
 
   /**
-   * Puts filters above the scans of a plan. Also into the plans that their values come from: only what is planned as a join's side is
-   * planned is found to be the same broadcast.
+   * Puts filters above the scans of a plan. Also into the plans that their values and those of Spark's own filters come from: only what
+   * is planned as a join's side is planned is found to be the same broadcast.
    *
    * @param above those within whose plan this is: no values wait for themselves
    */
   private def put(wanted: Seq[RuntimeVerdict], above: Seq[RuntimeVerdict])(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case relation: DataSourceV2ScanRelation =>
-      val filters = wanted.filter(w => (w.candidate.source.relation eq relation) && !above.exists(_ eq w)).map { found =>
+      val filters = wanted.filter(w => (w.candidate.source.scan eq relation.scan) && !above.exists(_ eq w)).map { found =>
         val build = put(wanted, above :+ found)(found.candidate.build)
         found.candidate.filter(build, found.verdict.onlyShared): Expression
       }
       filters.reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
+    case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
+      filter.copy(condition = condition.transform {
+        case sparks: DynamicPruningSubquery => sparks.withNewPlan(put(wanted, above)(sparks.plan))
+      })
   }
 }

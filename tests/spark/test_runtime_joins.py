@@ -312,6 +312,24 @@ def test_a_large_side_is_not_read_twice(spark: SparkSession, tables: dict[str, s
     assert "is not worth it" in str(parquetry.report(mutual))
 
 
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+def test_sparks_own_filter_stays(spark: SparkSession, tables: dict[str, str], adaptive: bool) -> None:
+    """A dimension that gets values itself is the same broadcast to Spark's filter as to the join: the fact table is pruned."""
+    wide = f"{DATABASE}.wide_{'adaptive' if adaptive else 'planned'}"
+    spark.sql(f"CREATE TABLE {wide} (k int, e int, name string) TBLPROPERTIES ('distribution' = 'none')")
+    spark.sql(f"INSERT INTO {wide} SELECT id * 3, id % 4, concat('n', id) FROM range(0, 6, 1, 3)")
+    query = (
+        "SELECT sum(v), max(e.name) FROM {f} f JOIN {w} d ON f.k = d.k LEFT SEMI JOIN {d} x ON d.k = x.k "
+        "JOIN {e} e ON d.e = e.e WHERE d.name < 'n3'"
+    )
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(ours(query.replace("{w}", wide)))
+        found = frame.collect()
+    assert found == spark.sql(query.format(**tables, w=tables["d"])).collect()
+    assert kept(frame) == 3
+    assert any(each.table == wide and each.how != "refused" for each in parquetry.report(frame).values)
+
+
 def test_it_can_be_turned_off(spark: SparkSession, tables: dict[str, str]) -> None:
     """`runtime-pruning` = false: nothing is collected, by this rule or by Spark's, and the report says so."""
     for name in ("inner", "inner, a condition of Spark's liking", "left, null-supplying"):
