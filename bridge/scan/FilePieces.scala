@@ -24,9 +24,10 @@ class FilePieces(session: SparkSession, answer: ScanAnswer) {
         if (buckets.order.nonEmpty) places.toSeq.map(i => pieces(Seq(i), Long.MaxValue).toArray).filter(_.nonEmpty)
         else packed(pieces(places.toSeq, most)).map(_.files).toSeq
       for (key <- bucket until buckets.count by buckets.held; pack <- packs) yield KeyedFilePartition.of(key, columns, pack)
-    } ++ KeyedFilePartition.guards(columns)
+    }
+    val guarded = parts ++ KeyedFilePartition.guards(columns, parts)
     // of no partition at all Spark believes nothing, and shuffles
-    val some = if (parts.isEmpty) Seq(KeyedFilePartition.of(0, columns, Array.empty)) else parts
+    val some = if (guarded.isEmpty) Seq(KeyedFilePartition.of(0, columns, Array.empty)) else guarded
     some.zipWithIndex.map { case (part, i) => part.of(i, part.files) }.toArray
   }
 

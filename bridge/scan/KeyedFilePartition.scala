@@ -26,11 +26,12 @@ object KeyedFilePartition {
    * The bucket of (a, b) is told as two functions, and bucket 3 has the key (3, 3). Where a query goes on with `a` alone, Spark
    * leaves out the second, sees that the keys still differ, and concludes that equal values of `a` are in one partition. They are
    * not. Of the keys (0, 0), (1, 1), …, (0, -1), (-1, 0) two are the same without the second, and two without the first: then Spark
-   * holds such a partitioning for too coarse to use, unless `allowKeysSubsetOfPartitionKeys` is on.
+   * holds such a partitioning for too coarse to use, unless `allowKeysSubsetOfPartitionKeys` is on. No key is there twice for
+   * this: Spark would bring the partitions of that key together, and take its rows for unsorted.
    */
-  def guards(columns: Int): Seq[KeyedFilePartition] =
+  def guards(columns: Int, parts: Seq[KeyedFilePartition]): Seq[KeyedFilePartition] =
     if (columns == 1) Nil
-    else of(0, columns, Array.empty) +: (0 until columns).map { i =>
+    else (if (parts.exists(_.bucket == 0)) Nil else Seq(of(0, columns, Array.empty))) ++ (0 until columns).map { i =>
       new KeyedFilePartition(0, Array.empty, new GenericInternalRow(Array.tabulate[Any](columns)(c => if (c == i) none else 0)))
     }
 }

@@ -6,8 +6,8 @@ python -m parquetry.config_reference > docs/configuration.md
 from __future__ import annotations
 
 from parquetry.config import CATALOG_OPTIONS, TABLE_SETTINGS
+from parquetry.engine_settings import SPARK_SETTINGS, SparkSetting
 from parquetry.setting import Setting
-from parquetry.spark_settings import SPARK_SETTINGS, SparkSetting
 
 _INTRODUCTION = """\
 # Configuration

@@ -38,6 +38,8 @@ def tables(session: SparkSession) -> Tables:
         "twelve": "(k) SORTED BY (k) INTO 12 BUCKETS",
         "two_of": "(k, p) INTO 3 BUCKETS",
         "six_of": "(k, p) INTO 6 BUCKETS",
+        "by_both": "(k, p) SORTED BY (k, p) INTO 4 BUCKETS",
+        "both_too": "(k, p) SORTED BY (k, p, n) INTO 4 BUCKETS",
         "many": "(k) SORTED BY (k) INTO 64 BUCKETS",
     }
     made = {
@@ -56,6 +58,9 @@ def test_sorted_buckets_are_not_sorted_again(session: SparkSession, tables: Tabl
     """Where each bucket is one sorted file; folding several into one takes a sort."""
     for join in JOINS:
         query = f"SELECT * FROM {{up}} l {join} JOIN {{also}} r ON l.k = r.k"
+        nodes = agree(session, query, tables, adaptive)
+        assert (nodes["Exchange"], nodes["Sort"]) == (0, 0), join
+        query = f"SELECT * FROM {{by_both}} l {join} JOIN {{both_too}} r ON l.k = r.k AND l.p = r.p"
         nodes = agree(session, query, tables, adaptive)
         assert (nodes["Exchange"], nodes["Sort"]) == (0, 0), join
     nodes = agree(session, "SELECT * FROM {twelve} l JOIN {up} r ON l.k = r.k", tables, adaptive)

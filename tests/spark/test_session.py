@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
+from parquetry.engine_settings import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge, session
-from parquetry.spark_settings import SPARK_SETTINGS
 from tests.support.processes import run
 
 BIN = Path(pyspark.__path__[0]) / "bin"

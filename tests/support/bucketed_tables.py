@@ -8,7 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from tests.support import plans
 
@@ -53,11 +56,18 @@ def make(
     )
     view = f"plain_{name.replace('.', '_')}"
     texts = re.sub(r"\b(var)?char\(\d+\)", "string", columns)  # of which Spark makes no frame
-    frame = spark.createDataFrame(list(rows), texts)
-    frame.createOrReplaceTempView(view)
+    local_frame(spark, rows, texts).createOrReplaceTempView(view)
     if rows:
         spark.sql(f"INSERT INTO {name} SELECT * FROM {view}")
     return Twins(name, view)
+
+
+def local_frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: str) -> DataFrame:
+    """Return a frame of rows that the plan itself holds; of a list Spark makes one that asks a Python process for them."""
+    schema = StructType.fromDDL(columns)
+    fields = to_arrow_schema(schema, timezone="UTC")
+    arrays = [pa.array([row[place] for row in rows], field.type) for place, field in enumerate(fields)]
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=fields), schema)
 
 
 def agree(

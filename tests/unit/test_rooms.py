@@ -19,8 +19,8 @@ FLOORS = (
     {"layout", "store", "key_schema", "warehouse", "config_reference", "precedence"},
     {"ddl"},
     {"predicate", "keys", "config"},
-    {"types", "identifiers", "progress"},
-    {"errors", "temporal", "_version"},
+    {"types", "identifiers", "progress", "setting"},
+    {"errors", "temporal", "_version", "setting_values", "engine_settings"},
 )
 """The rooms and modules below `parquetry`, each on its floor; a room imports from lower floors only, or from itself."""
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

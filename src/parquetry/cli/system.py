@@ -120,7 +120,7 @@ def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
     The exit code is 1 if something does not fit; what to do about it is said beside it.
     """
     from parquetry.cli.doctor import examine, settings_in_effect
-    from parquetry.spark_settings import SPARK_SETTINGS
+    from parquetry.engine_settings import SPARK_SETTINGS
 
     checks = list(examine(warehouse, store))
     settings = list(settings_in_effect(warehouse, store))

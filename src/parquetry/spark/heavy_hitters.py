@@ -1,7 +1,7 @@
 """Which values are heavy in each partition, counted by Spark; only those that may be come to this process.
 
 A value is heavy by its share of its partition's rows, so all of a partition's rows have to be counted first: rows that
-are counted before they are written are kept on disk in between (`kept`), and the query that gives them runs once.
+are counted before they are written are kept in between (`kept`), and the query that gives them runs once.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _COUNT = "parquetry.count"
 
 @contextmanager
 def kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """Keep rows on disk, so that they are computed once however often they are read.
+    """Keep rows, in memory where there is room and on disk, so that they are computed once however often they are read.
 
     Spark keeps equal queries once: another writer's, or what the user keeps, would be let go with these. A
     condition that always holds makes the query unlike all others.
     """
-    rows = rows.where(sf.lit(uuid4().hex).isNotNull()).persist(StorageLevel.DISK_ONLY)
+    rows = rows.where(sf.lit(uuid4().hex).isNotNull()).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         yield rows
     finally:
@@ -96,22 +96,23 @@ def counted(
             for name, type, value in zip(columns, types, inner, strict=True)
         ),
     )
-    sums = one.groupBy(*map(_col, outer)).agg(sf.count(sf.lit(1)).alias(_ROWS))
-    totals = sums.toDF(*(f"{name}.total" for name in outer), _ROWS)
     counts = one.groupBy(*map(_col, (*outer, *inner))).agg(sf.count(sf.lit(1)).alias(_COUNT))
-    same = [_col(name).eqNullSafe(_col(f"{name}.total")) for name in outer]
-    heavy = counts.join(sf.broadcast(totals), reduce(Column.__and__, same, sf.lit(True)), "inner").where(
-        _col(_COUNT) >= sf.floor(_col(_ROWS) * sf.lit(share))  # `choose` knows what is cut off exactly
-    )
     texts = [text_column(type, _col(name)) for type, name in zip(key_types, outer, strict=True)]
     found: dict[tuple[str | None, ...], Counted] = {}
-    for *texts_of_key, count in sums.select(*texts, _col(_ROWS)).collect():
-        key = tuple(texts_of_key)
-        found[key] = Counted(tuple(map(value_of, key_types, key)), count, {})
-    texts += [text_column(type, _col(name)) for type, name in zip(types, inner, strict=True)]
-    for *values, count in heavy.select(*texts, _col(_COUNT)).collect():
-        key, cell = tuple(values[: len(outer)]), values[len(outer) :]
-        found[key].counts[tuple(map(value_of, types, cell))] = count
+    with kept(counts) as once:
+        sums = once.groupBy(*map(_col, outer)).agg(sf.coalesce(sf.sum(_col(_COUNT)), sf.lit(0)).alias(_ROWS))
+        for *texts_of_key, count in sums.select(*texts, _col(_ROWS)).collect():
+            key = tuple(texts_of_key)
+            found[key] = Counted(tuple(map(value_of, key_types, key)), count, {})
+        totals = sums.toDF(*(f"{name}.total" for name in outer), _ROWS)
+        same = [_col(name).eqNullSafe(_col(f"{name}.total")) for name in outer]
+        heavy = once.join(sf.broadcast(totals), reduce(Column.__and__, same, sf.lit(True)), "inner").where(
+            _col(_COUNT) >= sf.floor(_col(_ROWS) * sf.lit(share))  # `choose` knows what is cut off exactly
+        )
+        texts += [text_column(type, _col(name)) for type, name in zip(types, inner, strict=True)]
+        for *values, count in heavy.select(*texts, _col(_COUNT)).collect():
+            key, cell = tuple(values[: len(outer)]), values[len(outer) :]
+            found[key].counts[tuple(map(value_of, types, cell))] = count
     return list(found.values())
 
 

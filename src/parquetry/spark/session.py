@@ -15,12 +15,12 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
+from parquetry.engine_settings import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.layout.places import take_apart
 from parquetry.planner import statements
 from parquetry.spark import bridge
 from parquetry.spark.door import Door
-from parquetry.spark_settings import SPARK_SETTINGS
 
 PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{PACKAGE}.ParquetryCatalog"
@@ -33,7 +33,7 @@ _CONNECT = "Parquetry plans inside the driver, and this is a Spark Connect sessi
 def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
     """Return the settings that make a catalog known to Spark, for `--conf` or `spark-defaults.conf`.
 
-    Among them are those of Spark's own by which joins of bucketed tables need no shuffle (`spark_settings.SPARK_SETTINGS`).
+    Among them are those of Spark's own by which joins of bucketed tables need no shuffle (`engine_settings.SPARK_SETTINGS`).
 
     Args:
         catalog: its name in SQL, such as ``lake``.
@@ -71,7 +71,7 @@ def configure(
     """Add a catalog to the settings of a session to be made; `getOrCreate()` then attaches the planner.
 
     What `spark.jars` and `spark.sql.extensions` hold already is kept, and so is what settings of Spark's own have been
-    given that joins of bucketed tables depend on (`spark_settings.SPARK_SETTINGS`). May be called once for each catalog.
+    given that joins of bucketed tables depend on (`engine_settings.SPARK_SETTINGS`). May be called once for each catalog.
 
     Args:
         builder: ``SparkSession.builder``.

@@ -35,7 +35,7 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.arranging import RowArrangement, stored_columns
 from parquetry.spark.empty_buckets import Kept, empty_slots, nothing_kept
-from parquetry.spark.heavy_hitters import kept as kept_on_disk
+from parquetry.spark.heavy_hitters import kept as kept_rows
 from parquetry.spark.heavy_hitters import measured
 from parquetry.spark.replaced import CHECKED, by_partition, check_partitions, checked_rows
 from parquetry.spark.row_slots import RowSlots
@@ -217,7 +217,7 @@ def write_files(
     try:
         if (skew := destinations.to_measure) is None:
             return _write(snapshot, rows, arrangement, options, destinations, kept)
-        with kept_on_disk(rows) as rows:
+        with kept_rows(rows) as rows:
             maps = measured(snapshot, rows, skew)
             destinations = destinations.measured(snapshot, maps)
             return _write(snapshot, rows, arrangement, options, destinations, kept)

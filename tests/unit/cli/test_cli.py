@@ -12,7 +12,7 @@ import pytest
 import typer
 
 import parquetry
-from parquetry import spark_settings
+from parquetry import engine_settings
 from parquetry.cli import doctor
 from parquetry.cli.main import app, main
 from parquetry.cli.reference import reference
@@ -500,7 +500,7 @@ def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
     monkeypatch.setattr(
         doctor, "settings_in_effect", lambda *_: [doctor.InEffect("s", "3", "file", ("x", "y"))]
     )
-    monkeypatch.setattr(spark_settings, "SPARK_SETTINGS", [spark_settings.SparkSetting("t", None, "z")])
+    monkeypatch.setattr(engine_settings, "SPARK_SETTINGS", [engine_settings.SparkSetting("t", None, "z")])
     settings = "setting  value  from  set with\ns        3      file  x, y\n"
     settings += "\nsetting of Spark's  configure sets  for\nt                                   z\n"
     monkeypatch.setattr(doctor, "examine", lambda *_: [good, doctor.Check("c", None, "3")])
