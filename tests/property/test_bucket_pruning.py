@@ -185,7 +185,10 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
 
 @pytest.mark.parametrize("shard", range(_SHARDS))
 def test_of_listed_values_exactly_their_buckets_are_read(shard: int) -> None:
-    """Where all values are listed, a bucket is read that one belongs in which satisfies the conditions, and no other."""
+    """Where all values are listed, a bucket is read that one belongs in which satisfies the conditions, and no other.
+
+    Of chars that Spark hashed others may be read, too: it counts their blanks, which a condition does not tell.
+    """
     chance = Random(1_000 + shard)
     compared = 0
     for _ in range(examples(_TABLES) // _SHARDS):
@@ -202,6 +205,9 @@ def test_of_listed_values_exactly_their_buckets_are_read(shard: int) -> None:
             for path, (part, bucket) in table.buckets.items():
                 own = table.specs[part]
                 if set(own.columns) == set(spec.columns) and path not in table.in_cells:
-                    assert (path in read) == (bucket in table.placed(own, rows)), (str(filter), path)
+                    held = bucket in table.placed(own, rows)
+                    types = [type for name, type in table.columns if name in own.columns]
+                    blanks = own.version == "spark" and any(type.name == "char" for type in types)
+                    assert held <= (path in read) <= (held or blanks), (str(filter), path)
                     compared += 1
     assert compared > (examples(_TABLES) // _SHARDS if STEP == 1 else 0)

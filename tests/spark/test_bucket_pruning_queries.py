@@ -16,6 +16,7 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare
 from parquetry.prune.select import select_files
 from parquetry.types import Value, parse_type
+from tests.support.bucketed_tables import settings
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 Buckets = tuple[int, int]
@@ -232,4 +233,24 @@ def test_values_of_all_types_are_in_the_bucket_where_they_are_looked_for(
             ]
             read = {each.path.rsplit("/", 1)[1] for each in select_files(snapshot, asked).files}
             assert row.file.rsplit("/", 1)[1] in read, (name, version, value)
-            assert len(read) == 1 < len(held), (name, version, value)
+            if types[name].name != "char" or version != "spark":  # whose blanks a condition does not tell
+                assert len(read) == 1 < len(held), (name, version, value)
+
+
+@pytest.mark.parametrize("version", ["1", "2", "spark"])
+@pytest.mark.parametrize("stored_as_given", [True, False])
+def test_a_char_is_found_however_many_blanks_are_stored(
+    spark: SparkSession, db: str, version: str, stored_as_given: bool
+) -> None:
+    """Where a session stores and reads chars as strings, too: Spark's hash counts the blanks, and a condition does not tell them."""
+    texts = ["a", "b", "c", "d", "e", "ab", "abcd"]
+    spark.sql(
+        f"CREATE TABLE {db}.t (id int, c char(4)) CLUSTERED BY (c) INTO 8 BUCKETS TBLPROPERTIES ('bucketing-version' = '{version}')"
+    )
+    given = ", ".join(f"({place}, '{text}')" for place, text in enumerate(texts))
+    with settings(spark, {"spark.sql.legacy.charVarcharAsString": stored_as_given}):
+        spark.sql(f"INSERT INTO {db}.t VALUES {given}")
+        stored = [text if stored_as_given else text.ljust(4) for text in texts]
+        for place, text in enumerate(stored):
+            found = spark.sql(f"SELECT id FROM {db}.t WHERE c = '{text}'").collect()
+            assert [row.id for row in found] == [place], text

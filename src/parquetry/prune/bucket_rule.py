@@ -177,6 +177,9 @@ class _Judge:
         ]
         about = next((names for names in settled if condition.about & set(names)), None)
         if about is not None:
+            known = (pair for pair in zip(self._specs, self._columns, strict=True) if pair[1] is not None)
+            if any(_by_blanks(spec, columns or ()) for spec, columns in known):
+                return "Spark hashes a char with the blanks that are stored, and a condition does not say how many"
             served = (
                 "every bucket may hold a match" if self.count(self.seen) else "no file is of a known bucket"
             )
@@ -194,10 +197,20 @@ def _columns(metadata: TableMetadata, spec: BucketSpec) -> list[Column] | None:
     return [named[name] for name in spec.columns] if all(name in named for name in spec.columns) else None
 
 
+def _by_blanks(spec: BucketSpec, columns: Sequence[Column]) -> bool:
+    """Return whether Spark hashes a char, with as many blanks as are stored: conditions do not say how many that are.
+
+    A session with `spark.sql.legacy.charVarcharAsString` stores a char as it is given.
+    """
+    return spec.version == "spark" and any(column.column_type.name == "char" for column in columns)
+
+
 def _buckets(spec: BucketSpec, columns: Sequence[Column], rows: Iterable[Row]) -> list[int] | None:
     """Return the buckets that rows of some values belong in; None where that cannot be told."""
     types = [column.column_type for column in columns]
     given = [tuple(map(normalised, row)) for row in rows]
+    if _by_blanks(spec, columns):
+        return None
     try:
         return sorted(set(buckets_of(spec.version, spec.count, types, given)))
     except (ValueTypeError, UnsupportedError):
