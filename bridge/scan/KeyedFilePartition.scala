@@ -2,15 +2,17 @@ package org.apache.spark.sql.parquetry
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.connector.read.HasPartitionKey
+import org.apache.spark.sql.connector.read.{HasPartitionKey, PartitionReaderFactory}
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 
 /** Files of one bucket, all of whose rows that are read lie in it; `key` has a value for each bucket column, see `BucketFunction`. */
-class KeyedFilePartition(index: Int, files: Array[PartitionedFile], key: InternalRow)
-  extends FilePartition(index, files) with HasPartitionKey {
+class KeyedFilePartition(
+    index: Int, files: Array[PartitionedFile], key: InternalRow, override val readers: Option[PartitionReaderFactory] = None)
+  extends FilePartition(index, files) with HasPartitionKey with HasReaders {
   override def partitionKey(): InternalRow = key
   def bucket: Int = key.getInt(0)
-  def of(index: Int, files: Array[PartitionedFile]): KeyedFilePartition = new KeyedFilePartition(index, files, key)
+  def of(index: Int, files: Array[PartitionedFile]): KeyedFilePartition = new KeyedFilePartition(index, files, key, readers)
+  def by(readers: PartitionReaderFactory): KeyedFilePartition = new KeyedFilePartition(index, files, key, Some(readers))
 }
 
 object KeyedFilePartition {

@@ -84,8 +84,17 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
 
   def partitions(answer: ScanAnswer): Array[InputPartition] = synchronized {
     pieces.find(_._1 eq answer).map(_._2).getOrElse {
-      val found = buckets.fold[Array[InputPartition]](
-        new FilePieces(session, answer).mixed.toArray)(_ => FilePieces.narrowed(byBucket, answer).toArray)
+      val files = buckets.fold[Array[FilePartition]](
+        new FilePieces(session, answer).mixed)(_ => FilePieces.narrowed(byBucket, answer).toArray)
+      val found = RowGroupFilters.found(answer.rowGroups, table) match {
+        case Array() => files.toArray[InputPartition]
+        case filters =>
+          val own = readers(rowGroupFilters ++ filters)
+          files.map {
+            case keyed: KeyedFilePartition => keyed.by(own): InputPartition
+            case mixed => new FoundFilePartition(mixed.index, mixed.files, Some(own))
+          }
+      }
       pieces = (answer, found) :: pieces.filter(_._1 eq plan.first)
       found
     }
@@ -95,6 +104,14 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   lazy val readerFactory: PartitionReaderFactory = {
+    val inner = new FoundReaders(readers(rowGroupFilters))
+    val chosen = buckets.filter(b => b.held < b.count).fold[PartitionReaderFactory](inner)(
+      new BucketReaderFactory(inner, _, readSchema()))
+    new NamingReaderFactory(chosen, table.name(), s"CALL ${table.ref.name}.system.sync(table => '${table.name()}')")
+  }
+
+  /** Spark's readers. */
+  private def readers(rowGroups: Array[sources.Filter]): PartitionReaderFactory = {
     val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
     val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
       case (p, l) if !table.partitionColumns.contains(l.name) => p
@@ -103,14 +120,11 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
     // readers go by place, and ORC's would convert a column of the same name that files hold, too
     val inPath = StructType(partitionSchema.fields.zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
     val hadoop = session.sessionState.newHadoopConf()
-    val inner = table.format match {
-      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, rowGroupFilters, Nil, Nil)
-        .createReaderFactory()
-      case _ => ParquetScan(session, hadoop, index, whole, read, inPath, rowGroupFilters, options, None, Nil, Nil, Array.empty)
+    table.format match {
+      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, rowGroups, Nil, Nil).createReaderFactory()
+      case _ => ParquetScan(session, hadoop, index, whole, read, inPath, rowGroups, options, None, Nil, Nil, Array.empty)
         .createReaderFactory()
     }
-    val chosen = buckets.filter(b => b.held < b.count).fold(inner)(new BucketReaderFactory(inner, _, readSchema()))
-    new NamingReaderFactory(chosen, table.name(), s"CALL ${table.ref.name}.system.sync(table => '${table.name()}')")
   }
 
   // What Spark's UI shows

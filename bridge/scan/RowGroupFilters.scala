@@ -2,6 +2,8 @@ package org.apache.spark.sql.parquetry
 
 import scala.collection.mutable
 
+import org.json4s.JValue
+
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, GeneralScalarExpression, Literal, LiteralValue, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.connector.PredicateUtils
@@ -12,6 +14,17 @@ import org.apache.spark.sql.types.BooleanType
 object RowGroupFilters {
   def apply(pushed: Seq[PushedPredicate], table: ParquetryTable): Array[sources.Filter] =
     pushed.flatMap(p => p.rowGroups.flatMap(filter(_, leaves(p.predicate), table))).toArray
+
+  /** What values that a join has found leave of row groups. */
+  def found(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
+    val (column, dataType) = (Expressions.column(Schemas.quoted(range.column)), table.logical(range.column).dataType)
+    def compared(op: String, end: JValue) = leaf(new Predicate(op, Array(column, LiteralValue(Json.toValue(end, dataType), dataType))), table)
+    val parts = range.ends.map {
+      case (least, greatest) if least == greatest => compared("=", least)
+      case (least, greatest) => for (l <- compared(">=", least); g <- compared("<=", greatest)) yield sources.And(l, g)
+    }
+    if (parts.exists(_.isEmpty)) None else Some(joined("OR", parts.flatten))
+  }.toArray
 
   /** Spark 4.3.0's own translation drops the side of an OR that it has no form for: here nothing is left of the whole. */
   private def filter(part: RowGroupPart, leaves: IndexedSeq[Expression], table: ParquetryTable): Option[sources.Filter] =

@@ -200,6 +200,18 @@ class Metric(msgspec.Struct, frozen=True):
     value: int | None
 
 
+class FoundRanges(msgspec.Struct, frozen=True):
+    """Ranges that hold all values of a column that a join has found.
+
+    Attributes:
+        column: that is read.
+        ends: of each range the least and the greatest value.
+    """
+
+    column: str
+    ends: list[Values]
+
+
 class Scan(Answer, frozen=True, omit_defaults=True):
     """What a scan reads.
 
@@ -215,6 +227,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
         most_values: of one set of these, that may be sent one by one.
         again: of what was found, one for one, whether it is about partition columns alone and not understood, so that Spark
             can evaluate it over their values.
+        row_groups: what the readers may leave row groups out by; joined by AND.
     """
 
     files: Files
@@ -227,6 +240,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
     filterable: list[str] = []
     most_values: int = 0
     again: list[bool] = []
+    row_groups: list[FoundRanges] = []
 
 
 class Aggregated(msgspec.Struct, frozen=True):

@@ -28,6 +28,7 @@ from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
 from parquetry.prune.filterable import filterable
+from parquetry.prune.found_row_groups import found_ranges
 from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
 from parquetry.prune.report import Report
@@ -142,6 +143,12 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         filterable=filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else [],
         most_values=MOST_VALUES,
         again=[_comes_again(each.condition, names) for each in found],
+        row_groups=[
+            answers.FoundRanges(
+                each.column, [[to_wire(each.type, end) for end in ends] for ends in each.ends]
+            )
+            for each in found_ranges(snapshot.metadata, [one.condition for one in found])
+        ],
     )
 
 

@@ -8,11 +8,14 @@ few keys more and to look their values up, once for all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, In, Or, Predicate
 from parquetry.predicate.normalise import conjoin, disjoin
+from parquetry.types import Value
 
 MANY_VALUES = 5_000
 """Values in one IN, from which on ranges are planned in their place."""
@@ -33,17 +36,23 @@ def _coarse(node: Predicate) -> Predicate:
                 return node
             return conjoin(found) if isinstance(node, And) else disjoin(found)
         case In(values=values) if len(values) > MANY_VALUES:
-            return disjoin(_between(node, low, high) for low, high in _ranges(node))
+            return disjoin(_between(node, low, high) for low, high in ranges(values, _RANGES))
     return node  # a NOT is left as it is: under it, fewer rows would be wanted
 
 
-def _ranges(node: In) -> list[tuple[int, int]]:
-    """Return the places of the first and the last value of each range, which lie between the widest gaps."""
-    values = node.values
-    count = min(_RANGES, len(values))
+def ranges(values: Sequence[Value], most: int) -> list[tuple[int, int]]:
+    """Return the places of the first and the last value of each range; of numbers those lie between the widest gaps.
+
+    Args:
+        values: of one type, in order, one at least.
+        most: ranges.
+
+    >>> ranges((1, 2, 3, 50, 51, 90), 3)
+    [(0, 2), (3, 4), (5, 5)]
+    """
+    count = min(most, len(values))
     if isinstance(values[0], int):
-        numbers = np.array(values, np.int64).astype(np.float64)
-        gaps = np.argsort(np.diff(numbers))
+        gaps = np.argsort(np.diff(np.array(values, np.int64).astype(np.float64)))
         ends = np.append(np.sort(gaps[len(gaps) - count + 1 :]), len(values) - 1)
     else:
         ends = np.linspace(0, len(values), count + 1, dtype=np.int64)[1:] - 1

@@ -1,0 +1,54 @@
+"""Which of the values that a join found the readers may use on row groups, and as which ranges."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from parquetry.metastore.model import Column, TableMetadata
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import Compare, In, Predicate
+from parquetry.prune.condition import Condition
+from parquetry.prune.found_row_groups import MOST_RANGES, FoundRanges, found_ranges
+from parquetry.types import parse_type
+
+INT = parse_type("int")
+COLUMNS = (Column("k", "integer"), Column("p", "integer"))
+
+
+def found(node: Predicate) -> list[FoundRanges]:
+    metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/t")
+    return found_ranges(metadata, [Condition.of(Filter(node), "join")])
+
+
+def test_values_become_ranges() -> None:
+    """One for each value while there are few; of many, the widest gaps between them are left out."""
+    assert found(In("k", (3, 7, 8), INT)) == [FoundRanges("k", INT, ((3, 3), (7, 7), (8, 8)))]
+    assert found(Compare("=", "k", 5, INT)) == [FoundRanges("k", INT, ((5, 5),))]
+    dense = tuple(base * 1000 + n for base in range(MOST_RANGES) for n in range(9))
+    (ranges,) = found(In("k", dense, INT))
+    assert ranges.ends == tuple((base * 1000, base * 1000 + 8) for base in range(MOST_RANGES))
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "used"),
+    [
+        ("tinyint", 1, True), ("bigint", 1, True), ("date", 1, True), ("decimal(5,2)", Decimal("1.00"), True),
+        ("string", "a", True), ("varchar(3)", "a", True),
+        ("char(3)", "a  ", False), ("float", 1.0, False), ("double", 1.0, False), ("boolean", True, False),
+        ("timestamp", 1, False), ("timestamp_ntz", 1, False), ("binary", b"a", False),
+    ],
+)  # fmt: skip
+def test_types_that_readers_may_compare(type: str, value: Any, used: bool) -> None:
+    """Those of which a row group's statistics say what SQL says."""
+    node = Compare("=", "k", value, parse_type(type))
+    assert bool(found(node)) == used
+
+
+def test_what_is_left_alone() -> None:
+    """Partition columns, other comparisons, and sets without a value."""
+    assert found(In("p", (1, 2), INT)) == []
+    assert found(Compare(">", "k", 1, INT)) == []
+    assert found(In("k", (), INT)) == []
