@@ -26,6 +26,8 @@ from parquetry.setting_values import (
     parse_size,
 )
 
+SORT_BY = "sort-by"
+BLOOM_FILTER_COLUMNS = "bloom-filter-columns"
 PARTITION_INDEXES = "partition-indexes"
 SKEWED_BY = "skewed-by"
 SKEWED_LOCATIONS = "skewed-locations"
@@ -71,10 +73,18 @@ TABLE_SETTINGS = (
         levels=EVERYWHERE,
     ),
     Setting(
-        "sort-by",
+        SORT_BY,
         None,
         parse_columns,
         "Columns by which rows are sorted inside each file, so that statistics separate the files better.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        BLOOM_FILTER_COLUMNS,
+        None,
+        parse_columns,
+        "Columns for which files are written with Bloom filters, so that readers leave out row groups that hold none of a few values, "
+        "also where these lie between their least and greatest.",
         levels=EVERYWHERE,
     ),
     Setting(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from tests.support import plans
 from tests.support.bucketed_tables import settings
@@ -39,16 +39,6 @@ def fact(spark: SparkSession) -> Iterator[str]:
     spark.sql(f"DROP NAMESPACE {db} CASCADE")
 
 
-def rows_read(frame: DataFrame, table: str) -> int:
-    """Return how many rows the scan of a table gave."""
-    leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
-    for number in range(leaves.size()):
-        node = leaves.apply(number)
-        if table in node.nodeName():
-            return int(node.metrics().apply("numOutputRows").value())
-    raise AssertionError(f"no scan of {table}")
-
-
 @pytest.mark.parametrize(
     ("table", "key", "of", "fewer"),
     [
@@ -78,7 +68,7 @@ def test_row_groups_are_left_out(
             found = plans.comparable(frame.collect())
             assert found == plans.comparable(spark.sql(plain).collect())
             assert len(found) == count
-            assert (rows_read(frame, f"{fact}.{table}") < 2500) == fewer, where
+            assert (plans.rows_read(frame, f"{fact}.{table}") < 2500) == fewer, where
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])

@@ -48,6 +48,19 @@ def tasks(frame: DataFrame) -> int:
     return int(frame._jdf.queryExecution().toRdd().getNumPartitions())
 
 
+def rows_read(frame: DataFrame, table: str) -> int:
+    """Return how many rows the scan of a table gave, in a query that has run and did not adapt itself.
+
+    Raises:
+        LookupError: the plan has no such scan.
+    """
+    leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
+    for node in map(leaves.apply, range(leaves.size())):
+        if table in node.nodeName():
+            return int(node.metrics().apply("numOutputRows").value())
+    raise LookupError(f"no scan of {table}")
+
+
 def comparable(rows: list[Row]) -> list[tuple[Any, ...]]:
     """Return rows in an order that depends on nothing but their values."""
     return sorted((tuple(row) for row in rows), key=repr)

@@ -17,6 +17,7 @@ TEXTS = {
     "target-file-size": ("1mb", "2mb"),
     "compression": ("gzip", "zstd"),
     "sort-by": ("a", "b, c"),
+    "bloom-filter-columns": ("a", "b, c"),
     "distribution": ("auto", "none"),
     "partition-order": ("p", "p desc"),
     "partition-indexes": ("p", "q; p, q"),
@@ -57,7 +58,7 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 8 * 6 + 11 * 1
+    assert len(PAIRS) == 9 * 6 + 11 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -131,7 +132,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         ("parquetry.Target_File_Size", "is unknown: did you mean 'parquetry.target-file-size'?"),
         (
             "parquetry.anything",
-            "is unknown: known are parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
+            "is unknown: known are parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
             "parquetry.empty-buckets, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
             "parquetry.sort-by, parquetry.target-file-size",
         ),

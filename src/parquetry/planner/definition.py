@@ -28,10 +28,10 @@ from parquetry.maintenance.skew import is_relaxed
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import questions
+from parquetry.planner.column_settings import require_columns
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import external_location, managed_location
 from parquetry.planner.new_layout import BUCKETS, bucketed, descending_columns, skewed
-from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import Settings, settle
 from parquetry.types import type_text
 
@@ -84,7 +84,7 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
     metadata = _indexed(metadata, settings)
     metadata = skewed(metadata, lake, label)
     metadata = bucketed(metadata, label, q.partitioning)
-    sort_columns(metadata, settings)  # refuses what files cannot be sorted by
+    require_columns(metadata, settings)
     bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
     if external is None:  # last, as this one leaves a trace
         metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))

@@ -30,11 +30,11 @@ from parquetry.maintenance import buckets
 from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import answers, questions
+from parquetry.planner.column_settings import require_columns
 from parquetry.planner.definition import RESERVED, new_database, new_metadata
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.locations import doomed_files, doomed_staged, give_back, require_free_cells
 from parquetry.planner.schema_changes import changed
-from parquetry.planner.sorting import sort_columns
 from parquetry.precedence import settle
 
 
@@ -109,7 +109,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     for change in q.changes:
         buckets.require_unbucketed(snapshot, metadata, change)
         metadata = _altered(snapshot.label, metadata, change)
-    sort_columns(metadata, settle(properties=metadata.properties))  # refuses what files cannot be sorted by
+    require_columns(metadata, settle(properties=metadata.properties))
     bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
 
     def zone() -> str:

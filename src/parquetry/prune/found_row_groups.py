@@ -5,7 +5,7 @@
 The readers compare them with a row group's statistics as they do with the query's own conditions (`row_groups` says where that would lose
 rows), a row group of Parquet as well as a stripe of ORC and its strides. A range of one value asks for equality, for which the readers use
 Bloom filters and dictionaries, too. Used are whole numbers, dates, decimals and texts: of floats the readers tell the zeros apart, chars
-may lie in files without their padding, and what ORC keeps of timestamps depends on the reader's zone.
+may lie in files without their padding, and what ORC keeps of timestamps depends on the reader's zone, of dates before 1582 on the calendar.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import msgspec
 from parquetry.metastore.model import TableMetadata
 from parquetry.predicate.nodes import Compare, In
 from parquetry.prune.condition import Condition
+from parquetry.prune.row_groups import before_gregorian
 from parquetry.scan.coarse import ranges
 from parquetry.types import ColumnType, Value
 
@@ -48,15 +49,19 @@ def found_ranges(metadata: TableMetadata, conditions: Sequence[Condition]) -> li
     found: list[FoundRanges] = []
     for condition in conditions:
         match condition.predicate:
-            case In(column, values, type) if values and _used(metadata, column, type):
+            case In(column, values, type) if values and _used(metadata, column, type, values[0]):
                 ends = tuple((values[low], values[high]) for low, high in ranges(values, MOST_RANGES))
                 found.append(FoundRanges(column, type, ends))
-            case Compare("=", column, value, type) if value is not None and _used(metadata, column, type):
+            case Compare("=", column, value, type) if value is not None and _used(
+                metadata, column, type, value
+            ):
                 found.append(FoundRanges(column, type, ((value, value),)))
     return found
 
 
-def _used(metadata: TableMetadata, column: str, type: ColumnType) -> bool:
+def _used(metadata: TableMetadata, column: str, type: ColumnType, least: Value) -> bool:
     if column in metadata.partition_by:
+        return False
+    if metadata.format == "orc" and isinstance(least, int) and before_gregorian(type.name, least):
         return False
     return type.integral or type.name in ("date", "decimal", "string", "varchar")

@@ -25,6 +25,12 @@ _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "STARTS_WITH", "ENDS_WITH", "C
 _NULL_TESTS = ("IS_NULL", "IS_NOT_NULL")
 _ON_FLOATS = ("=", "<", "<=", "IN", *_NULL_TESTS)
 _FLOATS = {"float", "double"}
+_GREGORIAN = {
+    "date": -141_426,
+    "timestamp": -141_426 * 86_400_000_000,
+    "timestamp_ntz": -141_426 * 86_400_000_000,
+}
+"""The first value of a type that is the same in both calendars wherever one is: the second day after the gap, 1582-10-16."""
 
 
 class Usable(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -102,6 +108,8 @@ class _Choice:
             return False
         if function == "IS_NULL" and self._loses_nulls(leaf):
             return False
+        if self._orc and _has_old_time(*literals):
+            return False
         return not self._touches_float(leaf) or (
             # Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal
             # and NaN the greatest. (Spark 4.3.0 loses rows on `f = 0.0`.)
@@ -150,6 +158,19 @@ def _is_read(function: str, texts: Sequence[str | None], types: set[str]) -> boo
     if function == "IN":
         return len(types) <= 1
     return len(texts) == (1 if function in _COMPARISONS else 0 if function in _NULL_TESTS else -1)
+
+
+def before_gregorian(type_name: str, value: int) -> bool:
+    """Return whether a date (days) or timestamp (microseconds) is of before the calendar changed.
+
+    Spark 4.3.0 loses such rows of ORC: its readers look for dates in Bloom filters by the other calendar, and of timestamps the
+    statistics of the first years leave out that they are BC in the old one.
+    """
+    return type_name in _GREGORIAN and value < _GREGORIAN[type_name]
+
+
+def _has_old_time(texts: Sequence[str | None], types: set[str]) -> bool:
+    return any(before_gregorian(name, int(text or 0)) for name in types & _GREGORIAN.keys() for text in texts)
 
 
 def _is_ordinary(text: str | None) -> bool:

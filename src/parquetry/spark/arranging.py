@@ -17,7 +17,7 @@ from parquetry.identifiers import quoted
 from parquetry.layout.schema_json import physical_schema
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner.sorting import sort_columns
+from parquetry.planner.column_settings import sort_columns
 from parquetry.precedence import Settings
 from parquetry.spark.row_slots import RowSlots
 

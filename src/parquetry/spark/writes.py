@@ -26,6 +26,7 @@ from parquetry.layout.records import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner import answers, questions
+from parquetry.planner.column_settings import bloom_filter_options
 from parquetry.planner.destinations import Destinations, destinations_of, partitions_of
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where, whole
@@ -165,8 +166,12 @@ def file_options(
         snapshot: of the table.
         settings: that hold for the write.
         given: options of the write.
+
+    Raises:
+        PropertyError: `bloom-filter-columns` names a column that is not there or that files have no Bloom filters of.
+        ConfigurationError: the session's does.
     """
-    options = {
+    options = bloom_filter_options(snapshot.metadata, settings) | {
         name: value
         for name, value in snapshot.metadata.properties.items()
         if name.startswith((*_OF_WRITERS, "maxRecords"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -18,8 +18,8 @@ INT = parse_type("int")
 COLUMNS = (Column("k", "integer"), Column("p", "integer"))
 
 
-def found(node: Predicate) -> list[FoundRanges]:
-    metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/t")
+def found(node: Predicate, format: Literal["parquet", "orc"] = "parquet") -> list[FoundRanges]:
+    metadata = TableMetadata(COLUMNS, ("p",), format, "/t")
     return found_ranges(metadata, [Condition.of(Filter(node), "join")])
 
 
@@ -45,6 +45,15 @@ def test_types_that_readers_may_compare(type: str, value: Any, used: bool) -> No
     """Those of which a row group's statistics say what SQL says."""
     node = Compare("=", "k", value, parse_type(type))
     assert bool(found(node)) == used
+
+
+def test_old_dates_in_orc() -> None:
+    """Readers of ORC lose rows of before 1582, so no range begins there; those of Parquet do not."""
+    date = parse_type("date")
+    for value, used in ((-141_426, True), (-141_427, False)):
+        for node in (In("k", (value, 5), date), Compare("=", "k", value, date)):
+            assert bool(found(node, "orc")) == used
+            assert found(node)
 
 
 def test_what_is_left_alone() -> None:

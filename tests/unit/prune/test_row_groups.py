@@ -109,6 +109,24 @@ def test_forms_that_the_readers_do_not_know(leaf: Tree) -> None:
     assert told(fn("AND", leaf, A)) == {"leaf": 1}
 
 
+@pytest.mark.parametrize(("type", "first"), [("date", -141_426), ("timestamp", -141_426 * 86_400_000_000)])
+def test_times_of_another_calendar(type: str, first: int) -> None:
+    """ORC's readers lose rows of before 1582 by Bloom filters and statistics, Parquet's do not."""
+    day = col("s", "day")
+    for value, used in ((first, True), (first - 1, False)):
+        leaves = (
+            fn("=", day, lit(str(value), type)),
+            fn("<", day, lit(str(value), type)),
+            listed(day, type, "5", str(value)),
+        )
+        for leaf in leaves:
+            assert told(leaf, "parquet") == {"leaf": 0}
+            assert (told(leaf, "orc") == {"leaf": 0}) == used
+            assert told(fn("AND", leaf, A), "orc") == (
+                joined("AND", {"leaf": 0}, {"leaf": 1}) if used else {"leaf": 1}
+            )
+
+
 @pytest.mark.parametrize("leaf", [DAY, fn("IS_NULL", col("DAY")), fn("<", col("day"), lit("1", "date"))])
 def test_partition_columns(leaf: Tree) -> None:
     """Files may hold a partition column of any values: the readers hear nothing of it, in any case of letters."""
