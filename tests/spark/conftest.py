@@ -18,8 +18,12 @@ from parquetry import metastore as ms
 _NUMBERS = itertools.count()
 # Each statement runs once: what a JVM spends on making it fast is lost, and is half of all that it does. This holds for
 # the session of the tests and for those that they start in processes of their own. Without the optimizing compiler the JVM
-# has room for 48 MB of code, which Spark fills: to look for what can go took an eighth of its time.
-os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+# has room for 48 MB of code, which Spark fills: to look for what can go took an eighth of its time. To verify the classes of
+# Spark's jars takes it five seconds.
+os.environ["SPARK_SUBMIT_OPTS"] = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +43,9 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.ui.retainedExecutions", "1000000")  # tests find theirs by their number
         .config("spark.sql.shuffle.partitions", "4")
+        .config(
+            "spark.buffer.pageSize", "1m"
+        )  # each aggregate takes one; of 32 MB, they fill the heap every two seconds
         # Spark's own tables, beside which ours are held, are listed without a job of a task for each directory
         .config("spark.sql.sources.parallelPartitionDiscovery.threshold", "100000")
         .config("spark.sql.session.timeZone", "UTC")
