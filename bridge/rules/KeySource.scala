@@ -2,9 +2,11 @@ package org.apache.spark.sql.parquetry
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap, Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.types._
 
 /**
  * One of our scans that a join key comes from.
@@ -12,14 +14,41 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
  * @param key as it is computed of the scan's columns
  * @param steps from the join down to the scan, each with what tells whether a condition on the key holds below it, too
  */
-case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[JObject])
+case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[JObject]) {
+  /** What the key is of the scan's columns, as the planner calls it. */
+  def form: String = key match {
+    case _: AttributeReference => "column"
+    case _ if fixed && key.references.forall(a => scan.table.partitionColumns.contains(a.name)) => "partitions"
+    case KeySource.Widened(_) => "widened"
+    case _ => "computed"
+  }
+  private def fixed: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression])
+}
 
 object KeySource extends PredicateHelper {
+  /** A column that is cast to a type which has each of its values, so that the cast back finds the column's again. */
+  object Widened {
+    def unapply(key: Expression): Option[AttributeReference] = key match {
+      case Cast(column: AttributeReference, to, _, _) if widens(column.dataType, to) => Some(column)
+      case _ => None
+    }
+  }
+
+  private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (narrow: IntegralType, wide: IntegralType) => narrow.defaultSize < wide.defaultSize
+    case (narrow: IntegralType, wide: DecimalType) => wide.isWiderThan(narrow)
+    case (ByteType | ShortType | IntegerType, DoubleType) | (ByteType | ShortType, FloatType) | (FloatType, DoubleType) => true
+    case (narrow: DecimalType, wide: DecimalType) => wide.isWiderThan(narrow)
+    case (DateType, TimestampType | TimestampNTZType) => true
+    case _ => false
+  }
+
   /** Follows a key down a plan, wherever it comes from. */
   def of(key: Expression, plan: LogicalPlan, steps: Seq[JObject] = Nil): Seq[KeySource] =
     if (key.references.isEmpty || !key.references.subsetOf(plan.outputSet)) Nil
     else plan match {
-      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => Seq(KeySource(relation, scan, key, steps))
+      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) =>
+        Seq(KeySource(relation, scan, bare(key), steps))
       case project: Project => of(replaceAlias(key, getAliasMap(project)), project.child, steps :+ step(project))
       case aggregate: Aggregate =>
         val below = replaceAlias(key, getAliasMap(aggregate))
@@ -39,6 +68,12 @@ object KeySource extends PredicateHelper {
         of(key, join.left, steps :+ step(join, side = "left")) ++ of(key, join.right, steps :+ step(join, side = "right"))
       case other => other.children.flatMap(child => of(key, child, steps :+ step(other)))
     }
+
+  /** Without what Spark puts around a float for its hash: the planner takes both zeros, and all NaN, for equal. */
+  private def bare(key: Expression): Expression = key match {
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(number)) => number
+    case other => other
+  }
 
   private def has(keys: Seq[Expression], key: Expression): Boolean = keys.exists(_.semanticEquals(key))
 

@@ -9,6 +9,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.catalyst.trees.TreePattern
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * One of our scans, of which values of another side of a join could leave something out.
@@ -26,10 +27,16 @@ case class RuntimeCandidate(
   val exprId: ExprId = NamedExpression.newExprId
 
   /** What runs for its values alone does so in one task: Spark takes each value once, for which it would shuffle. */
-  def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery = {
-    val plan = if (shared) build else Repartition(1, shuffle = false, build)
-    DynamicPruningSubquery(source.key, plan, keys, Seq(place), onlyShared, exprId)(None)
+  def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery = source.key match {
+    case KeySource.Widened(column) if source.form == "widened" =>
+      // of values that the column's type does not have, NULL is made, which Spark leaves out
+      val value = Alias(Cast(keys(place), column.dataType, Some(SQLConf.get.sessionLocalTimeZone), EvalMode.TRY), "value")()
+      of(column, Repartition(1, shuffle = false, Project(Seq(value), build)), Seq(value.toAttribute), 0, onlyShared = false)
+    case key => of(key, if (shared) build else Repartition(1, shuffle = false, build), keys, place, onlyShared)
   }
+
+  private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =
+    DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprId)(None)
 }
 
 object RuntimeCandidate extends PredicateHelper {
@@ -47,7 +54,7 @@ object RuntimeCandidate extends PredicateHelper {
     "unrepeatable" -> unrepeatable(build).fold[JValue](JNull)(JString(_)))
 
   private def size(bytes: BigInt): JValue = if (bytes >= unknown) JNull else JInt(bytes)
-  private def unknown: BigInt = org.apache.spark.sql.internal.SQLConf.get.defaultSizeInBytes
+  private def unknown: BigInt = SQLConf.get.defaultSizeInBytes
 
   /** What reading a leaf once more costs, in bytes; None: nobody knows. */
   private def cost(leaf: LogicalPlan): Option[BigInt] = leaf match {

@@ -87,7 +87,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         "report" -> source.scan.report,
         "bytes" -> (if (statistics.isPresent) JInt(statistics.getAsLong) else JNull),
         "column" -> JString(LogicalNames.of(source.key)),
-        "plain" -> JBool(source.key.isInstanceOf[AttributeReference]),
+        "form" -> JString(source.form),
         "filterable" -> JBool(source.key.references.forall(a => byScan(a.name))),
         "join" -> JInt(number(join)),
         "type" -> JString(LogicalNames.of(if (from.isDefined) Inner else join.joinType)),

@@ -122,10 +122,27 @@ SHAPES = {
         "SELECT count(*), sum(v) FROM (SELECT f.k, f.v, e.e FROM {f} f FULL JOIN {e} e ON f.j = e.e) f LEFT SEMI JOIN {d} d "
         "ON f.k = d.k", -1, "",
     ),
-    "null-safe": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k <=> d.k", ALL, "not a plain column"),
+    "null-safe": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k <=> d.k", 6, "shared", 7),
+    "files, null-safe": Shape("SELECT sum(v) FROM {g} f JOIN {d} d ON f.k <=> d.k", 10, "computed of more"),
     "a range": Shape("SELECT count(*) FROM {f} f JOIN {d} d ON f.k < d.k", ALL, "no equality"),
     "a cast": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON CAST(f.k AS BIGINT) = CAST(d.k AS BIGINT)", -1, ""),
-    "a computed key": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k + 1 = d.k", ALL, "not a plain column"),
+    "a computed key": Shape("SELECT sum(v) FROM {f} f JOIN {d} d ON f.k + 1 = d.k", 5, "shared", 6),
+    "a computed key, not broadcast": Shape(
+        "SELECT /*+ MERGE(d) */ sum(v) FROM {f} f JOIN {d} d ON pmod(f.k, 10) = d.k", 16, "read", 6
+    ),
+    "a key computed of the table's rows": Shape(
+        "SELECT sum(v) FROM {f} f JOIN {d} d ON f.k + f.j = d.k", ALL, "computed of more than partition columns"
+    ),
+    "a random key": Shape(
+        "SELECT sum(v) FROM (SELECT v, k + CAST(rand() AS INT) k FROM {f}) f JOIN {d} d ON f.k = d.k", ALL, "something else each time"
+    ),
+    "a wider type of the small side": Shape(
+        "SELECT sum(v) FROM {f} f JOIN (SELECT CAST(k AS BIGINT) k FROM {d}) d ON f.k = d.k", 6, "shared", 6
+    ),
+    "files, a wider type of the small side": Shape(
+        "SELECT sum(v) FROM {g} f JOIN (SELECT CAST(k AS BIGINT) k FROM {d}) d ON f.k = d.k", 4, "read", 6
+    ),
+    "files, a computed key": Shape("SELECT sum(v) FROM {g} f JOIN {d} d ON f.k + 1 = d.k", 10, "computed of more"),
     "files": Shape("SELECT sum(v) FROM {g} f JOIN {d} d ON f.k = d.k", 4, "shared", 6),
     "files, null-supplying": Shape("SELECT d.k, sum(v) FROM {d} d LEFT JOIN {g} f ON f.k = d.k GROUP BY d.k", 4, "read", 7),
 }  # fmt: skip

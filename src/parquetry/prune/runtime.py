@@ -50,6 +50,9 @@ class Build(msgspec.Struct, frozen=True):
     unrepeatable: str | None = None
 
 
+Form = Literal["column", "widened", "partitions", "computed"]
+
+
 class Candidate(msgspec.Struct, frozen=True):
     """A scan of one of our tables, and a side of a join whose values could leave something out of it.
 
@@ -58,7 +61,8 @@ class Candidate(msgspec.Struct, frozen=True):
         report: of the scan before any values are known, as `ScanReport.to_dict` gives it.
         bytes: that the scan reads then.
         column: that the values are of, as SQL.
-        plain: whether that is a column as it is.
+        form: of what the values are: a `column` as it is; one that is `widened`, cast to a type which has each of its values, so that
+            the other side's can be cast back; computed of `partitions`' values alone, so that Spark can do it for each; or else `computed`.
         filterable: whether the scan can make use of its values.
         join: the join's number among those of the query.
         type: of the join.
@@ -77,7 +81,7 @@ class Candidate(msgspec.Struct, frozen=True):
     report: dict[str, Any]
     bytes: int | None
     column: str
-    plain: bool
+    form: Form
     filterable: bool
     join: int
     type: str

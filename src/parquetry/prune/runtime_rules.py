@@ -114,10 +114,11 @@ def _before(one: Candidate, other: Candidate) -> bool:
 def _alone(candidate: Candidate, limit: int | None) -> Verdict:
     if limit is None:
         return Verdict("refused", "runtime-pruning is false")
-    reason = _of_join(candidate) or _of_column(candidate) or _of_way(candidate) or _of_values(candidate)
+    reason = _of_join(candidate) or _of_way(candidate) or _of_column(candidate) or _of_values(candidate)
     if reason is not None:
         return Verdict("refused", reason)
-    if candidate.placed is not None and (candidate.shared or candidate.placed == "always"):
+    widened = candidate.form == "widened"  # of which Spark's own filter does not reach a scan
+    if candidate.placed is not None and not widened and (candidate.shared or candidate.placed == "always"):
         return Verdict("spark")
     reason = _of_scan(candidate)
     if reason is not None:
@@ -137,8 +138,8 @@ def _of_join(candidate: Candidate) -> str | None:
 
 
 def _of_column(candidate: Candidate) -> str | None:
-    if not candidate.plain:
-        return f"{candidate.column} is not a plain column"
+    if candidate.form == "computed":
+        return f"{candidate.column} is computed of more than partition columns"
     if not candidate.filterable:
         return f"nothing is known of the values of {candidate.column}"
     return None
@@ -182,16 +183,17 @@ def _of_scan(candidate: Candidate) -> str | None:
 def _of_cost(candidate: Candidate, limit: int) -> Verdict:
     """Say whether the values are worth what they cost."""
     build = candidate.build
-    if candidate.shared:
+    if candidate.shared and candidate.form != "widened":
         if build.size is not None and build.size > limit * _SHARED_TIMES:
             return Verdict(
                 "refused", f"{build.name} has {size_text(build.size)}, too much for a list of values"
             )
         return Verdict("shared" if _too_dear(candidate, limit) else "collected")
     reason = _too_dear(candidate, limit)
-    return (
-        Verdict("refused", f"{build.name} is not broadcast, and {reason}") if reason else Verdict("collected")
-    )
+    if reason is None:
+        return Verdict("collected")
+    why = "is not broadcast" if not candidate.shared else "is of another type"
+    return Verdict("refused", f"{build.name} {why}, and {reason}")
 
 
 def _too_dear(candidate: Candidate, limit: int) -> str | None:

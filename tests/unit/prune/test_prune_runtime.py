@@ -26,7 +26,7 @@ def candidate(files: int = 9, **changed: Any) -> Candidate:
         "report": ScanReport("fact", (Counted("files", files, 9),)).to_dict(),
         "bytes": 100 * MB,
         "column": "k",
-        "plain": True,
+        "form": "column",
         "filterable": True,
         "join": 1,
         "type": "INNER",
@@ -78,7 +78,17 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
     [
         ({"null_aware": True}, "NOT IN: one NULL among the rows decides"),
         ({"equality": False}, "k is no equality of two columns"),
-        ({"plain": False, "column": "(k + 1)"}, "(k + 1) is not a plain column"),
+        (
+            {"form": "computed", "column": "(k + 1)"},
+            "(k + 1) is computed of more than partition columns",
+        ),
+        ({"form": "partitions"}, "collected"),
+        ({"form": "partitions", "placed": "shared", "shared": True}, "spark"),
+        ({"form": "widened", "placed": "shared", "shared": True}, "collected"),
+        (
+            {"form": "widened", "shared": True, "build": build(cost=None)},
+            "dim is of another type, and its size is not known",
+        ),
         ({"filterable": False}, "nothing is known of the values of k"),
         ({"files": 1}, "1 file of fact left"),
         ({"files": 0}, "0 files of fact left"),

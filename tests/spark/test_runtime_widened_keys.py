@@ -1,0 +1,68 @@
+"""Keys of a wider type than the big table's column: the small side's values are cast back, and what the column cannot hold is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+import parquetry
+from tests.support import plans
+from tests.support.bucketed_tables import settings
+
+DATABASE = "lake.run_widened"
+COLUMNS = {
+    "b": "CAST(id AS TINYINT)", "s": "CAST(id AS SMALLINT)", "i": "CAST(id AS INT)", "l": "id", "f": "CAST(id AS FLOAT)",
+    "n": "CAST(id AS DECIMAL(5,1))", "d": "date_add(DATE'2020-01-01', CAST(id AS INT))", "v": "id",
+}  # fmt: skip
+KEYS = {
+    ("b", "smallint"): ("1000", "-32768"),
+    ("b", "float"): ("57.5", "'NaN'"),
+    ("s", "int"): ("65539", "-2147483648"),
+    ("s", "double"): ("57.5", "1e300", "'-Infinity'"),
+    ("i", "bigint"): ("4294967299", "-9223372036854775808"),
+    ("i", "decimal(20,2)"): ("57.5", "99999999999.99", "-0.01"),
+    ("i", "double"): ("57.5", "'NaN'", "4294967299"),
+    ("l", "decimal(20,0)"): ("99999999999999999999", "18446744073709551619"),
+    ("f", "double"): ("57.00000001", "1e300", "-0.0"),  # of NaN, every file may hold one
+    ("n", "decimal(12,3)"): ("57.049", "123456789.001"),
+    ("d", "timestamp"): ("'2020-02-27 12:00:00'", "'9999-12-31 23:59:59'", "'0001-01-01 00:00:00'"),
+    ("d", "timestamp_ntz"): ("'2020-02-27 00:00:01'", "'9999-12-31 23:59:59'"),
+}
+"""Columns and types of keys, with values that no row has, beside those of rows 3 and 57."""
+FOUND = {"d": ("'2020-01-04'", "'2020-02-27'")}
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
+    """A table of ten files, ten rows each, and the view of the same rows."""
+    spark.sql(f"CREATE NAMESPACE {DATABASE}")
+    rows = ", ".join(f"{text} {name}" for name, text in COLUMNS.items())
+    spark.sql(
+        f"CREATE TABLE {DATABASE}.t TBLPROPERTIES ('distribution' = 'none') AS SELECT {rows} FROM range(0, 100, 1, 10)"
+    )
+    spark.sql(f"SELECT {rows} FROM range(0, 100, 1, 10)").createOrReplaceTempView("run_widened_rows")
+    yield {"ours": f"{DATABASE}.t", "plain": "run_widened_rows"}
+    spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+@pytest.mark.parametrize(("column", "type"), KEYS)
+def test_values_are_cast_back(
+    spark: SparkSession, tables: dict[str, str], column: str, type: str, adaptive: bool
+) -> None:
+    """Two files of ten are read, those of the rows that match; the rows are plain Spark's."""
+    values = (*FOUND.get(column, ("3", "57")), *KEYS[column, type], "NULL")
+    small = ", ".join(f"(CAST({value} AS {type}))" for value in values)
+    query = f"SELECT /*+ BROADCAST(k) */ t.v, k.x FROM {{}} t JOIN (VALUES {small}) k (x) ON t.{column} = k.x"
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(query.format(tables["ours"]))
+        found = plans.comparable(frame.collect())
+        assert found == plans.comparable(spark.sql(query.format(tables["plain"])).collect())
+        assert {3, 57} <= {v for v, _ in found}
+        report = parquetry.report(frame)
+        files = report.scans[0].step("files")
+        assert files is not None
+        assert files.kept == 2, str(report)
+        assert [each.how for each in report.values if each.how != "refused"] == ["collected"], str(report)
