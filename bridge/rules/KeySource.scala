@@ -19,17 +19,17 @@ case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, ke
   def form: String = key match {
     case _: AttributeReference => "column"
     case _ if fixed && key.references.forall(a => scan.table.partitionColumns.contains(a.name)) => "partitions"
-    case KeySource.Widened(_) => "widened"
+    case KeySource.Widened(_, _) => "widened"
     case _ => "computed"
   }
   private def fixed: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression])
 }
 
 object KeySource extends PredicateHelper {
-  /** A column that is cast to a type which has each of its values, so that the cast back finds the column's again. */
+  /** A column that is cast, in a time zone, to a type which has each of its values, so that the cast back finds the column's again. */
   object Widened {
-    def unapply(key: Expression): Option[AttributeReference] = key match {
-      case Cast(column: AttributeReference, to, _, _) if widens(column.dataType, to) => Some(column)
+    def unapply(key: Expression): Option[(AttributeReference, Option[String])] = key match {
+      case Cast(column: AttributeReference, to, zone, _) if widens(column.dataType, to) => Some((column, zone))
       case _ => None
     }
   }

@@ -28,9 +28,9 @@ case class RuntimeCandidate(
 
   /** What runs for its values alone does so in one task: Spark takes each value once, for which it would shuffle. */
   def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery = source.key match {
-    case KeySource.Widened(column) if source.form == "widened" =>
+    case KeySource.Widened(column, zone) if source.form == "widened" =>
       // of values that the column's type does not have, NULL is made, which Spark leaves out
-      val value = Alias(Cast(keys(place), column.dataType, Some(SQLConf.get.sessionLocalTimeZone), EvalMode.TRY), "value")()
+      val value = Alias(Cast(keys(place), column.dataType, zone, EvalMode.TRY), "value")()
       of(column, Repartition(1, shuffle = false, Project(Seq(value), build)), Seq(value.toAttribute), 0, onlyShared = false)
     case key => of(key, if (shared) build else Repartition(1, shuffle = false, build), keys, place, onlyShared)
   }
