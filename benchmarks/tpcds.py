@@ -111,12 +111,9 @@ def _read_by_us(frame: DataFrame) -> Read:
         if node.getClass().getSimpleName() != "BatchScanExec":
             continue
         if str(node.table().name()).rsplit(".", 1)[-1] in FACTS:
-            for part in _elements(node.inputRDD().partitions()):
-                if part.getClass().getSimpleName() != "DataSourceRDDPartition":
-                    continue  # that which Spark makes of nothing to read
-                for inputs in _elements(part.inputPartitions()):
-                    lengths = [file.length() for file in inputs.files()]
-                    files, size = files + len(lengths), size + sum(lengths)
+            for part in _elements(node.filteredPartitions()):
+                lengths = [file.length() for file in part.get().files()] if part.isDefined() else []
+                files, size = files + len(lengths), size + sum(lengths)
     return Read(files, size)
 
 
