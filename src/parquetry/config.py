@@ -38,6 +38,8 @@ BUCKET_JOIN = "bucket-join"
 RUNTIME_PRUNING = "runtime-pruning"
 RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 HIVE_COMPATIBLE = "hive-compatible"
+WRITERS = ("parquet.", "orc.")
+"""What names begin with that only the files' writers understand."""
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
 """Names that Hive has for properties of ours."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
@@ -251,7 +253,7 @@ def check_properties(properties: Mapping[str, str]) -> None:
     """Check table properties a user has set.
 
     Names outside the registry are the user's own and are kept, save those so near a known name that they are a
-    slip, and those in Parquetry's own name space.
+    slip, and those in Parquetry's own name space. Those of the files' writers are theirs.
 
     Raises:
         PropertyError: an unknown name or a value that cannot be used.
@@ -259,6 +261,8 @@ def check_properties(properties: Mapping[str, str]) -> None:
     for name, value in properties.items():
         if (setting := _PROPERTIES.get(name)) is not None:
             setting.read(value, "property")
+        elif name.startswith(WRITERS):
+            continue
         elif (near := _nearest(name, _PROPERTIES)) is not None:
             raise PropertyError(f"Table property {name!r} is unknown; did you mean {near!r}?")
         elif name.startswith(SESSION_PREFIX):

@@ -83,6 +83,8 @@ def settle(
     session: Mapping[str, str] = _NOTHING,
     properties: Mapping[str, str] = _NOTHING,
     defaults: Mapping[str, str] = DEFAULTS,
+    *,
+    names_checked: bool = True,
 ) -> Settings:
     """Return the settings that hold where these have been given.
 
@@ -91,13 +93,15 @@ def settle(
         session: its settings by their whole names; others than `parquetry.…` may be among them.
         properties: of the table.
         defaults: texts by the settings' names.
+        names_checked: whether the session's names are: one that is misspelt keeps nobody from reading.
 
     Raises:
         ConfigurationError: a session setting `parquetry.…` is unknown, or cannot be given for a session.
         PropertyError: an option cannot be given for one read or write.
     """
     check_options(options)
-    check_session(session)
+    if names_checked:
+        check_session(session)
     given: dict[Level, Mapping[str, str]] = {
         "option": {name.lower(): text for name, text in options.items()},
         "session": {

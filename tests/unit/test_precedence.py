@@ -168,3 +168,16 @@ def test_what_cannot_be_used_is_named_with_its_place(level: Level, kind: Any, be
         f"{begins} is 'best': not one of none, uncompressed, snappy, gzip, lz4, zstd, brotli, zlib, lzo."
     )
     assert settings["target-file-size"] == 128 << 20
+
+
+def test_a_misspelt_name_of_the_session_keeps_nobody_from_reading() -> None:
+    """Names are not checked then; a value that is asked for is."""
+    session = {
+        "parquetry.anything": "1",
+        "parquetry.partition-order": "x",
+        "parquetry.runtime-pruning": "perhaps",
+    }
+    settings = settle(session=session, names_checked=False)
+    assert settings["target-file-size"] == settle()["target-file-size"]
+    with pytest.raises(ConfigurationError, match="runtime-pruning"):
+        assert settings["runtime-pruning"]

@@ -25,7 +25,8 @@ def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answe
 
 def _limit(lake: Lake, asked: questions.RuntimeCandidate, session: dict[str, str]) -> int | None:
     """Return how many bytes a side may have that runs only for its values; None: there are to be none."""
-    settings = settle(asked.read_options, session, lake.snapshot(asked.table).metadata.properties)
+    properties = lake.snapshot(asked.table).metadata.properties
+    settings = settle(asked.read_options, session, properties, names_checked=False)
     limit: int = settings[RUNTIME_PRUNING_MAX_BUILD_SIZE]
     return limit if settings[RUNTIME_PRUNING] else None
 

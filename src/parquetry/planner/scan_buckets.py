@@ -91,7 +91,7 @@ def scan_buckets(
         return None
     columns = [physical[name] for name in spec.columns]
     count = q.buckets or spec.count
-    settings = settle(q.read_options, q.settings, metadata.properties)
+    settings = settle(q.read_options, q.settings, metadata.properties, names_checked=False)
     told = answers.Buckets(
         version=str(spec.version),
         count=count if count % spec.count == 0 else spec.count,

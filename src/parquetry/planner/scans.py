@@ -91,7 +91,7 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
 def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
     snapshot = lake.snapshot(q.table)
-    settings = settle(q.read_options, q.settings, snapshot.metadata.properties)
+    settings = settle(q.read_options, q.settings, snapshot.metadata.properties, names_checked=False)
     found = found_conditions(snapshot, q.runtime)
     asked = conditions(snapshot, q.predicates) + [each.condition for each in found]
     telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]

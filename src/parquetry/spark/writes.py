@@ -18,6 +18,7 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
+from parquetry.config import WRITERS
 from parquetry.errors import CommitUnknownError, PropertyError
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
@@ -51,8 +52,6 @@ _OPERATIONS = {
     "overwrite": "overwrite",
     "dynamic": "overwrite partitions",
 }
-_OF_WRITERS = ("parquet.", "orc.")
-"""What names begin with that only the files' writers understand."""
 
 
 def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
@@ -174,9 +173,9 @@ def file_options(
     options = bloom_filter_options(snapshot.metadata, settings) | {
         name: value
         for name, value in snapshot.metadata.properties.items()
-        if name.startswith((*_OF_WRITERS, "maxRecords"))
+        if name.startswith((*WRITERS, "maxRecords"))
     }
-    options.update((name, value) for name, value in given.items() if name.startswith(_OF_WRITERS))
+    options.update((name, value) for name, value in given.items() if name.startswith(WRITERS))
     if (most := _option(given, "maxRecordsPerFile")) is not None:
         options["maxRecordsPerFile"] = most
     if (compression := settings["compression"]) is not None:
