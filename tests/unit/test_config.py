@@ -93,7 +93,10 @@ def test_slips(name: str, says: str) -> None:
         check_properties({name: "x"})
 
 
-@pytest.mark.parametrize("name", ["owner.team", "sort", "parquet.block.size", "orc.compress", "size", "k v"])
+@pytest.mark.parametrize(
+    "name",
+    ["owner.team", "sort", "parquet.block.size", "orc.compress", "orc.bloom.filter.columns", "size", "k v"],
+)
 def test_a_users_own_properties(name: str) -> None:
     """Other names are the user's own."""
     check_properties({name: "x"})
