@@ -5,6 +5,7 @@ import org.json4s._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.types._
 
@@ -18,28 +19,30 @@ case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, ke
   /** What the key is of the scan's columns, as the planner calls it. */
   def form: String = key match {
     case _: AttributeReference => "column"
-    case _ if fixed && key.references.forall(a => scan.table.partitionColumns.contains(a.name)) => "partitions"
-    case KeySource.Widened(_, _) => "widened"
+    case _ if ofPartitions => "partitions"
+    case _ if widened.isDefined => "widened"
     case _ => "computed"
   }
-  private def fixed: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression])
+  private def ofPartitions: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression]) &&
+    key.references.forall(a => scan.table.partitionColumns.contains(a.name))
+
+  /** A column that the key casts to a type which has each of its values, so that the cast back finds the column's again; and that cast. */
+  lazy val widened: Option[(AttributeReference, Expression => Cast)] = key match {
+    case Cast(column: AttributeReference, to, zone, _) if !ofPartitions && KeySource.widens(column.dataType, to, zone) =>
+      Some((column, Cast(_, column.dataType, zone, EvalMode.TRY)))
+    case _ => None
+  }
 }
 
 object KeySource extends PredicateHelper {
-  /** A column that is cast, in a time zone, to a type which has each of its values, so that the cast back finds the column's again. */
-  object Widened {
-    def unapply(key: Expression): Option[(AttributeReference, Option[String])] = key match {
-      case Cast(column: AttributeReference, to, zone, _) if widens(column.dataType, to) => Some((column, zone))
-      case _ => None
-    }
-  }
-
-  private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
+  private def widens(from: DataType, to: DataType, zone: Option[String]): Boolean = (from, to) match {
     case (narrow: IntegralType, wide: IntegralType) => narrow.defaultSize < wide.defaultSize
     case (narrow: IntegralType, wide: DecimalType) => wide.isWiderThan(narrow)
     case (ByteType | ShortType | IntegerType, DoubleType) | (ByteType | ShortType, FloatType) | (FloatType, DoubleType) => true
     case (narrow: DecimalType, wide: DecimalType) => wide.isWiderThan(narrow)
-    case (DateType, TimestampType | TimestampNTZType) => true
+    case (DateType, TimestampNTZType) => true
+    // of a day that a zone has left out, the first moment is that of the next
+    case (DateType, TimestampType) => zone.exists(DateTimeUtils.getZoneId(_).getRules.isFixedOffset)
     case _ => false
   }
 

@@ -27,12 +27,12 @@ case class RuntimeCandidate(
   val exprId: ExprId = NamedExpression.newExprId
 
   /** What runs for its values alone does so in one task: Spark takes each value once, for which it would shuffle. */
-  def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery = source.key match {
-    case KeySource.Widened(column, zone) if source.form == "widened" =>
+  def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery = source.widened match {
+    case Some((column, back)) =>
       // of values that the column's type does not have, NULL is made, which Spark leaves out
-      val value = Alias(Cast(keys(place), column.dataType, zone, EvalMode.TRY), "value")()
+      val value = Alias(back(keys(place)), "value")()
       of(column, Repartition(1, shuffle = false, Project(Seq(value), build)), Seq(value.toAttribute), 0, onlyShared = false)
-    case key => of(key, if (shared) build else Repartition(1, shuffle = false, build), keys, place, onlyShared)
+    case None => of(source.key, if (shared) build else Repartition(1, shuffle = false, build), keys, place, onlyShared)
   }
 
   private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =

@@ -47,6 +47,35 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
     spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
 
 
+@pytest.mark.usefixtures("tables")
+def test_a_day_that_a_zone_left_out(spark: SparkSession) -> None:
+    """Samoa had no 2011-12-30: as a timestamp it is the day after, so that both days match, and neither may be left out."""
+    table = f"{DATABASE}.samoa"
+    days = "SELECT date_add(DATE'2011-12-28', CAST(id AS INT)) d FROM range(0, 6, 1, 6)"
+    query = "SELECT /*+ BROADCAST(k) */ t.d FROM {} t JOIN (VALUES (TIMESTAMP'2011-12-31 00:00:00')) k (x) ON t.d = k.x"
+    with settings(spark, {"spark.sql.session.timeZone": "Pacific/Apia"}):
+        for clause in ("TBLPROPERTIES ('distribution' = 'none')", "PARTITIONED BY (d)"):
+            spark.sql(f"DROP TABLE IF EXISTS {table}")
+            spark.sql(f"CREATE TABLE {table} {clause} AS SELECT 1 v, d FROM ({days})")
+            found = plans.comparable(spark.sql(query.format(table)).collect())
+            assert found == plans.comparable(spark.sql(query.format(f"({days})")).collect())
+            assert len(found) == 2
+
+
+def test_functions_of_partitions(spark: SparkSession, tables: dict[str, str]) -> None:
+    """Spark evaluates a key over each partition's value: those of other years are not read."""
+    table = f"{DATABASE}.days"
+    spark.sql(
+        f"CREATE TABLE {table} PARTITIONED BY (d) AS SELECT v, add_months(d, CAST(v % 10 AS INT) * 12) d FROM {tables['ours']} WHERE v < 20"
+    )
+    spark.sql(f"CREATE TABLE {DATABASE}.years AS SELECT 2023 y UNION ALL SELECT 1999")
+    frame = spark.sql(f"SELECT sum(v) FROM {table} t JOIN {DATABASE}.years k ON year(t.d) = k.y")
+    assert frame.collect() == [(3 + 13,)]
+    partitions = parquetry.report(frame).scans[0].step("partitions")
+    assert partitions is not None
+    assert (partitions.kept, partitions.of) == (2, 20)
+
+
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 @pytest.mark.parametrize(("column", "type"), KEYS)
 def test_values_are_cast_back(

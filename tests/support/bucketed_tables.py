@@ -107,7 +107,7 @@ def settings(spark: SparkSession, given: Mapping[str, Any]) -> Iterator[None]:
     """Have settings for a while."""
     before = {name: spark.conf.get(name, None) for name in given}
     for name, value in given.items():
-        spark.conf.set(name, str(value).lower())
+        spark.conf.set(name, value if isinstance(value, str) else str(value).lower())
     try:
         yield
     finally:

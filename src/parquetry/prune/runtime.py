@@ -96,6 +96,11 @@ class Candidate(msgspec.Struct, frozen=True):
     placed: Literal["shared", "always"] | None = None
 
     @property
+    def serves_itself(self) -> bool:
+        """Return whether the join's broadcast has the values: where they must be cast back, it does not."""
+        return self.shared and self.form != "widened"
+
+    @property
     def table(self) -> str:
         """Return the name of the scan's table."""
         return str(self.report["table"])

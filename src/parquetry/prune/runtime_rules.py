@@ -104,8 +104,8 @@ def _opposed(one: Candidate, other: Candidate) -> bool:
 
 def _before(one: Candidate, other: Candidate) -> bool:
     """Return whether the first of two candidates, of both sides of a join, is the better one: its values cost less."""
-    return (not one.shared, one.build.cost or 0, one.side) < (
-        not other.shared,
+    return (not one.serves_itself, one.build.cost or 0, one.side) < (
+        not other.serves_itself,
         other.build.cost or 0,
         other.side,
     )
@@ -183,7 +183,7 @@ def _of_scan(candidate: Candidate) -> str | None:
 def _of_cost(candidate: Candidate, limit: int) -> Verdict:
     """Say whether the values are worth what they cost."""
     build = candidate.build
-    if candidate.shared and candidate.form != "widened":
+    if candidate.serves_itself:
         if build.size is not None and build.size > limit * _SHARED_TIMES:
             return Verdict(
                 "refused", f"{build.name} has {size_text(build.size)}, too much for a list of values"
