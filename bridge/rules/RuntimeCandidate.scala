@@ -56,6 +56,7 @@ object RuntimeCandidate extends PredicateHelper {
       case (Some(sum), Some(more)) => Some(sum + more * runs)
       case _ => None
     }.fold[JValue](JNull)(JInt(_)),
+    "files" -> JInt(build.collectLeaves().map(files).sum * runs),
     "deterministic" -> JBool(build.deterministic && keys.forall(_.deterministic)),
     "python" -> JBool(keys.exists(python(_, build))),
     "unrepeatable" -> unrepeatable(build).fold[JValue](JNull)(JString(_)))
@@ -69,6 +70,13 @@ object RuntimeCandidate extends PredicateHelper {
       Some(cached.stats.sizeInBytes / 5)
     case _: LocalRelation | _: OneRowRelation => Some(0)
     case other => Some(other.stats.sizeInBytes).filter(_ < unknown)
+  }
+
+  /** How many files are opened for a leaf; what others do is not known. */
+  private def files(leaf: LogicalPlan): Int = leaf match {
+    case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.files
+    case _: LocalRelation | _: OneRowRelation | _: InMemoryRelation => 0
+    case _ => 1
   }
 
   /** Whether a key is computed by Python, of which nobody knows whether it gives the same again. */

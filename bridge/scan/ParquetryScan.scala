@@ -41,6 +41,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
   override def description(): String = plan.answer.description
   override def report: JValue = plan.used.answer.report
+  def files: Int = plan.answer.files.count
   override def toBatch: Batch = new PlannedBatch(this, plan.taken())
 
   override def estimateStatistics(): Statistics = new Statistics {

@@ -35,7 +35,8 @@ class Build(msgspec.Struct, frozen=True):
         name: of its first table.
         key: whose values these are, as SQL.
         size: of its rows, in bytes, as Spark estimates it; None: not known.
-        cost: how many bytes are read if it runs once more; None: not known.
+        cost: how many bytes are read if it runs for the values; None: not known.
+        files: how many files are opened then.
         deterministic: whether Spark takes it for that.
         python: whether a Python function computes the key.
         unrepeatable: what of it may give other rows if it runs once more; None: nothing.
@@ -45,6 +46,7 @@ class Build(msgspec.Struct, frozen=True):
     key: str
     size: int | None = None
     cost: int | None = None
+    files: int = 0
     deterministic: bool = True
     python: bool = False
     unrepeatable: str | None = None

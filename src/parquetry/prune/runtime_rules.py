@@ -216,8 +216,8 @@ def _too_dear(candidate: Candidate, limit: int) -> str | None:
         return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
     if candidate.bytes is not None:
         files = ScanReport.from_dict(candidate.report).step("files")
-        opening = 0 if files is None else (files.kept - 1) * _OPENING
-        if build.cost * _GAIN > candidate.bytes + opening:
+        gain = candidate.bytes + (0 if files is None else files.kept * _OPENING)
+        if (build.cost + build.files * _OPENING) * _GAIN > gain:
             return (
                 f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
                 f"{candidate.table}"

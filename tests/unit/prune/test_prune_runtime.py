@@ -16,7 +16,7 @@ from parquetry.prune.values_report import Told, ValuesReport, reports
 
 MB = 1 << 20
 LIMIT = 10 * MB
-DIM = Build("dim", "k", size=MB, cost=MB)
+DIM = Build("dim", "k", size=MB, cost=MB, files=1)
 
 
 def candidate(files: int = 9, **changed: Any) -> Candidate:
@@ -126,6 +126,10 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
             "dim is not broadcast, and reading its 1 MB again is not worth it for 1 MB of fact",
         ),
         ({"bytes": MB, "files": 9}, "collected"),  # of small columns in many files, it is the opening that takes time
+        (
+            {"bytes": MB, "files": 9, "build": build(files=9)},
+            "dim is not broadcast, and reading its 1 MB again is not worth it for 1 MB of fact",
+        ),
         ({"bytes": None}, "collected"),
         ({"placed": "always"}, "spark"),
         ({"placed": "shared"}, "collected"),
