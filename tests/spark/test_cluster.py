@@ -41,6 +41,16 @@ frame = spark.sql("SELECT count(id) FROM lake.db.parquet JOIN lake.db.dim USING 
 count = frame.collect()[0][0]
 scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == "lake.db.parquet")
 print("RESULT", count, scan["steps"][0]["kept"], scan["steps"][0]["of"], flush=True)
+for file_format in ("parquet", "orc"):
+    table = f"lake.db.wide_{file_format}"
+    spark.sql(f"CREATE TABLE {table} (k int, v int) USING {file_format} TBLPROPERTIES ('distribution' = 'none')")
+    spark.sql(f"INSERT INTO {table} SELECT id DIV 10, id FROM range(0, 4000, 1, 4)")
+    for condition in ("f.k = d.p", "f.k < d.p"):
+        frame = spark.sql(f"SELECT count(*), sum(v) FROM {table} f JOIN lake.db.dim d ON {condition}")
+        row = frame.collect()[0]
+        scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == table)
+        files = next(step for step in scan["steps"] if step["name"] == "files")
+        print("RESULT", row[0], row[1], files["kept"], files["of"], flush=True)
 with open_metastore(sys.argv[1] + "/lake") as metastore:
     transaction = metastore.table("db", "dim").begin("append")
     transaction.append((), [DataFile(f"{n}.parquet", 10, 7) for n in range(2 * PAGE)])
@@ -52,7 +62,7 @@ spark.stop()
 
 
 def test_a_local_cluster_creates_inserts_queries_and_reports(tmp_path: Path) -> None:
-    """On `local-cluster[2,1,1024]` tables are made, filled and read in both formats, and runtime values prune.
+    """On `local-cluster[2,1,1024]` tables are made, filled and read in both formats, and runtime values prune, by any column.
 
     Executors cannot ask the planner: a metadata table of several pages is read by the driver.
     """
@@ -64,6 +74,10 @@ def test_a_local_cluster_creates_inserts_queries_and_reports(tmp_path: Path) -> 
     )  # fmt: skip
     results = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
     expected = sum(n for n in range(100) if n % 4 in (1, 2))
-    assert results == [f"RESULT 50 {expected} partitions 2 4"] * 2 + ["RESULT 100 1 4", "RESULT 0 0"], (
-        done.stderr[-3000:]
-    )
+    equal, less = sum([*range(10), *range(30, 40)]), sum(range(30))
+    assert results == [
+        *[f"RESULT 50 {expected} partitions 2 4"] * 2,
+        "RESULT 100 1 4",
+        *[f"RESULT 20 {equal} 1 4", f"RESULT 30 {less} 1 4"] * 2,
+        "RESULT 0 0",
+    ], done.stderr[-3000:]
