@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from parquetry.layout.file_columns import (
-    Bound,
     FileColumns,
     Flags,
     Numbers,
@@ -99,7 +98,9 @@ class HeldFiles(FileColumns):
             return np.concatenate([get(part) for part in parts]) if parts else numbers(())
 
         def column(name: str) -> StatisticsColumn:
-            return _joined([part.statistics(name) or _nothing(part.count) for part in parts])
+            return StatisticsColumn.joined(
+                [part.statistics(name) or StatisticsColumn.nothing(part.count) for part in parts]
+            )
 
         arranged = None
         if any(part.arranged is not None for part in parts):
@@ -135,35 +136,6 @@ class HeldFiles(FileColumns):
     def with_entries(self) -> Flags:
         """Return which files have statistics of any column."""
         return self.described
-
-
-def _joined(columns: Sequence[StatisticsColumn]) -> StatisticsColumn:
-    return StatisticsColumn(
-        np.concatenate([column.there for column in columns]),
-        np.concatenate([column.size for column in columns]),
-        np.concatenate([column.nulls for column in columns]),
-        _bounds([column.min for column in columns], [column.there.size for column in columns]),
-        _bounds([column.max for column in columns], [column.there.size for column in columns]),
-        np.concatenate([column.min_exact for column in columns]),
-        np.concatenate([column.max_exact for column in columns]),
-    )
-
-
-def _bounds(bounds: Sequence[Bound], counts: Sequence[int]) -> Bound:
-    kinds = {None if isinstance(bound.values, list) else bound.values.dtype for bound in bounds}
-    if len(kinds) > 1 or None in kinds:
-        return Bound.of([value for bound in bounds for value in bound.listed()])
-    known = None
-    if any(bound.known is not None for bound in bounds):
-        flags = zip(bounds, counts, strict=True)
-        known = np.concatenate(
-            [np.ones(n, np.bool_) if bound.known is None else bound.known for bound, n in flags]
-        )
-    return Bound(np.concatenate([bound.values for bound in bounds]), known)
-
-
-def _nothing(count: int) -> StatisticsColumn:
-    return StatisticsColumn.of([None] * count)
 
 
 def _not_arranged(count: int) -> tuple[Numbers, Numbers, Flags]:

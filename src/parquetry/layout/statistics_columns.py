@@ -63,6 +63,23 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
             return Bound([self.values[place] for place in places], known)
         return Bound(self.values[places], known)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Bound]) -> Bound:
+        """Return the values of several as one, the files of one part after those of the part before.
+
+        >>> Bound.joined([Bound.of([3]), Bound.of([None, 4])]).listed()
+        [3, None, 4]
+        """
+        kinds = {None if isinstance(part.values, list) else part.values.dtype for part in parts}
+        if len(kinds) > 1 or None in kinds:
+            return cls.of([value for part in parts for value in part.listed()])
+        known = None
+        if any(part.known is not None for part in parts):
+            known = np.concatenate(
+                [np.ones(len(part.values), np.bool_) if part.known is None else part.known for part in parts]
+            )
+        return cls(np.concatenate([part.values for part in parts]), known)
+
     def listed(self) -> list[Any]:
         """Return the values as Python's own, None where they are not known."""
         if isinstance(self.values, list):
@@ -107,6 +124,24 @@ class StatisticsColumn(msgspec.Struct, frozen=True, eq=False):
             np.array([record.min_exact for record in held], np.bool_),
             np.array([record.max_exact for record in held], np.bool_),
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence[StatisticsColumn]) -> StatisticsColumn:
+        """Return what the files of several say as one, the files of one part after those of the part before."""
+        return cls(
+            np.concatenate([part.there for part in parts]),
+            np.concatenate([part.size for part in parts]),
+            np.concatenate([part.nulls for part in parts]),
+            Bound.joined([part.min for part in parts]),
+            Bound.joined([part.max for part in parts]),
+            np.concatenate([part.min_exact for part in parts]),
+            np.concatenate([part.max_exact for part in parts]),
+        )
+
+    @classmethod
+    def nothing(cls, count: int) -> StatisticsColumn:
+        """Return the columns of so many files that have no entry."""
+        return cls.of([None] * count)
 
     def take(self, places: Places) -> StatisticsColumn:
         """Return what some of the files say."""
