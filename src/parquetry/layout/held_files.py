@@ -52,6 +52,20 @@ def joined(parts: Sequence[FileColumns], names: Collection[str] | None) -> FileC
     return HeldFiles.joined([HeldFiles.of(part, names) for part in parts])
 
 
+def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, StatisticsColumn]:
+    """Return what files say of some columns, under each of the spellings that they have there.
+
+    Args:
+        files: of which others were not decoded, as long as none spells a column otherwise or lacks it.
+        names: of the columns, as the table spells them for its files.
+    """
+    found = {name: files.statistics(name) for name in names}
+    if any(each is None or not np.array_equal(each.there, files.described) for each in found.values()):
+        wanted = {name.lower() for name in names}
+        found = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
+    return {name: column for name, column in found.items() if column is not None}
+
+
 class HeldFiles(FileColumns):
     """Files in arrays and lists that are there, whatever they were made of.
 
@@ -80,11 +94,7 @@ class HeldFiles(FileColumns):
         """Hold what is needed of files; a column is held under each of its spellings."""
         if isinstance(files, HeldFiles):
             return files
-        found = {name: files.statistics(name) for name in names}
-        if any(each is None or not np.array_equal(each.there, files.described) for each in found.values()):
-            wanted = {name.lower() for name in names}
-            found = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
-        columns = {name: column for name, column in found.items() if column is not None}
+        columns = in_all_spellings(files, names)
         described = files.with_entries() if names else files.described
         return cls(
             list(files.paths), (files.bytes, files.rows, files.modified), described, columns, files.arranged
