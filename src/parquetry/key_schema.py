@@ -10,9 +10,20 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from parquetry.errors import ColumnNotFoundError, ValueTypeError
-from parquetry.keys import INVERT, NULL_FIELD, VALUE_MARKER, decode_value, encode_value, escape, join_fields
-from parquetry.types import ColumnType, Value
+from parquetry.keys import (
+    INVERT,
+    NULL_FIELD,
+    TRAILER_WIDTH,
+    VALUE_MARKER,
+    decode_value,
+    encode_value,
+    escape,
+    join_fields,
+)
+from parquetry.types import HELD_BITS, ColumnType, Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,6 +149,30 @@ class KeySchema:
             value, offset = decode_value(field.type, key, offset, field.descending)
             values.append(value)
         return tuple(values)
+
+    def decode_all(self, keys: Sequence[bytes]) -> list[tuple[Value, ...]]:
+        """Decode all values of many keys: in arrays where all fields are whole numbers and none is NULL.
+
+        >>> from parquetry.types import parse_type
+        >>> schema = KeySchema.of([('h', parse_type('tinyint')), ('d', parse_type('date'))], [True, False])
+        >>> schema.decode_all([schema.encode((-1, 20000)), schema.encode((7, -1))])
+        [(-1, 20000), (7, -1)]
+        """
+        widths = [HELD_BITS.get(field.type.name, 0) // 8 for field in self.fields]
+        # A NULL is shorter than any number, so that keys of this length hold none.
+        length = sum(widths) + (1 + TRAILER_WIDTH) * len(widths)
+        if not widths or 0 in widths or set(map(len, keys)) != {length}:
+            return list(map(self.decode, keys))
+        table = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, length)
+        columns, offset = [], 0
+        for field, width in zip(self.fields, widths, strict=True):
+            data = table[:, offset + 1 : offset + 1 + width].copy()
+            if field.descending:
+                data ^= 0xFF
+            data[:, 0] ^= 0x80
+            columns.append(data.view(f">i{width}").ravel().tolist())
+            offset += 1 + width
+        return list(zip(*columns, strict=True))
 
     def reordered(self, order: Sequence[int]) -> KeySchema:
         """Return the same fields in another order, as those of an index's entries.

@@ -120,3 +120,19 @@ def test_a_prefix_begins_the_fields_of_the_texts_that_begin_with_it(data: st.Dat
     assert field.encode(text).startswith(field.prefix(prefix)) == text.startswith(prefix)
     assert field.encode(None) == field.null
     assert not field.null.startswith(field.prefix(""))
+
+
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@given(st.data())
+def test_many_keys_give_their_values_back(data: st.DataObject) -> None:
+    """All at once they are decoded as each by itself, whole numbers without NULL among them or not."""
+    whole = st.sampled_from(["tinyint", "smallint", "int", "bigint", "date", "timestamp"]).map(parse_type)
+    named = st.lists(whole, max_size=3).map(lambda kinds: [(f"c{n}", kind) for n, kind in enumerate(kinds)])
+    columns = data.draw(tables() | named)
+    descending = data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
+    schema = KeySchema.of(columns, descending)
+    fields = [free_values(type) for _, type in columns]
+    if data.draw(st.booleans()):
+        fields = [field.filter(lambda value: value is not None) for field in fields]
+    keys = [schema.encode(row) for row in data.draw(st.lists(st.tuples(*fields), max_size=4))]
+    assert repr(schema.decode_all(keys)) == repr([schema.decode(key) for key in keys])

@@ -12,10 +12,13 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from parquetry.layout.bounds import column_statistics
-from parquetry.layout.file_columns import RecordedFiles
-from parquetry.layout.records import ColumnStatistics
+from parquetry.layout.file_columns import RecordedFiles, optional
+from parquetry.layout.records import PHYSICAL_NAME, ColumnStatistics
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata
+from parquetry.metastore.chunks import read_chunks
+from parquetry.metastore.entries import encode_files
 from parquetry.metastore.file_blocks import FileBlock
+from parquetry.metastore.keyspace import chunk_key, summary_key
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.match import Match, match
@@ -33,9 +36,13 @@ Row = tuple[Value, ...]
 INT = parse_type("int")
 IN_PARTITIONS = (0, 1, 40, 1100, 2300)
 """Numbers of files: few are listed in the partition's row, more in one part of a long list, or in several."""
+ALONE = (*[1] * 300, 40, *[1] * 300, 0, 1100, *[1] * 50)
+"""Most partitions have one file, listed in a row of theirs; of some others there are more, in long lists and short ones."""
 _ODD = 300
 """The first files of a partition, of which some tell less: then the part of a list that they are in tells less, too."""
 _SEEN_ALONE = 40
+_KINDS = {"all": range(20), "usual": (*range(5, 20), 0, 2, 3)}
+"""Of files: those of the first five tell less, or otherwise; without 1 and 4 all that have statistics name all columns alike."""
 
 
 class Made(NamedTuple):
@@ -46,21 +53,27 @@ class Made(NamedTuple):
 
 
 @cache
-def made(columns: Columns, *, in_order: bool) -> Made:
-    """Make a table with columns of these types beside the partition column `p`.
+def made(columns: Columns, *, alone: bool, kinds: str, in_order: bool) -> Made:
+    """Make a table with columns of these types beside the partition column `p`; the last has been renamed.
 
     Args:
         columns: names and types.
+        alone: whether most partitions have one file.
+        kinds: of files, by the name in `_KINDS`.
         in_order: whether rows lie in files by the first column, so that parts of long lists have narrow bounds.
     """
     chance = Random(len(str(columns)))
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     fields = [*(Column(name, str(type)) for name, type in columns), Column("p", "integer")]
+    fields[-2] = Column(
+        columns[-1][0], str(columns[-1][1]), metadata={PHYSICAL_NAME: f"{columns[-1][0]}_old"}
+    )
+    physical = [column.physical for column in fields[:-1]]
     metadata = TableMetadata(tuple(fields), ("p",), "parquet", "/lake/db.db/t")
     transaction = metastore.create_table("db", "t", metadata).begin("append")
     files: dict[str, tuple[int, DataFile, list[Row]]] = {}
-    for part, count in enumerate(IN_PARTITIONS):
+    for part, count in enumerate(ALONE if alone else IN_PARTITIONS):
         rows = [
             tuple(chance.choice([None, *POOLS[str(type)]]) for _, type in columns) for _ in range(2 * count)
         ]
@@ -68,30 +81,42 @@ def made(columns: Columns, *, in_order: bool) -> Made:
             rows.sort(key=lambda row: (row[0] is not None, order_key(row[0]) if row[0] is not None else 0))
         for number in range(count):
             own = rows[2 * number : 2 * number + chance.choice((0, 1, 2, 2, 2, 2))]
-            kind = chance.randrange(20) if number < _ODD else 9
+            kind = chance.choice(_KINDS[kinds]) if number < _ODD else 9
             if kind == 1:  # written before the first column was added
                 own = [(None, *row[1:]) for row in own]
             path = f"{part}-{number}"
-            files[path] = part, _file(path, columns, own, kind), own
+            files[path] = part, _file(path, physical, own, kind), own
         transaction.append((part,), [file for value, file, _ in files.values() if value == part])
-    return Made(transaction.commit(), files)
+    table = transaction.commit()
+    _write_first_chunk_as_format_1(table)
+    return Made(table, files)
 
 
-def _file(path: str, columns: Columns, rows: Sequence[Row], kind: int) -> DataFile:
-    """Record a file: one of a few without statistics, without those of a column, or of an unknown number of rows."""
+def _write_first_chunk_as_format_1(table: TableSnapshot) -> None:
+    """Have the first part of each long list be as an older library wrote it, and nothing be known of it all together."""
+    for partition in table.partitions():
+        for chunk in partition.entry.chunks[:1]:
+            (files,) = read_chunks(table.store, table.id, [chunk])
+            key = chunk_key(table.id, chunk.ticket, chunk.number)
+            table.store.put_many([(key, encode_files(files.records()))])
+            table.store.delete_many([summary_key(table.id, chunk.ticket, chunk.number)])
+
+
+def _file(path: str, names: Sequence[str], rows: Sequence[Row], kind: int) -> DataFile:
+    """Record a file: one of a few that tell less (kinds 0 to 3), or spell names otherwise (4)."""
     if kind == 0:
         return DataFile(path, 10, len(rows))
     known = {
-        name: _statistics([row[place] for row in rows])
-        for place, (name, _) in enumerate(columns)
+        name.upper() if kind == 4 else name: _statistics([row[place] for row in rows], counted=kind != 3)
+        for place, name in enumerate(names)
         if kind != 1 or place
     }
     return DataFile(path, 10, None if kind == 2 else len(rows), None, known)
 
 
-def _statistics(values: Sequence[Value]) -> ColumnStatistics:
+def _statistics(values: Sequence[Value], *, counted: bool) -> ColumnStatistics:
     there = sorted((value for value in values if value is not None and value == value), key=order_key)
-    nulls = sum(value is None for value in values)
+    nulls = sum(value is None for value in values) if counted else None
     if not there:
         return ColumnStatistics(4, nulls)
     return column_statistics(4, nulls, there[0], there[-1], True, True)
@@ -109,13 +134,15 @@ def conditions(draw: st.DrawFn) -> tuple[Columns, Predicate]:
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(conditions(), st.booleans())
-def test_no_file_with_a_row_is_left_out(asked: tuple[Columns, Predicate], in_order: bool) -> None:
+@given(conditions(), st.booleans(), st.sampled_from(sorted(_KINDS)), st.booleans(), st.booleans())
+def test_no_file_with_a_row_is_left_out(
+    asked: tuple[Columns, Predicate], alone: bool, kinds: str, in_order: bool, held: bool
+) -> None:
     """What is selected of thousands of files is what is selected of each alone, and no row is lost."""
     columns, node = asked
-    table, files = made(columns, in_order=in_order)
+    table, files = made(columns, alone=alone, kinds=kinds, in_order=in_order)
     names = [name for name, _ in columns]
-    selection = select_files(table, [filter_of(node)], [])
+    selection = select_files(table, [filter_of(node)], names[:1], about=() if held else None)
     selected = {chosen.file.path for chosen in selection.files}
     event(f"{len(selected) // 500} x 500 files")
     for path, (part, _, rows) in files.items():
@@ -125,9 +152,21 @@ def test_no_file_with_a_row_is_left_out(asked: tuple[Columns, Predicate], in_ord
     step = selection.report.step("files")
     assert step is not None
     assert step.kept == len(selected)
+    counts = optional(selection.block.files.rows)
+    assert counts == [files[path][1].rows for path in selection.block.files.paths]
+    if names[1:]:
+        first = table.metadata.column(names[0]).physical
+        assert selection.bytes == sum(_bytes(files[path][1], first) for path in selected)
     partitions = {partition.values[0]: partition for partition in table.partitions()}
     for path in Random(str(node)).sample(sorted(files), _SEEN_ALONE):
         part, file, _ = files[path]
         block = FileBlock(np.zeros(FEW + 1, np.int32), RecordedFiles([file] * (FEW + 1)))
-        alone = match(filter_of(node), FileKnowledge(table.metadata, [partitions[part]], block))[0]
-        assert (path in selected) == (alone != Match.CANNOT)
+        answer = match(filter_of(node), FileKnowledge(table.metadata, [partitions[part]], block))[0]
+        assert (path in selected) == (answer != Match.CANNOT)
+
+
+def _bytes(file: DataFile, name: str) -> int:
+    """Return how many bytes of a file are read of one column."""
+    if not file.columns:
+        return file.bytes
+    return sum(found.size or 0 for spelled, found in file.columns.items() if spelled.lower() == name.lower())

@@ -10,6 +10,7 @@ from parquetry.layout.paths import (
     escape_path_name,
     parse_partition_path,
     partition_path,
+    partition_paths,
     stored_value,
     unescape_path_name,
 )
@@ -77,3 +78,14 @@ def test_floats_keep_every_bit(value):
         partition_path(["f"], [parse_type("float")], [value]), ["f"], [parse_type("float")]
     )
     assert math.isnan(back) if math.isnan(value) else back == value == to_float32(back)
+
+
+@given(st.data())
+def test_paths_of_many_partitions(data):
+    """All at once they are those of each, whatever values come again."""
+    kinds = data.draw(st.lists(st.sampled_from(sorted(VALUES)), max_size=3))
+    names, types = [f"{name} {place}" for place, name in enumerate(kinds)], list(map(parse_type, kinds))
+    row = st.tuples(*((st.none() | VALUES[name]).map(stored_value) for name in kinds))
+    some = data.draw(st.lists(row, max_size=4))
+    rows = data.draw(st.lists(st.sampled_from(some), max_size=6)) if some else []
+    assert partition_paths(names, types, rows) == [partition_path(names, types, row) for row in rows]

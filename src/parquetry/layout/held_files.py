@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from parquetry.layout.file_columns import (
-    Bound,
     FileColumns,
     Flags,
     Numbers,
@@ -53,6 +52,20 @@ def joined(parts: Sequence[FileColumns], names: Collection[str] | None) -> FileC
     return HeldFiles.joined([HeldFiles.of(part, names) for part in parts])
 
 
+def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, StatisticsColumn]:
+    """Return what files say of some columns, under each of the spellings that they have there.
+
+    Args:
+        files: of which others were not decoded, as long as none spells a column otherwise or lacks it.
+        names: of the columns, as the table spells them for its files.
+    """
+    found = {name: files.statistics(name) for name in names}
+    if any(each is None or not np.array_equal(each.there, files.described) for each in found.values()):
+        wanted = {name.lower() for name in names}
+        found = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
+    return {name: column for name, column in found.items() if column is not None}
+
+
 class HeldFiles(FileColumns):
     """Files in arrays and lists that are there, whatever they were made of.
 
@@ -81,11 +94,7 @@ class HeldFiles(FileColumns):
         """Hold what is needed of files; a column is held under each of its spellings."""
         if isinstance(files, HeldFiles):
             return files
-        found = {name: files.statistics(name) for name in names}
-        if any(each is None or not np.array_equal(each.there, files.described) for each in found.values()):
-            wanted = {name.lower() for name in names}
-            found = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
-        columns = {name: column for name, column in found.items() if column is not None}
+        columns = in_all_spellings(files, names)
         described = files.with_entries() if names else files.described
         return cls(
             list(files.paths), (files.bytes, files.rows, files.modified), described, columns, files.arranged
@@ -99,7 +108,9 @@ class HeldFiles(FileColumns):
             return np.concatenate([get(part) for part in parts]) if parts else numbers(())
 
         def column(name: str) -> StatisticsColumn:
-            return _joined([part.statistics(name) or _nothing(part.count) for part in parts])
+            return StatisticsColumn.joined(
+                [part.statistics(name) or StatisticsColumn.nothing(part.count) for part in parts]
+            )
 
         arranged = None
         if any(part.arranged is not None for part in parts):
@@ -135,35 +146,6 @@ class HeldFiles(FileColumns):
     def with_entries(self) -> Flags:
         """Return which files have statistics of any column."""
         return self.described
-
-
-def _joined(columns: Sequence[StatisticsColumn]) -> StatisticsColumn:
-    return StatisticsColumn(
-        np.concatenate([column.there for column in columns]),
-        np.concatenate([column.size for column in columns]),
-        np.concatenate([column.nulls for column in columns]),
-        _bounds([column.min for column in columns], [column.there.size for column in columns]),
-        _bounds([column.max for column in columns], [column.there.size for column in columns]),
-        np.concatenate([column.min_exact for column in columns]),
-        np.concatenate([column.max_exact for column in columns]),
-    )
-
-
-def _bounds(bounds: Sequence[Bound], counts: Sequence[int]) -> Bound:
-    kinds = {None if isinstance(bound.values, list) else bound.values.dtype for bound in bounds}
-    if len(kinds) > 1 or None in kinds:
-        return Bound.of([value for bound in bounds for value in bound.listed()])
-    known = None
-    if any(bound.known is not None for bound in bounds):
-        flags = zip(bounds, counts, strict=True)
-        known = np.concatenate(
-            [np.ones(n, np.bool_) if bound.known is None else bound.known for bound, n in flags]
-        )
-    return Bound(np.concatenate([bound.values for bound in bounds]), known)
-
-
-def _nothing(count: int) -> StatisticsColumn:
-    return StatisticsColumn.of([None] * count)
 
 
 def _not_arranged(count: int) -> tuple[Numbers, Numbers, Flags]:

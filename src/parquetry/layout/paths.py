@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from parquetry.errors import ValueTypeError
-from parquetry.types import ColumnType, Value, text_from_value, value_from_text
+from parquetry.types import INTEGER_BITS, ColumnType, Value, text_from_value, value_from_text
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The directory's value for NULL, and for the empty string, which no directory name can hold."""
@@ -72,6 +72,32 @@ def partition_path(names: Sequence[str], types: Sequence[ColumnType], values: Se
         f"{_escaped_name(name)}={_value_text(kind, value)}"
         for name, kind, value in zip(names, types, values, strict=True)
     )
+
+
+def partition_paths(
+    names: Sequence[str], types: Sequence[ColumnType], rows: Sequence[Sequence[Value]]
+) -> list[str]:
+    """Return the directories of many partitions, as `partition_path` does; in less time, as values come again and again.
+
+    Args:
+        names: the partition columns.
+        types: their types.
+        rows: internal values, as keys hold them.
+    """
+    if not names:
+        return [""] * len(rows)
+    columns = zip(names, types, zip(*rows, strict=True), strict=False)
+    levels = [_levels(name, kind, values) for name, kind, values in columns]
+    return levels[0] if len(levels) == 1 else list(map("/".join, zip(*levels, strict=True)))
+
+
+def _levels(name: str, kind: ColumnType, values: Sequence[Value]) -> list[str]:
+    """Return the directory of each of a column's values."""
+    head = f"{_escaped_name(name)}="
+    if kind.name in INTEGER_BITS:
+        return [head + (DEFAULT_PARTITION if value is None else str(value)) for value in values]
+    found = {value: f"{head}{_value_text(kind, value)}" for value in set(values)}
+    return [found[value] for value in values]
 
 
 def parse_partition_path(

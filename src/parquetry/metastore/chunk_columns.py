@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import ParamSpec, TypeVar
 
 import msgspec
@@ -28,10 +29,8 @@ from parquetry.metastore.packed import (
     pack_bound,
     pack_flags,
     pack_numbers,
-    unpack_bound,
-    unpack_flags,
-    unpack_numbers,
 )
+from parquetry.metastore.packed_together import bounds_together, flags_together, numbers_together
 from parquetry.metastore.wire import encode
 
 MARK = b"\xc1"
@@ -70,6 +69,9 @@ class _Chunk(msgspec.Struct, frozen=True, array_like=True):
     described: Bitmap
     columns: dict[str, memoryview]
 
+
+_NO_COLUMN = _Column(there=False)
+"""In place of a column that the files of a chunk have no entry of."""
 
 _chunk = msgspec.msgpack.Decoder(_Chunk)
 _column = msgspec.msgpack.Decoder(_Column)
@@ -123,77 +125,116 @@ def _told(read: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 class ChunkColumns(FileColumns):
-    """The files of a chunk, from its bytes.
+    """The files of chunks, from their bytes: of several as if they were one, in the order of the chunks.
+
+    Args:
+        values: of the chunks' rows, at least one.
+
+    Attributes:
+        counts: of each chunk the number of its files.
 
     Raises:
-        MetastoreDamagedError: here and in all methods: the bytes are those of no chunk.
+        MetastoreDamagedError: here and in all methods: the bytes of one are those of no chunk.
     """
 
     @_told
-    def __init__(self, value: bytes) -> None:
-        chunk = _chunk.decode(memoryview(value)[len(MARK) :])
-        listed = len(chunk.paths) if isinstance(chunk.paths, list) else chunk.paths.count(b"\0") - 1
-        if listed != chunk.count:  # nor is any array made of so many
-            raise ValueError(f"{chunk.count} files have {listed} paths")
-        self._chunk = chunk
-        self.count = chunk.count
-        self.bytes = unpack_numbers(chunk.sizes, chunk.count)
-        self.rows = unpack_numbers(chunk.rows, chunk.count)
-        self.modified = unpack_numbers(chunk.modified, chunk.count)
-        self.names: Sequence[str] = tuple(chunk.columns)
-        self.described = unpack_flags(chunk.described, chunk.count)
+    def __init__(self, *values: bytes) -> None:
+        self._chunks = [_decoded(value) for value in values]
+        self.counts = [chunk.count for chunk in self._chunks]
+        self._ends: Places = np.cumsum(self.counts)
+        self.count = sum(self.counts)
+        self.bytes = numbers_together([chunk.sizes for chunk in self._chunks], self.counts)
+        self.rows = numbers_together([chunk.rows for chunk in self._chunks], self.counts)
+        self.modified = numbers_together([chunk.modified for chunk in self._chunks], self.counts)
+        self.names: Sequence[str] = tuple(
+            dict.fromkeys(chain.from_iterable([chunk.columns for chunk in self._chunks]))
+        )
+        self.described = flags_together([chunk.described for chunk in self._chunks], self.counts)
 
     @property
     @_told
     def paths(self) -> list[str]:
         """Return the paths."""
-        paths = self._chunk.paths
-        return paths if isinstance(paths, list) else _split(paths)
+        return [path for chunk in self._chunks for path in _paths(chunk)]
 
     @_told
     def paths_at(self, places: Places) -> list[str]:
         """Return the paths of some of the files."""
-        paths = self._chunk.paths
-        if isinstance(paths, list) or len(places) > self.count // _FEW:
-            return super().paths_at(places)
-        return _pick(paths, places)
+        chunk_of = np.searchsorted(self._ends, places, side="right")
+        found = np.empty(len(places), np.object_)
+        for number in np.unique(chunk_of).tolist():
+            chunk, mine = self._chunks[number], chunk_of == number
+            found[mine] = _paths_at(chunk, places[mine] - (self._ends[number] - chunk.count))
+        listed: list[str] = found.tolist()
+        return listed
 
     @property
     @_told
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
         """Return cells, buckets, and which are sorted."""
-        chunk, count = self._chunk, self.count
-        if chunk.cells is None and chunk.buckets is None and chunk.sorted is False:
+        chunks, counts = self._chunks, self.counts
+        if all(each.cells is None and each.buckets is None and each.sorted is False for each in chunks):
             return None
         return (
-            unpack_numbers(chunk.cells, count),
-            unpack_numbers(chunk.buckets, count),
-            unpack_flags(chunk.sorted, count),
+            numbers_together([chunk.cells for chunk in chunks], counts),
+            numbers_together([chunk.buckets for chunk in chunks], counts),
+            flags_together([chunk.sorted for chunk in chunks], counts),
         )
-
-    def statistics(self, name: str) -> StatisticsColumn | None:
-        """Return what the files say of a column."""
-        return self._statistics(name, None)
-
-    def statistics_at(self, name: str, places: Places) -> StatisticsColumn | None:
-        """Return what some of the files say; what the others do is not made into arrays."""
-        return self._statistics(name, places)
 
     @_told
-    def _statistics(self, name: str, places: Places | None) -> StatisticsColumn | None:
-        data = self._chunk.columns.get(name)
-        if data is None:
+    def statistics(self, name: str) -> StatisticsColumn | None:
+        """Return what the files say of a column."""
+        return _statistics(self._chunks, name, None)
+
+    @_told
+    def statistics_at(self, name: str, places: Places) -> StatisticsColumn | None:
+        """Return what some of the files say; what the others do is not made into arrays."""
+        if len(self._chunks) == 1:
+            return _statistics(self._chunks, name, places)
+        chunk_of = np.searchsorted(self._ends, places, side="right")
+        used, rank = np.unique(chunk_of, return_inverse=True)
+        if not len(used):
             return None
-        column, count = _column.decode(data), self.count
-        return StatisticsColumn(
-            unpack_flags(column.there, count, places),
-            unpack_numbers(column.size, count, places),
-            unpack_numbers(column.nulls, count, places),
-            unpack_bound(column.min, count, places),
-            unpack_bound(column.max, count, places),
-            unpack_flags(column.min_exact, count, places),
-            unpack_flags(column.max_exact, count, places),
-        )
+        chunks = [self._chunks[number] for number in used.tolist()]
+        ends = np.cumsum([chunk.count for chunk in chunks])
+        return _statistics(chunks, name, places - self._ends[chunk_of] + ends[rank])
+
+
+def _decoded(value: bytes) -> _Chunk:
+    chunk = _chunk.decode(memoryview(value)[len(MARK) :])
+    listed = len(chunk.paths) if isinstance(chunk.paths, list) else chunk.paths.count(b"\0") - 1
+    if listed != chunk.count:  # nor is any array made of so many
+        raise ValueError(f"{chunk.count} files have {listed} paths")
+    return chunk
+
+
+def _statistics(chunks: Sequence[_Chunk], name: str, places: Places | None) -> StatisticsColumn | None:
+    """Return what the files of chunks say of a column, or those at some places among them."""
+    held = [None if (data := chunk.columns.get(name)) is None else _column.decode(data) for chunk in chunks]
+    columns = [_NO_COLUMN if column is None else column for column in held]
+    if all(column is None for column in held):
+        return None
+    counts = [chunk.count for chunk in chunks]
+    return StatisticsColumn(
+        flags_together([column.there for column in columns], counts, places),
+        numbers_together([column.size for column in columns], counts, places),
+        numbers_together([column.nulls for column in columns], counts, places),
+        bounds_together([column.min for column in columns], counts, places),
+        bounds_together([column.max for column in columns], counts, places),
+        flags_together([column.min_exact for column in columns], counts, places),
+        flags_together([column.max_exact for column in columns], counts, places),
+    )
+
+
+def _paths(chunk: _Chunk) -> list[str]:
+    return chunk.paths if isinstance(chunk.paths, list) else _split(chunk.paths)
+
+
+def _paths_at(chunk: _Chunk, places: Places) -> list[str]:
+    if isinstance(chunk.paths, list) or len(places) > chunk.count // _FEW:
+        paths = _paths(chunk)
+        return [paths[place] for place in places.tolist()]
+    return _pick(chunk.paths, places)
 
 
 def _join(paths: Sequence[str]) -> bytes | list[str]:

@@ -10,6 +10,7 @@ Both are immutable, and shared by the versions of a partition that refer to them
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from parquetry.errors import TableNotFoundError
 from parquetry.layout.file_columns import FileColumns, RecordedFiles
@@ -22,6 +23,8 @@ from parquetry.metastore.wire import decoder, encode, encode_file
 from parquetry.store.base import Store
 
 _CHUNKS_AT_ONCE = 32
+_BYTES_AT_ONCE = 4 << 20
+"""Of chunks of which the files are looked at together: of some thousand files with statistics of some twenty columns."""
 _SUMMARIES_AT_ONCE = 1000
 
 Row = tuple[bytes, bytes]
@@ -51,12 +54,54 @@ def read_chunks(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> Iter
         MetastoreDamagedError: see `chunk_files`.
     """
     for some in batches(chunks, _CHUNKS_AT_ONCE):
-        for value in store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in some]):
-            if value is None:
-                raise TableNotFoundError(
-                    "The table was dropped while the files of a partition were being read."
-                )
+        for value in _values(store, table, some):
             yield chunk_files(value)
+
+
+def read_together(
+    store: Store, table: bytes, chunks: Sequence[FileChunk]
+) -> Iterator[tuple[Sequence[int], FileColumns]]:
+    """Yield the files of chunks, in their order, of as many chunks at once as have some thousand files.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        chunks: to read.
+
+    Yields:
+        of each chunk the number of its files, and the files of all.
+
+    Raises:
+        TableNotFoundError, MetastoreDamagedError: as `read_chunks` does.
+    """
+    for some in _at_once(chunks):
+        for in_columns, values in groupby(_values(store, table, some), is_in_columns):
+            if in_columns:
+                found = ChunkColumns(*values)
+                yield found.counts, found
+            else:
+                for files in map(chunk_files, values):
+                    yield [files.count], files
+
+
+def _at_once(chunks: Sequence[FileChunk]) -> Iterator[Sequence[FileChunk]]:
+    """Yield chunks, as many together as take little memory."""
+    first = size = 0
+    for place, chunk in enumerate(chunks):
+        size += chunk.bytes or _BYTES_AT_ONCE // _CHUNKS_AT_ONCE
+        if size >= _BYTES_AT_ONCE:
+            yield chunks[first : place + 1]
+            first, size = place + 1, 0
+    if first < len(chunks):
+        yield chunks[first:]
+
+
+def _values(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[bytes]:
+    values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in chunks])
+    found = [value for value in values if value is not None]
+    if len(found) < len(values):
+        raise TableNotFoundError("The table was dropped while the files of a partition were being read.")
+    return found
 
 
 def read_summaries(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[DataFile | None]:

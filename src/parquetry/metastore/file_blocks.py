@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from parquetry.layout.file_columns import FileColumns, Flags, Places, RecordedFiles
 from parquetry.layout.held_files import FEW_FILES, hold, joined
-from parquetry.metastore.chunks import read_chunks, read_summaries
+from parquetry.metastore.chunks import read_summaries, read_together
 from parquetry.metastore.inline_files import InlineFiles, files_of_lists
 from parquetry.metastore.model import DataFile, PartitionEntry
 from parquetry.metastore.narrow_records import can_narrow
@@ -126,7 +126,7 @@ def file_blocks(
 def _of_chunks(
     store: Store, table: bytes, entries: Sequence[PartitionEntry], first: int, chooses: Chooses | None
 ) -> Iterator[FileBlock]:
-    """Yield the files of the chunks that some partitions refer to, a block for each that is read."""
+    """Yield the files of the chunks that some partitions refer to."""
     chunks = [chunk for entry in entries for chunk in entry.chunks]
     parts = np.repeat(
         np.arange(first, first + len(entries), dtype=np.int32), [len(entry.chunks) for entry in entries]
@@ -138,8 +138,10 @@ def _of_chunks(
         if skipped:
             yield FileBlock(np.zeros(0, np.int32), RecordedFiles(()), skipped)
         chunks, parts = list(compress(chunks, chosen)), parts[chosen]
-    for part, files in zip(parts, read_chunks(store, table, chunks), strict=True):
-        yield FileBlock(np.full(files.count, part, np.int32), files)
+    done = 0
+    for counts, files in read_together(store, table, chunks):
+        yield FileBlock(np.repeat(parts[done : done + len(counts)], counts), files)
+        done += len(counts)
 
 
 def _together(batch: Sequence[Partition], first: int, names: Collection[str]) -> FileBlock | None:

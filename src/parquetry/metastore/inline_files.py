@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -21,6 +22,7 @@ from parquetry.layout.file_columns import (
     Flags,
     Numbers,
     Places,
+    RecordedColumn,
     RecordedFiles,
     StatisticsColumn,
     numbers,
@@ -69,8 +71,8 @@ def _in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColu
         return recorded(lists)
     found = lists_decoder(spelled).decode(joined(lists))
     files = [file for each in found for file in each]
-    columns = {
-        name: StatisticsColumn.of([file.columns and getattr(file.columns, f"c{place}") for file in files])
+    columns: dict[str, StatisticsColumn] = {
+        name: RecordedColumn([file.columns and getattr(file.columns, f"c{place}") for file in files])
         for place, name in enumerate(spelled)
     }
     sizes = np.array(list(map(len, found)), np.intp)
@@ -119,9 +121,7 @@ class InlineFiles(FileColumns):
         self._all_names = all_names
         self._all: RecordedFiles | None = None
         self.count = len(files)
-        self.bytes = numbers([file.bytes for file in files])
         self.rows = numbers([file.rows for file in files])
-        self.modified = numbers([file.modified for file in files])
         if columns and all_names is None:
             self.described = next(iter(columns.values())).there
         else:
@@ -148,16 +148,26 @@ class InlineFiles(FileColumns):
         files = [file for each in found for file in each]
         said = [file.columns for file in files] if names else []
         described = len(said) - said.count(None)
-        columns = {}
+        columns: dict[str, StatisticsColumn] = {}
         for place, name in enumerate(names):
             get = operator.attrgetter(f"c{place}")
             records = (
                 list(map(get, said)) if described == len(said) else [each and get(each) for each in said]
             )
-            columns[name] = StatisticsColumn.of(records)
+            columns[name] = RecordedColumn(records)
             if np.count_nonzero(columns[name].there) < described:
                 return None
         return cls(files, np.array(list(map(len, found)), np.intp), columns, lists)
+
+    @cached_property
+    def bytes(self) -> Numbers:  # type: ignore[override]
+        """Return the sizes."""
+        return numbers([file.bytes for file in self._files])
+
+    @cached_property
+    def modified(self) -> Numbers:  # type: ignore[override]
+        """Return when the files changed."""
+        return numbers([file.modified for file in self._files])
 
     @property
     def names(self) -> Sequence[str]:  # type: ignore[override]

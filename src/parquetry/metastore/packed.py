@@ -26,8 +26,9 @@ Bitmap = bool | bytes
 
 _HUGE = 1
 """The extension type of a whole number that msgpack has no form for: its decimal text."""
-_WIDTHS = {0: None, 1: np.dtype("<u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<i8")}
-_FLOATS = np.dtype("<f8")
+WIDTHS = {0: None, 1: np.dtype("<u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<i8")}
+"""How the numbers of a `Packed` stand in its bytes, by its `width`."""
+FLOATS = np.dtype("<f8")
 
 
 class Packed(msgspec.Struct, frozen=True, array_like=True):
@@ -103,7 +104,7 @@ def pack_bound(bound: Bound) -> Packed | None:
     told = pack_flags(known)
     if values.dtype == np.bool_:
         return Packed("b", pack_flags(values), known=told)
-    return Packed("f", values.astype(_FLOATS).tobytes(), known=told)
+    return Packed("f", values.astype(FLOATS).tobytes(), known=told)
 
 
 def unpack_bound(packed: Packed | None, count: int, places: Places | None = None) -> Bound:
@@ -119,7 +120,7 @@ def unpack_bound(packed: Packed | None, count: int, places: Places | None = None
         return Bound(_integers(packed, count, places), known)
     if packed.kind == "b":
         return Bound(unpack_flags(packed.data, count, places), known)
-    return Bound(_numbers(packed.data, _FLOATS, count, places), known)
+    return Bound(_numbers(packed.data, FLOATS, count, places), known)
 
 
 def _pack_integers(values: Numbers, known: Flags) -> Packed:
@@ -127,8 +128,8 @@ def _pack_integers(values: Numbers, known: Flags) -> Packed:
     told = pack_flags(known)
     held = values[known]
     base, last = int(held.min()), int(held.max())
-    width = next(width for width in _WIDTHS if width == 8 or last - base < 1 << 8 * width)
-    dtype = _WIDTHS[width]
+    width = next(width for width in WIDTHS if width == 8 or last - base < 1 << 8 * width)
+    dtype = WIDTHS[width]
     if dtype is None:
         return Packed("i", b"", 0, base, told)
     if width == 8:
@@ -137,7 +138,7 @@ def _pack_integers(values: Numbers, known: Flags) -> Packed:
 
 
 def _integers(packed: Packed, count: int, places: Places | None) -> Numbers:
-    dtype = _WIDTHS[packed.width]
+    dtype = WIDTHS[packed.width]
     if dtype is None:
         return _same(packed.base, count, places)
     values: Numbers = _numbers(packed.data, dtype, count, places).astype(np.int64)

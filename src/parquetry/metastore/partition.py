@@ -130,7 +130,27 @@ class Partition(msgspec.Struct, eq=False, gc=False):
             entries = decode_entries([partition._value for partition in undecoded])
             for partition, entry in zip(undecoded, entries, strict=True):
                 partition._entry = entry
-        return [partition.entry for partition in partitions]
+        return [partition._entry or partition.entry for partition in partitions]
+
+    @classmethod
+    def all_values(cls, partitions: Sequence[Partition]) -> list[tuple[Value, ...]]:
+        """Return the values of many partitions of one table, decoded together as well."""
+        undecoded = [partition for partition in partitions if partition._values is None]
+        if undecoded:
+            rows = undecoded[0]._table.key_schema.decode_all([partition.key for partition in undecoded])
+            for partition, values in zip(undecoded, rows, strict=True):
+                partition._values = values
+        return [partition._values or partition.values for partition in partitions]
+
+    @classmethod
+    def locations(cls, partitions: Sequence[Partition]) -> list[str]:
+        """Return the locations of many partitions of one table."""
+        known = [entry.location for entry in cls.entries(partitions)]
+        own = [location for location in known if location]
+        if len(own) == len(known):
+            return own
+        usual = partitions[0]._table.default_locations(cls.all_values(partitions))
+        return [location or other for location, other in zip(known, usual, strict=True)]
 
     @classmethod
     def with_files(cls, partitions: Sequence[Partition], names: tuple[str, ...]) -> list[Any] | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.key_schema import KeySchema
-from parquetry.layout.paths import partition_path
+from parquetry.layout.paths import partition_path, partition_paths
 from parquetry.metastore.head import Head, live_head, read_head
 from parquetry.metastore.keyspace import COMMITS, commit_key, complement, metadata_key, number
 from parquetry.metastore.model import Commit, TableMetadata, Totals
@@ -102,6 +102,12 @@ class TableSnapshot:
         """Return where Hive puts the partition of these values."""
         path = partition_path(self._physical_names, self.partition_types, values)
         return f"{self.metadata.location}/{path}" if path else self.metadata.location
+
+    def default_locations(self, rows: Sequence[Sequence[Value]]) -> list[str]:
+        """Return the same of many partitions, given the values of each."""
+        location = self.metadata.location
+        paths = partition_paths(self._physical_names, self.partition_types, rows)
+        return [f"{location}/{path}" if path else location for path in paths]
 
     def describe(self, key: bytes) -> str:
         """Return a partition's key for messages: ``d=2024-01-01/h=7``."""

@@ -51,7 +51,7 @@ def only_chosen(options: Mapping[str, str], partitions: Sequence[Partition], blo
     if token is None:
         return block
     wanted = _chosen[token]
-    locations = [partition.location for partition in partitions]
+    locations = Partition.locations(partitions)
     files = zip(block.parts.tolist(), block.files.paths, strict=True)
     return block.take(
         np.flatnonzero([join_location(locations[part], path) in wanted for part, path in files])

@@ -113,8 +113,8 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     np.not_equal(block.parts[1:], block.parts[:-1], out=new[1:])
     used, numbers = block.parts[new], np.cumsum(new) - 1
     chosen = [selection.partitions[part] for part in used.tolist()]
-    Partition.entries(chosen)
-    partitions = [[to_wire(types[i], partition.values[i]) for i in places] for partition in chosen]
+    values = Partition.all_values(chosen)
+    partitions = [[to_wire(types[i], row[i]) for i in places] for row in values]
     buckets = scan_buckets(snapshot, q, chosen, block.files)
     told = (
         without_buckets(snapshot, selection.partitions, block, q.columns)
@@ -124,7 +124,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     files = file_list(
         block.files,
         numbers,
-        [partition.location for partition in chosen],
+        Partition.locations(chosen),
         None if buckets is None else buckets.of_files,
     )
     return answers.Scan(

@@ -75,7 +75,7 @@ def _begun(metadata: TableMetadata, partitions: Sequence[Partition]) -> NDArray[
         return np.zeros(len(partitions), np.bool_)
     if begin is None:
         return np.ones(len(partitions), np.bool_)
-    values = KnownValues(metadata.partition_by, [partition.values for partition in partitions])
+    values = KnownValues(metadata.partition_by, Partition.all_values(partitions))
     held: NDArray[np.bool_] = match(begin, values) == Match.MUST
     return held
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from parquetry.layout.file_columns import UNKNOWN, FileColumns
+from parquetry.layout.held_files import in_all_spellings
 from parquetry.metastore.model import Column
 from parquetry.prune.rule import Left, Rule, Scan
 from parquetry.prune.scan_report import BYTES, Step
@@ -35,14 +36,18 @@ class BytesRule(Rule):
         if left.blocks is None and kept is None:
             of = sum(partition.bytes for partition in left.partitions)
             return replace(left, bytes=of), Step(self.name, of, of, unit=self.unit)
-        blocks = left.held(scan, [column.physical for column in kept or ()])
-        of = sum(int(block.files.bytes.sum()) for block in blocks)
-        if kept is None:
-            return replace(left, blocks=blocks, bytes=of), Step(self.name, of, of, unit=self.unit)
-        physical = {column.physical.lower() for column in kept}
-        size = sum(_size(block.files, physical) for block in blocks)
-        by = tuple(column.name for column in kept) if size < of else ()
-        return replace(left, blocks=blocks, bytes=size), Step(self.name, size, of, by, unit=self.unit)
+        names = [column.physical for column in kept or ()]
+        wanted = None if scan.held is None else scan.held | set(names)
+        blocks, of, size = [], 0, 0
+        for block in left.files(scan, wanted):
+            held = block if left.blocks is not None else block.hold(None, scan.held)
+            blocks.append(held)
+            of += int(held.files.bytes.sum())
+            if kept is not None:
+                size += _size(block.files if names else held.files, names)
+        left = replace(left, blocks=blocks, bytes=of if kept is None else size)
+        by = tuple(column.name for column in kept or ()) if left.bytes < of else ()
+        return left, Step(self.name, left.bytes, of, by, unit=self.unit)
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan whose files all stayed closed."""
@@ -63,8 +68,7 @@ def _size(files: FileColumns, physical: Collection[str]) -> int:
     """Return how many bytes of files are those of some columns; all of a file that does not say."""
     size = np.zeros(files.count, np.int64)
     unknown = ~files.with_entries()
-    for name in files.names if physical else ():
-        if name.lower() in physical and (found := files.statistics(name)) is not None:
-            unknown |= found.there & (found.size == UNKNOWN)
-            size += np.where(found.there & (found.size != UNKNOWN), found.size, 0)
+    for found in in_all_spellings(files, physical).values():
+        unknown |= found.there & (found.size == UNKNOWN)
+        size += np.where(found.there & (found.size != UNKNOWN), found.size, 0)
     return int(np.where(unknown, files.bytes, np.minimum(size, files.bytes)).sum())

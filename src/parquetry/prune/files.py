@@ -49,7 +49,9 @@ class FileKnowledge(Knowledge):
 
     def _values(self, place: int) -> Bounds:
         parts = self._block.parts.tolist()
-        values = {part: self._partitions[part].values[place] for part in set(parts)}
+        used = list(set(parts))
+        rows = Partition.all_values([self._partitions[part] for part in used])
+        values = {part: row[place] for part, row in zip(used, rows, strict=True)}
         return Bounds.of_values([values[part] for part in parts])
 
     def _known(self, name: str) -> KnownInFiles | None:

@@ -84,7 +84,7 @@ def partition_plan(
 
 def partition_knowledge(metadata: TableMetadata, partitions: Sequence[Partition]) -> Knowledge:
     """Return what is known of partitions without their files: the values of the partition columns."""
-    return KnownValues(metadata.partition_by, [partition.values for partition in partitions])
+    return KnownValues(metadata.partition_by, Partition.all_values(partitions))
 
 
 def find_partitions(

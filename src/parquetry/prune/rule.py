@@ -85,17 +85,11 @@ class Left:
         snapshot = scan.snapshot
         return file_blocks(snapshot.store, snapshot.id, self.partitions, names, chooses)
 
-    def held(self, scan: Scan, names: Collection[str] = ()) -> Sequence[FileBlock]:
-        """Return the files with what is held of them, read if no rule has looked at them yet.
-
-        Args:
-            scan: what is asked.
-            names: as the files spell them, of columns of which statistics are wanted besides.
-        """
+    def held(self, scan: Scan) -> Sequence[FileBlock]:
+        """Return the files with what is held of them, read if no rule has looked at them yet."""
         if self.blocks is not None:
             return self.blocks
-        wanted = None if scan.held is None else scan.held | set(names)
-        return [block.hold(None, wanted) for block in self.files(scan, wanted)]
+        return [block.hold(None, scan.held) for block in self.files(scan, scan.held)]
 
     def only(self, places: Sequence[int]) -> Left:
         """Return what is left when some partitions are, by their places, in order."""

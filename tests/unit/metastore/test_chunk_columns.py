@@ -15,6 +15,7 @@ from parquetry.layout.records import ColumnStatistics, DataFile
 from parquetry.metastore import chunk_columns
 from parquetry.metastore.chunk_columns import ChunkColumns, encode_columns
 from parquetry.metastore.packed import pack_bound, pack_numbers, unpack_bound, unpack_numbers
+from parquetry.metastore.packed_together import bounds_together, numbers_together
 from tests.unit.layout.test_file_columns import FILES, told
 
 
@@ -42,6 +43,32 @@ def test_some_files_are_read_alone(records: list[DataFile], data: st.DataObject,
         assert everything(files) == [told(records[place]) for place in wanted]
 
 
+@given(st.lists(FILES, min_size=1, max_size=4), st.data(), st.booleans())
+def test_several_are_read_as_one(parts: list[list[DataFile]], data: st.DataObject, few: bool) -> None:
+    """What several chunks list is read of all together, and of some of their files, as their records say it."""
+    values = [encode_columns(RecordedFiles(records)) for records in parts]
+    records = [file for part in parts for file in part]
+    wanted = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=5)) if records else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunk_columns, "_FEW", 1 if few else 1000)
+        files = ChunkColumns(*values)
+        assert files.counts == list(map(len, parts))
+        assert everything(files) == [told(file) for file in records]
+        some = files.take(np.array(wanted, np.intp))
+        assert everything(some) == [told(records[place]) for place in wanted]
+    for name in ("a", "A", "b"):
+        found, expected = files.statistics(name), RecordedFiles(records).statistics(name)
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            pairs = zip((found.min, found.max), (expected.min, expected.max), strict=True)
+            assert all(kind(one) == kind(other) for one, other in pairs)
+
+
+def kind(bound: Bound) -> object:
+    """Return of what kind the values are held."""
+    return list if isinstance(bound.values, list) else bound.values.dtype
+
+
 @given(FILES, st.data())
 def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
     """Bytes that somebody else has changed or cut are read as some files, or are a `MetastoreDamagedError`."""
@@ -57,6 +84,8 @@ def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
             patch.setattr(chunk_columns, "_FEW", 1)
             files = ChunkColumns(damaged)
             everything(files.take(np.arange(files.count)))
+        with contextlib.suppress(MetastoreDamagedError):
+            everything(ChunkColumns(encode_columns(RecordedFiles(records)), damaged))
 
 
 def test_a_chunk_that_is_cut_is_damaged() -> None:
@@ -99,6 +128,39 @@ def test_numbers_take_few_bytes(values: list[int], size: int) -> None:
     assert isinstance(packed.data, bytes)
     assert len(packed.data) == size
     assert unpack_numbers(packed, len(values)).tolist() == values
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [[1000, 1004], [7, 8, 9]],
+        [[1, 2], [1, 1 << 40], [5, 5], [-1, 1 << 9]],
+        [[1, None], [None, None], [-(1 << 63), (1 << 63) - 1]],
+        [[0.5, -0.0], [1.5, None]],
+        [[0.5], [1]],
+        [[True, False], [None, True]],
+        [["a", "b"], ["c"]],
+        [["a", "b"], ["c", None], [None]],
+        [[1 << 64], [1]],
+        [[None], [None, None]],
+    ],
+)
+def test_bounds_of_several(parts: list[list[object]]) -> None:
+    """They are held as those of one list of all are, whatever widths and kinds they are packed in."""
+    whole = Bound.of([value for part in parts for value in part])
+    packed, counts = [pack_bound(Bound.of(part)) for part in parts], list(map(len, parts))
+    found = bounds_together(packed, counts)
+    assert repr(found.listed()) == repr(whole.listed())
+    assert kind(found) == kind(whole)
+    last = np.array([sum(counts) - 1, 0], np.intp)
+    assert repr(bounds_together(packed, counts, last).listed()) == repr(whole.take(last).listed())
+
+
+def test_several_with_too_few_bytes_are_damaged() -> None:
+    """That one has what the other lacks does not make up for it."""
+    packed = [pack_numbers(np.array(values)) for values in ([1, 2, 3], [4, 5])]
+    with pytest.raises(ValueError, match="5 numbers"):
+        numbers_together(packed, [2, 3])
 
 
 def test_the_least_number_is_a_bound() -> None:

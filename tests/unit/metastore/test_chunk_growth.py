@@ -17,7 +17,7 @@ from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, entries
 from parquetry.metastore.chunk_columns import MARK
 from parquetry.metastore.chunk_growth import LEVELS, Room, in_order, sort_column, to_rewrite
 from parquetry.metastore.chunk_summary import types_of
-from parquetry.metastore.chunks import chunk_files, read_chunks, read_summaries
+from parquetry.metastore.chunks import chunk_files, read_chunks, read_summaries, read_together
 from parquetry.metastore.format import FormatRow
 from parquetry.metastore.keyspace import CHUNKS, FORMAT, SUMMARIES, chunk_key, prefix_range, summary_key
 from parquetry.metastore.model import FileChunk
@@ -203,6 +203,13 @@ def test_both_forms_are_read() -> None:
     assert [each.paths[0] for each in read] == [file(1000).path, file(0).path]
     assert [type(each).__name__ for each in read] == ["ChunkColumns", "RecordedFiles"]
     assert chunk_files(old).records() == [file(place) for place in range(1000)]
+    for order in ([first, last], [last, first, last], [last, last, first]):
+        together = list(read_together(store, table.id, order))
+        assert [count for counts, _ in together for count in counts] == [each.files for each in order]
+        records = [record for _, files in together for record in files.records()]
+        assert records == [
+            record for files in read_chunks(store, table.id, order) for record in files.records()
+        ]
     nothing, known = read_summaries(store, table.id, [first, last])
     assert nothing is None
     assert known is not None
