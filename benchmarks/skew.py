@@ -61,7 +61,9 @@ def _compare(spark: SparkSession, folder: Path, scale: float, name: str, result:
     }
     auto = f"{CATALOG}.bench.{name}_auto"
     spark.sql(f"DROP TABLE IF EXISTS {auto} PURGE")
-    spark.sql(f"CREATE TABLE {auto} ({_COLUMNS}) PARTITIONED BY (ds) SKEWED BY (x) ON AUTO STORED AS DIRECTORIES")
+    spark.sql(
+        f"CREATE TABLE {auto} ({_COLUMNS}) PARTITIONED BY (ds) SKEWED BY (x) ON AUTO STORED AS DIRECTORIES"
+    )
     tables = {layout: f"{CATALOG}.bench.{name}_{layout.replace(' ', '_')}" for layout in layouts}
     for layout, clauses in layouts.items():
         spark.sql(f"DROP TABLE IF EXISTS {tables[layout]} PURGE")

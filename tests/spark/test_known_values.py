@@ -55,7 +55,9 @@ def planned(spark: SparkSession, query: str, letter: str) -> ScanReport:
         for scan in parquetry.explain(spark.sql(query.format(**names))).scans
         if scan.table == names[letter]
     ]
-    expected = plans.comparable(spark.sql(query.format(**{each: f"known_{each}" for each in TABLES})).collect())
+    expected = plans.comparable(
+        spark.sql(query.format(**{each: f"known_{each}" for each in TABLES})).collect()
+    )
     for adaptive in (True, False):
         with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
             assert plans.comparable(spark.sql(query.format(**names)).collect()) == expected
@@ -128,7 +130,7 @@ def test_more_is_learnt_at_run_time(spark: SparkSession) -> None:
     assert kept(scan) == 1
     assert scan.run_time is not None
     assert [(each.count, each.note) for each in scan.run_time.values] == [(9, "known in planning"), (1, None)]
-    assert [(cut.name, cut.before, cut.after) for cut in scan.run_time.cuts][0] == ("partitions", 40, 1)
+    assert next((cut.name, cut.before, cut.after) for cut in scan.run_time.cuts) == ("partitions", 40, 1)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,10 @@ def test_more_is_learnt_at_run_time(spark: SparkSession) -> None:
         ("SELECT sum(v) FROM {g} f JOIN {s} s ON f.k = s.k", 4),
         ("SELECT sum(v) FROM {g} f JOIN {s} s ON f.k = s.k WHERE s.k > 6", 2),
         ("SELECT sum(v) FROM {g} f JOIN (SELECT CAST(k AS BIGINT) k FROM {s}) s ON f.k = s.k", 4),
-        ("SELECT sum(v) FROM {g} f JOIN (SELECT CAST(k AS BIGINT) + 5000000000 k FROM {s}) s ON f.k = s.k", 0),
+        (
+            "SELECT sum(v) FROM {g} f JOIN (SELECT CAST(k AS BIGINT) + 5000000000 k FROM {s}) s ON f.k = s.k",
+            0,
+        ),
         ("SELECT sum(v) FROM {g} f JOIN {s} s ON f.k <=> s.k", -1),
         ("SELECT sum(v) FROM {g} f JOIN {s} s ON f.k + 1 = s.k", 10),
     ],
@@ -151,9 +156,7 @@ def test_other_columns(spark: SparkSession, query: str, expected: int) -> None:
 
 def test_from_table_to_table(spark: SparkSession) -> None:
     """What is left of one table by the values of another tells which partitions of the next are wanted."""
-    query = (
-        "SELECT sum(f.v + h.v) FROM {d} d JOIN {f} f ON f.day = d.day JOIN {h} h ON h.day = f.day WHERE d.month = 2"
-    )
+    query = "SELECT sum(f.v + h.v) FROM {d} d JOIN {f} f ON f.day = d.day JOIN {h} h ON h.day = f.day WHERE d.month = 2"
     assert kept(planned(spark, query, "h")) == FEBRUARY
 
 

@@ -58,7 +58,9 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
         )
         made(f"dim_{number}", f"k {type}, y int, name string", "", rows)
     for number, start in enumerate((3, 9)):
-        rows = f"SELECT IF(id = 4, NULL, id + {start}) k, id % 5 y, concat('n', id) name FROM range(0, 6, 1, 1)"
+        rows = (
+            f"SELECT IF(id = 4, NULL, id + {start}) k, id % 5 y, concat('n', id) name FROM range(0, 6, 1, 1)"
+        )
         made(f"dim_{5 + number}", "y int, name string, k int", "PARTITIONED BY (k)", rows)
     for number in range(2):
         rows = f"SELECT IF(id = 3, NULL, id) y, concat('m', id) label FROM range(0, {4 + number}, 1, 1)"
@@ -98,8 +100,14 @@ def drawn(chance: random.Random) -> str:
             table = f"(SELECT * FROM {table} WHERE {some})"
         other = f"{alias}.{on[1]}"
         condition = chance.choice(
-            [*[f"{on[0]} = {other}"] * 16, f"{on[0]} <=> {other}", f"{on[0]} < {other}", f"{other} <= {on[0]}"]
-            + [f"{on[0]} = {other} OR {on[0]} = {alias}.y", f"{on[0]} BETWEEN {alias}.y AND {other}"]
+            [
+                *([f"{on[0]} = {other}"] * 16),
+                f"{on[0]} <=> {other}",
+                f"{on[0]} < {other}",
+                f"{other} <= {on[0]}",
+                f"{on[0]} = {other} OR {on[0]} = {alias}.y",
+                f"{on[0]} BETWEEN {alias}.y AND {other}",
+            ]
         )
         if "f.v" in visible and chance.random() < 0.1:
             condition = f"({condition}) AND f.v > {chance.randint(0, 100)}"
@@ -136,7 +144,11 @@ def test_random_joins(spark: SparkSession, tables: dict[str, str]) -> None:
             assert found == expected, (case, query, given)
             for each in parquetry.report(frame).values:
                 served[
-                    each.how if each.how in ("spark", "known", "refused") else "shared" if each.shared else "read"
+                    each.how
+                    if each.how in ("spark", "known", "refused")
+                    else "shared"
+                    if each.shared
+                    else "read"
                 ] += 1
     assert set(served) == {"spark", "known", "refused", "shared", "read"}
     assert min(served.values()) > examples(CASES) // 40, served

@@ -81,9 +81,7 @@ class RunTimeReport:
 
 def _plain(found: FoundValues) -> dict[str, Any]:
     plain: dict[str, Any] = (
-        {"condition": found.text}
-        if found.count is None
-        else {"column": found.text, "count": found.count}
+        {"condition": found.text} if found.count is None else {"column": found.text, "count": found.count}
     )
     return plain if found.note is None else plain | {"note": found.note}
 

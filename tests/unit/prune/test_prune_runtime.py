@@ -87,7 +87,10 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
         ({"known": Known(3, complete=True, useful=False), "placed": "always"}, "known"),
         ({"known": Known(3, complete=False, useful=False), "placed": "always"}, "spark"),
         ({"known": Known(3, complete=True, useful=True), "files": 1}, "1 file of fact left"),
-        ({"known": Known(3, complete=True, useful=True), "filterable": False}, "nothing is known of the values of k"),
+        (
+            {"known": Known(3, complete=True, useful=True), "filterable": False},
+            "nothing is known of the values of k",
+        ),
         (
             {"form": "computed", "column": "(k + 1)"},
             "(k + 1) is computed of more than partition columns",
@@ -125,7 +128,10 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
             {"bytes": MB, "files": 2},
             "dim is not broadcast, and reading its 1 MB again is not worth it for 1 MB of fact",
         ),
-        ({"bytes": MB, "files": 9}, "collected"),  # of small columns in many files, it is the opening that takes time
+        (
+            {"bytes": MB, "files": 9},
+            "collected",
+        ),  # of small columns in many files, it is the opening that takes time
         (
             {"bytes": MB, "files": 9, "build": build(files=9)},
             "dim is not broadcast, and reading its 1 MB again is not worth it for 1 MB of fact",
