@@ -14,6 +14,7 @@ from pyspark.sql import Row, SparkSession
 
 import parquetry
 from parquetry import metastore as ms
+from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 
 _NUMBERS = itertools.count()
 # Each statement runs once: what a JVM spends on making it fast is lost, and is half of all that it does. This holds for
@@ -54,8 +55,10 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
     )
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")
+    remember_missing_classes(builder)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    set_permissions_without_processes(session)
     yield session
     session.stop()
 
