@@ -44,6 +44,8 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.ui.retainedExecutions", "1000000")  # tests find theirs by their number
         .config("spark.sql.shuffle.partitions", "4")
+        # queries of one shape are of one class, if the hundred that Spark keeps are not too few
+        .config("spark.sql.codegen.cache.maxEntries", "10000")
         .config(
             "spark.buffer.pageSize", "1m"
         )  # each aggregate takes one; of 32 MB, they fill the heap every two seconds
