@@ -14,6 +14,7 @@ from pyspark.sql import Row, SparkSession
 
 import parquetry
 from parquetry import metastore as ms
+from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 
 _NUMBERS = itertools.count()
 # Each statement runs once: what a JVM spends on making it fast is lost, and is half of all that it does. This holds for
@@ -43,6 +44,8 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.ui.retainedExecutions", "1000000")  # tests find theirs by their number
         .config("spark.sql.shuffle.partitions", "4")
+        # queries of one shape are of one class, if the hundred that Spark keeps are not too few
+        .config("spark.sql.codegen.cache.maxEntries", "10000")
         .config(
             "spark.buffer.pageSize", "1m"
         )  # each aggregate takes one; of 32 MB, they fill the heap every two seconds
@@ -54,8 +57,10 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
     )
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")
+    remember_missing_classes(builder)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    set_permissions_without_processes(session)
     yield session
     session.stop()
 
