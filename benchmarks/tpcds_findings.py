@@ -140,12 +140,11 @@ def _of_all(counts: Counts) -> list[Finding]:
     for what, count in fields.items():
         more = sum(count(ours) > count(theirs) for ours, theirs in both)
         found.append(Finding(f"l1, all queries: that read more {what} than Spark", more, 0, "queries"))
-    some = [(ours, theirs) for ours, theirs in both if theirs.bytes]
-    mean = geometric_mean([_ratio(ours.bytes, theirs.bytes) for ours, theirs in some])
+    ratios = [_ratio(ours.bytes, theirs.bytes) for ours, theirs in both if theirs.bytes]
     listed = sum(ours.listed for ours, _ in both), sum(ours.partitions for ours, _ in both)
     return [
         *found,
-        Finding("l1, all queries: file bytes, parquetry / spark", mean),
+        *_mean_of("l1, all queries: file bytes, parquetry / spark", ratios),
         Finding("l1, all queries: partitions listed / partitions read", _ratio(*listed), 1),
         Finding(
             "l1, all queries: partitions that Spark lists", sum(s.listed for _, s in both), unit="partitions"
@@ -154,31 +153,42 @@ def _of_all(counts: Counts) -> list[Finding]:
     ]
 
 
+def _mean_of(what: str, ratios: Iterable[float], target: float | None = None) -> list[Finding]:
+    """Return the geometric mean as a finding; none if no query was counted."""
+    known = list(ratios)
+    return [Finding(what, geometric_mean(known), target)] if known else []
+
+
 def _of_stars(counts: Counts) -> list[Finding]:
-    def mean(numbers: Iterable[int], ours: Count) -> float:
-        pairs = (counts.stars[n] for n in numbers)
-        return geometric_mean([_ratio(ours(pair.our_read), pair.sparks_read.bytes) for pair in pairs])
+    read = {number: (pair.our_read.bytes, pair.sparks_read.bytes) for number, pair in counts.stars.items()}
+    bloom = {
+        number: (some.needed_bytes, read[number][1])
+        for number, some in counts.bloom.items()
+        if number in read
+    }
+    exact = {
+        number: (size, read[number][1])
+        for number, (_, size) in counts.exact.get("l1", {}).items()
+        if number in read
+    }
 
-    def bloomed(numbers: Iterable[int]) -> float:
-        return geometric_mean(
-            [_ratio(counts.bloom[n].needed_bytes, counts.stars[n].sparks_read.bytes) for n in numbers]
-        )
+    def of(known: Mapping[int, tuple[int, int]], numbers: Iterable[int]) -> list[float]:
+        return [_ratio(*known[number]) for number in numbers if number in known]
 
-    of_spark = "file bytes, parquetry / spark"
-    exact = counts.exact["l1"]
-    known = [_ratio(exact[n][1], counts.stars[n].sparks_read.bytes) for n in CORE]
+    sparks = "file bytes, parquetry / spark"
     found = [
-        Finding(f"l1, 42 stars: {of_spark}, by least and greatest", mean(STARS, lambda r: r.bytes), 0.85),
-        Finding(f"l1, 42 stars: {of_spark}, with Bloom filters", bloomed(STARS), 0.72),
-        Finding(f"l1, 16 core stars: {of_spark}", mean(CORE, lambda r: r.bytes)),
-        Finding("l1, 16 core stars: file bytes, oracle / spark", geometric_mean(known)),
-        Finding(f"l1, other dates (16, 62, 94, 99): {of_spark}", mean(OTHER_DATES, lambda r: r.bytes), 1 / 5),
-        Finding(
-            f"l1, rare items (32, 37, 82, 92): {of_spark}, with Bloom filters", bloomed(RARE_ITEMS), 1 / 3
+        *_mean_of(f"l1, 42 stars: {sparks}, by least and greatest", of(read, STARS), 0.85),
+        *_mean_of(f"l1, 42 stars: {sparks}, with Bloom filters", of(bloom, STARS), 0.72),
+        *_mean_of(f"l1, 16 core stars: {sparks}", of(read, CORE)),
+        *_mean_of("l1, 16 core stars: file bytes, oracle / spark", of(exact, CORE)),
+        *_mean_of(f"l1, other dates (16, 62, 94, 99): {sparks}", of(read, OTHER_DATES), 1 / 5),
+        *_mean_of(
+            f"l1, rare items (32, 37, 82, 92): {sparks}, with Bloom filters", of(bloom, RARE_ITEMS), 1 / 3
         ),
     ]
-    across = {number: mean([number], lambda r: r.bytes) for number in ACROSS_FACTS}
-    return found + [Finding(f"l1, q{number}: {of_spark}", value, 1 / 20) for number, value in across.items()]
+    for number in ACROSS_FACTS:
+        found += _mean_of(f"l1, q{number}: {sparks}", of(read, [number]), 1 / 20)
+    return found
 
 
 def unpruned(pair: Pair) -> tuple[int, int]:
@@ -198,34 +208,42 @@ def _of_unpruned(counts: Counts) -> list[Finding]:
     ratios = {number: _ratio(*unpruned(counts.l1[number])) for number in UNPRUNED if number in counts.l1}
     what = "scans that Spark leaves unpruned: file bytes, parquetry / spark"
     found = [Finding(f"l1, q{number}, {what}", ratio, 1 / 2) for number, ratio in ratios.items()]
-    return [*found, Finding(f"l1, these {len(ratios)}, {what}", geometric_mean([*ratios.values()]), 1 / 4)]
+    return [*found, *_mean_of(f"l1, all of these {what}", ratios.values(), 1 / 4)]
 
 
 def _of_l2(counts: Counts) -> list[Finding]:
-    def mean(ours: Count, theirs: Callable[[int], int]) -> float:
-        return geometric_mean([_ratio(ours(counts.l2[n].our_read), theirs(n)) for n in CORE])
-
-    same = {number: counts.l2[number].sparks_read for number in CORE}
-    exact = counts.exact["l2"]
-    known = geometric_mean([_ratio(exact[n][1], same[n].bytes) for n in CORE])
+    numbers = [number for number in CORE if number in counts.l2]
+    ours = {number: counts.l2[number].our_read for number in numbers}
+    same = {number: counts.l2[number].sparks_read for number in numbers}
+    exact = {number: size for number, (_, size) in counts.exact.get("l2", {}).items() if number in same}
+    on_l1 = {number: counts.stars[number].sparks_read for number in numbers if number in counts.stars}
     core = "l2, 16 core stars:"
-    found = [
-        Finding(
+    return [
+        *_mean_of(
             f"{core} column bytes, parquetry / spark",
-            mean(lambda r: r.column_bytes, lambda n: same[n].column_bytes),
+            [_ratio(ours[n].column_bytes, same[n].column_bytes) for n in numbers],
             1 / 10,
         ),
-        Finding(
-            f"{core} file bytes, parquetry / spark", mean(lambda r: r.bytes, lambda n: same[n].bytes), 1 / 8
+        *_mean_of(
+            f"{core} file bytes, parquetry / spark",
+            [_ratio(ours[n].bytes, same[n].bytes) for n in numbers],
+            1 / 8,
         ),
-        Finding(f"{core} file bytes, oracle / spark", known),
-        Finding(
+        *_mean_of(
+            f"{core} file bytes, oracle / spark", [_ratio(size, same[n].bytes) for n, size in exact.items()]
+        ),
+        *_mean_of(
             f"{core} files, parquetry / spark on l1",
-            mean(lambda r: r.files, lambda n: counts.stars[n].sparks_read.files),
+            [_ratio(ours[n].files, read.files) for n, read in on_l1.items()],
             1 / 7,
         ),
+        *_mean_of(
+            f"{core} column bytes, parquetry / Iceberg",
+            [
+                _ratio(ours[n].column_bytes, read.column_bytes)
+                for n, read in counts.iceberg.items()
+                if n in ours
+            ],
+            0.7,
+        ),
     ]
-    if counts.iceberg:
-        beside = mean(lambda r: r.column_bytes, lambda n: counts.iceberg[n].column_bytes)
-        found.append(Finding(f"{core} column bytes, parquetry / Iceberg", beside, 0.7))
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ _RESULTS = Path(__file__).with_name("results") / "tpcds.json"
 _PAGE = _ROOT / "docs" / "benchmarks.md"
 _IMAGES = _ROOT / "docs" / "images"
 _MB = 1e6
+_ORACLE = "l1, 16 core stars: file bytes, oracle / spark"
 _INTRODUCTION = """\
 # Benchmarks: TPC-DS
 
@@ -39,7 +40,7 @@ Spark's `bytesRead` misses vectored reads and is not used.
 ## What there is to win, and what not
 
 Where facts are partitioned by date, Spark's own pruning leaves a star query almost nothing to win in bytes: of the 16 core stars the oracle itself \
-reads {oracle:.2f} of what Spark reads (geometric mean{without}). What Parquetry wins there is the listing of files. There is something to win \
+reads {oracle} of what Spark reads (geometric mean; the same in {same} of them). What Parquetry wins there is the listing of files. There is something to win \
 where the condition is on another date than that of the partitions, on rare items, on facts that Spark leaves unpruned because their values come by way \
 of another table or an outer join, where facts narrow each other, and where facts are not partitioned at all: then least and greatest values of \
 sorted files do what partitions did, with a fraction of the files.
@@ -58,14 +59,13 @@ def _page(result: Mapping[str, Any]) -> str:
     details = result["details"]
     findings = [Finding(**each) for each in result["findings"]]
     timed = bool(result["timings"])
-    exact, stars = details["oracle_l1"], details["stars"]
     parts = [
         _INTRODUCTION.format(
             scale=result["scale"],
             cores=2,
             times=", times as medians of rounds in turns" if timed else "; times were not measured",
-            oracle=next(each.value for each in findings if each.what.endswith("oracle / spark")),
-            without=_without(exact, stars),
+            oracle=next((_number(each.value) for each in findings if each.what == _ORACLE), "(not measured)"),
+            same=_same_bytes(details),
         ),
         "## Targets\n",
         _targets(findings),
@@ -73,6 +73,7 @@ def _page(result: Mapping[str, Any]) -> str:
         "![Column bytes of the core stars](images/tpcds-stars.svg)\n",
         _core(details),
         "\n## All 99 queries on l1\n",
+        _more(details["l1"]),
         "![File bytes of all queries](images/tpcds-all.svg)\n",
         _all(details["l1"]),
     ]
@@ -81,9 +82,11 @@ def _page(result: Mapping[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _without(exact: Mapping[str, Any], stars: Mapping[str, Any]) -> str:
-    same = sum(exact[str(n)]["oracle"]["bytes"] == stars[str(n)]["spark"]["bytes"] for n in CORE)
-    return f"; the same bytes in {same} of them"
+def _same_bytes(details: Mapping[str, Any]) -> int:
+    """Return in how many of the core stars the oracle reads what Spark does."""
+    exact, stars = details.get("oracle_l1", {}), details["stars"]
+    known = [n for n in map(str, CORE) if n in exact and n in stars]
+    return sum(exact[n]["oracle"]["bytes"] == stars[n]["spark"]["bytes"] for n in known)
 
 
 def _targets(findings: Sequence[Finding]) -> str:
@@ -110,11 +113,19 @@ def _core(details: Mapping[str, Any]) -> str:
             read = details[layout].get(str(number), {}).get(engine)
             row.append("" if read is None else f"{read['files']:,} · {_mb(read['column_bytes'])}")
         for layout in ("l1", "l2"):
-            read = details[f"oracle_{layout}"][str(number)]["oracle"]
-            row.append(f"{read['files']:,}")
+            read = details.get(f"oracle_{layout}", {}).get(str(number), {}).get("oracle")
+            row.append("" if read is None else f"{read['files']:,}")
         rows.append(row)
     heads = ["files · MB of columns", *(name for name, _, _ in columns), "oracle, l1", "oracle, l2"]
     return _table(heads, rows)
+
+
+def _more(details: Mapping[str, Any]) -> str:
+    told = []
+    for name, what in (("files", "files"), ("bytes", "bytes of files"), ("column_bytes", "bytes of columns")):
+        more = [f"q{n}" for n, both in details.items() if both["parquetry"][name] > both["spark"][name]]
+        told.append(f"More {what} than Spark: {', '.join(more) or 'none'}.")
+    return "\n".join(told) + "\n"
 
 
 def _all(details: Mapping[str, Any]) -> str:
@@ -135,18 +146,20 @@ def _all(details: Mapping[str, Any]) -> str:
 
 def _charts(result: Mapping[str, Any]) -> dict[str, str]:
     details = result["details"]
-    variants: dict[str, Callable[[str], Any]] = {
-        "Parquetry, l2": lambda n: details["l2"][n]["parquetry"],
-        "Spark, l2": lambda n: details["l2"][n]["spark"],
-        "Spark, l1": lambda n: details["stars"][n]["spark"],
-        "Iceberg, truncate(30)": lambda n: details["iceberg"][n]["iceberg"],
+    variants = {
+        "Parquetry, l2": ("l2", "parquetry"),
+        "Spark, l2": ("l2", "spark"),
+        "Spark, l1": ("stars", "spark"),
+        "Iceberg, truncate(30)": ("iceberg", "iceberg"),
     }
-    stars: dict[str, dict[str, float]] = {}
-    for number in map(str, CORE):
-        row = stars[f"q{number}"] = {}
-        for name, read in variants.items():
-            if number in details["iceberg"] or not name.startswith("Iceberg"):
-                row[name] = read(number)["column_bytes"] / _MB
+    stars = {
+        f"q{number}": {
+            name: details[layout][str(number)][engine]["column_bytes"] / _MB
+            for name, (layout, engine) in variants.items()
+            if str(number) in details[layout]
+        }
+        for number in CORE
+    }
     everything = {
         f"q{number}": {
             "Parquetry": both["parquetry"]["bytes"] / _MB,
