@@ -60,6 +60,8 @@ case class BucketsAnswer(
 /** What becomes of values that a join could find: how they are taken, or why they are not. */
 case class VerdictAnswer(how: String, reason: String) {
   def wanted: Boolean = how == "collected" || onlyShared
+  /** Whether what is known of the values in planning is to be used. */
+  def known: Boolean = how == "known"
   /** Whether they are taken from the broadcast of the join or not at all. */
   def onlyShared: Boolean = how == "shared"
 }

@@ -33,7 +33,10 @@ object RuntimeFacts {
             val values = in.values()
             if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = JObject(
               "values" -> values.fold[JValue](JNull)(v => JInt(v.length)), "shared" -> JBool(shared(in.plan)))
-          case _ =>
+          case ranges => ranges.foreach {
+            case end: ScalarSubquery => found(end.exprId) = JObject("values" -> JNull, "shared" -> JBool(false))
+            case _ =>
+          }
         }
         case _ =>
       }

@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
@@ -18,12 +19,13 @@ import org.apache.spark.sql.types._
 case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[JObject]) {
   /** What the key is of the scan's columns, as the planner calls it. */
   def form: String = key match {
+    case _ if JoinRanges.extremes(key).nonEmpty => "ranges"
     case _: AttributeReference => "column"
     case _ if ofPartitions => "partitions"
     case _ if widened.isDefined => "widened"
     case _ => "computed"
   }
-  private def ofPartitions: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression]) &&
+  def ofPartitions: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression]) &&
     key.references.forall(a => scan.table.partitionColumns.contains(a.name))
 
   /** A column that the key casts to a type which has each of its values, so that the cast back finds the column's again; and that cast. */
@@ -55,17 +57,15 @@ object KeySource extends PredicateHelper {
       case project: Project => of(replaceAlias(key, getAliasMap(project)), project.child, steps :+ step(project))
       case aggregate: Aggregate =>
         val below = replaceAlias(key, getAliasMap(aggregate))
-        of(below, aggregate.child, steps :+ step(aggregate, keyed = has(aggregate.groupingExpressions, below)))
+        of(below, aggregate.child, steps :+ step(aggregate, keyed = fixed(aggregate.groupingExpressions, below)))
       case eval: BaseEvalPython if key.references.exists(eval.resultAttrs.contains) =>
         val functions = AttributeMap(eval.resultAttrs.zip(eval.udfs))
         of(key.transform { case a: Attribute => functions.getOrElse(a, a) }, eval.child, steps :+ step(eval))
-      case window: Window => of(key, window.child, steps :+ step(window, keyed = has(window.partitionSpec, key)))
-      case limit: WindowGroupLimit => of(key, limit.child, steps :+ step(limit, keyed = has(limit.partitionSpec, key)))
-      case union: Union => key match {
-        case attribute: Attribute =>
-          val place = union.output.indexWhere(_.semanticEquals(attribute))
-          union.children.flatMap(child => of(child.output(place), child, steps :+ step(union)))
-        case _ => Nil
+      case window: Window => of(key, window.child, steps :+ step(window, keyed = fixed(window.partitionSpec, key)))
+      case limit: WindowGroupLimit => of(key, limit.child, steps :+ step(limit, keyed = fixed(limit.partitionSpec, key)))
+      case union: Union => union.children.flatMap { child =>
+        val columns = AttributeMap(union.output.zip(child.output))
+        of(key.transform { case a: Attribute => columns(a) }, child, steps :+ step(union))
       }
       case join: Join =>
         of(key, join.left, steps :+ step(join, side = "left")) ++ of(key, join.right, steps :+ step(join, side = "right"))
@@ -78,7 +78,10 @@ object KeySource extends PredicateHelper {
     case other => other
   }
 
-  private def has(keys: Seq[Expression], key: Expression): Boolean = keys.exists(_.semanticEquals(key))
+  /** Whether a key is the same in all rows that have the same `keys`. */
+  private def fixed(keys: Seq[Expression], key: Expression): Boolean = keys.exists(_.semanticEquals(key)) ||
+    (key.deterministic && !key.exists(_.isInstanceOf[AggregateExpression]) &&
+      key.references.forall(a => keys.exists(_.semanticEquals(a))))
 
   private def step(plan: LogicalPlan, keyed: Boolean = false, side: String = ""): JObject = JObject(
     "node" -> JString(plan match {

@@ -16,18 +16,20 @@ import org.apache.spark.sql.internal.SQLConf
  *
  * @param source the scan, and its column
  * @param build what the values come from
- * @param keys of the join on that side, in its order: a broadcast is by all of them
+ * @param keys of the join on that side, in its order: a broadcast is by all of them; none where the source's key names the ends of ranges
  * @param place of the key whose values these are
  * @param shared whether the join is to be by a broadcast of the same
+ * @param known values that are known before anything runs
  * @param facts for the planner, which judges
  */
 case class RuntimeCandidate(
     join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
-    facts: JObject) {
-  val exprId: ExprId = NamedExpression.newExprId
+    known: Option[KnownValues], facts: JObject) {
+  val exprId: ExprId = JoinRanges.extremes(source.key).headOption.fold(NamedExpression.newExprId)(_.exprId)
 
   /** What runs for its values alone does so in one task: Spark takes each value once, for which it would shuffle. */
-  def filter(build: LogicalPlan, onlyShared: Boolean): DynamicPruningSubquery = source.widened match {
+  def filter(build: LogicalPlan, onlyShared: Boolean): Expression = source.widened match {
+    case _ if keys.isEmpty => JoinRanges.filter(source.key, build)
     case Some((column, back)) =>
       // of values that the column's type does not have, NULL is made, which Spark leaves out
       val value = Alias(back(keys(place)), "value")()
@@ -40,17 +42,23 @@ case class RuntimeCandidate(
 }
 
 object RuntimeCandidate extends PredicateHelper {
-  /** Facts about what values would come from. */
-  def ofBuild(build: LogicalPlan, key: Expression): JObject = JObject(
+  /**
+   * Facts about what values would come from.
+   *
+   * @param text of the keys
+   * @param runs how often it would run for its values
+   */
+  def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int = 1): JObject = JObject(
     "name" -> JString(LogicalNames.of(build)),
-    "key" -> JString(LogicalNames.of(key)),
+    "key" -> JString(text),
     "size" -> size(build.stats.sizeInBytes),
     "cost" -> build.collectLeaves().map(cost).foldLeft[Option[BigInt]](Some(0)) {
-      case (Some(sum), Some(more)) => Some(sum + more)
+      case (Some(sum), Some(more)) => Some(sum + more * runs)
       case _ => None
     }.fold[JValue](JNull)(JInt(_)),
-    "deterministic" -> JBool(build.deterministic && key.deterministic),
-    "python" -> JBool(python(key, build)),
+    "files" -> JInt(build.collectLeaves().map(files).sum * runs),
+    "deterministic" -> JBool(build.deterministic && keys.forall(_.deterministic)),
+    "python" -> JBool(keys.exists(python(_, build))),
     "unrepeatable" -> unrepeatable(build).fold[JValue](JNull)(JString(_)))
 
   private def size(bytes: BigInt): JValue = if (bytes >= unknown) JNull else JInt(bytes)
@@ -62,6 +70,13 @@ object RuntimeCandidate extends PredicateHelper {
       Some(cached.stats.sizeInBytes / 5)
     case _: LocalRelation | _: OneRowRelation => Some(0)
     case other => Some(other.stats.sizeInBytes).filter(_ < unknown)
+  }
+
+  /** How many files are opened for a leaf; what others do is not known. */
+  private def files(leaf: LogicalPlan): Int = leaf match {
+    case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.files
+    case _: LocalRelation | _: OneRowRelation | _: InMemoryRelation => 0
+    case _ => 1
   }
 
   /** Whether a key is computed by Python, of which nobody knows whether it gives the same again. */

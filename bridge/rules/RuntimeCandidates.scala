@@ -39,25 +39,37 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
   }
 
   /** Values of a side of a join, for the other. */
-  private def direct(join: Join): Unit = join match {
-    case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
-      val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get)
-        .orElse(if (otherwise(join.hint)) None else getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
-        .filter(_ => SQLConf.get.exchangeReuseEnabled)
-      val nullAware = other.exists(_.exists { case IsNull(_: EqualTo) => true; case _ => false })
-      for (place <- leftKeys.indices) {
-        of(join, "left", left, leftKeys(place), right, rightKeys, place, broadcast.contains(BuildRight), nullAware)
-        of(join, "right", right, rightKeys(place), left, leftKeys, place, broadcast.contains(BuildLeft), nullAware)
-      }
-    case _ =>
-      // NOT IN, ranges and the like: told, so that a report has a reason
-      for (condition <- join.condition.toSeq; e <- splitConjunctivePredicates(condition); key <- e.references.toSeq) {
-        val nullAware = e.exists { case IsNull(_: EqualTo) => true; case _ => false }
-        for ((side, pruned, build) <- Seq(("left", join.left, join.right), ("right", join.right, join.left))
-             if pruned.outputSet.contains(key))
-          add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, nullAware, equality = false)
+  private def direct(join: Join): Unit = {
+    val equal = join match {
+      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
+        val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get)
+          .orElse(if (otherwise(join.hint)) None else getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
+          .filter(_ => SQLConf.get.exchangeReuseEnabled)
+        for (place <- leftKeys.indices) {
+          of(join, "left", left, leftKeys(place), right, rightKeys, place, broadcast.contains(BuildRight), other.exists(ofNotIn))
+          of(join, "right", right, rightKeys(place), left, leftKeys, place, broadcast.contains(BuildLeft), other.exists(ofNotIn))
+        }
+        true
+      case _ => false
+    }
+    for {
+      condition <- join.condition.toSeq
+      e <- splitConjunctivePredicates(condition) if !equal || !e.isInstanceOf[EqualTo]
+      (side, pruned, build) <- Seq(("left", join.left, join.right), ("right", join.right, join.left))
+    } JoinRanges.of(e, pruned.outputSet, build.outputSet) match {
+      case Some(ranges) =>
+        val sources = KeySource.of(ranges, pruned)
+        // each value of partition columns is looked up: that is what an equality is evaluated for
+        val others = if (equal && e.isInstanceOf[EqualNullSafe]) sources.filterNot(_.ofPartitions) else sources
+        add(join, side, others, build, Nil, 0, LogicalNames.of(e), shared = false, nullAware = false, equality = false)
+      case None if !equal => // NOT IN and the like: told, so that a report has a reason
+        for (key <- e.references.toSeq if pruned.outputSet.contains(key))
+          add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, ofNotIn(e), equality = false)
+      case None =>
     }
   }
+
+  private def ofNotIn(e: Expression): Boolean = e.exists { case IsNull(_: EqualTo) => true; case _ => false }
 
   /** Whether a hint has Spark join in another way, whatever the sizes. */
   private def otherwise(hint: JoinHint): Boolean =
@@ -79,14 +91,15 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       join: Join, side: String, sources: Seq[KeySource], build: LogicalPlan, keys: Seq[Expression], place: Int, key: String,
       shared: Boolean, nullAware: Boolean, equality: Boolean, from: Option[LogicalPlan] = None): Unit =
     for (source <- sources if single.exists(_ eq source.scan)) {
-      val buildKey = keys.lift(place)
+      val (buildKey, ends) = (keys.lift(place), JoinRanges.extremes(source.key))
+      val known = buildKey.filter(_ => from.isEmpty).flatMap(KnownValues.of(source, _, build))
       val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
       val statistics = source.scan.estimateStatistics().sizeInBytes()
       val facts = JObject(
         "scan" -> JInt(number(source.relation)),
         "report" -> source.scan.report,
         "bytes" -> (if (statistics.isPresent) JInt(statistics.getAsLong) else JNull),
-        "column" -> JString(LogicalNames.of(source.key)),
+        "column" -> JString(if (ends.isEmpty) LogicalNames.of(source.key) else source.key.references.map(_.name).mkString(", ")),
         "form" -> JString(source.form),
         "filterable" -> JBool(source.key.references.forall(a => byScan(a.name))),
         "join" -> JInt(number(join)),
@@ -95,14 +108,15 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         "steps" -> JArray(source.steps.toList),
         "equality" -> JBool(equality),
         "null_aware" -> JBool(nullAware),
-        "build" -> buildKey.fold(RuntimeCandidate.ofBuild(build, Literal.TrueLiteral).merge(JObject("key" -> JString(key))))(
-          RuntimeCandidate.ofBuild(build, _)),
+        "build" -> RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
+          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length)),
         "source" -> JInt(number(from.getOrElse(build))),
         "narrowed" -> JBool(from.isDefined),
         "shared" -> JBool(shared),
+        "known" -> known.fold[JValue](JNull)(_.facts),
         "placed" -> buildKey.flatMap(spark(source.key, _)).fold[JValue](JNull)(d =>
           JString(if (d.onlyInBroadcast) "shared" else "always")))
-      found += RuntimeCandidate(join, source, build, keys, place, shared, facts)
+      found += RuntimeCandidate(join, source, build, keys, place, shared, known, facts)
     }
 
   /** Spark's own filter of the same. */

@@ -24,15 +24,40 @@ object RuntimeFilters extends Rule[LogicalPlan] {
     case correlated: Subquery if correlated.correlated => plan
     case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
     case _ if !plan.exists(ours) => plan
-    case _ =>
-      val joins = plan.collect { case join: Join if join.getTagValue(judged).isEmpty => join }
-      if (joins.isEmpty) plan
-      else {
-        val verdicts = judge(new RuntimeCandidates(plan, joins).all)
-        joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
-        val wanted = verdicts.filter(_.verdict.wanted)
-        if (wanted.isEmpty) plan else put(wanted, Nil)(plan)
-      }
+    case _ => decided(plan, mostRounds)
+  }
+
+  /** What is known of values in planning is used first: what it leaves of a scan may tell more of what that is joined with. */
+  private def decided(plan: LogicalPlan, rounds: Int): LogicalPlan = {
+    val joins = plan.collect { case join: Join if join.getTagValue(judged).isEmpty => join }
+    val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all
+    val useful = candidates.filter(_.known.exists(_.tree.isDefined))
+    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.known).map(_.candidate)
+    if (known.nonEmpty) decided(narrowed(plan, known), rounds - 1)
+    else {
+      val verdicts = judge(candidates)
+      joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
+      val wanted = verdicts.filter(_.verdict.wanted)
+      if (wanted.isEmpty) plan else put(wanted, Nil)(plan)
+    }
+  }
+  private val mostRounds = 10
+
+  private def narrowed(plan: LogicalPlan, known: Seq[RuntimeCandidate]): LogicalPlan = {
+    val fewer = known.map(_.source.scan).distinctBy(System.identityHashCode).map(scan => scan ->
+      known.filter(_.source.scan eq scan).flatMap(_.known).flatMap(_.tree).distinct.foldLeft(scan)(_.by(_)))
+    def replaced(plan: LogicalPlan): LogicalPlan = plan.transform {
+      case relation: DataSourceV2ScanRelation =>
+        fewer.find(_._1 eq relation.scan).fold[LogicalPlan](relation) { case (_, scan) => relation.copy(scan = scan) }
+      case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
+        filter.copy(condition = inSparks(condition)(replaced))
+    }
+    replaced(plan)
+  }
+
+  /** Changes what Spark's own filters take their values from: only what is the same as a join's side is found to be its broadcast. */
+  private def inSparks(condition: Expression)(change: LogicalPlan => LogicalPlan): Expression = condition.transform {
+    case sparks: DynamicPruningSubquery => sparks.withNewPlan(change(sparks.plan))
   }
 
   private def ours(plan: LogicalPlan): Boolean = plan match {
@@ -49,8 +74,7 @@ object RuntimeFilters extends Rule[LogicalPlan] {
     }
 
   /**
-   * Puts filters above the scans of a plan. Also into the plans that their values and those of Spark's own filters come from: only what
-   * is planned as a join's side is planned is found to be the same broadcast.
+   * Puts filters above the scans of a plan, and into the plans that their values and those of Spark's own filters come from.
    *
    * @param above those within whose plan this is: no values wait for themselves
    */
@@ -62,8 +86,6 @@ object RuntimeFilters extends Rule[LogicalPlan] {
       }
       filters.reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
     case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
-      filter.copy(condition = condition.transform {
-        case sparks: DynamicPruningSubquery => sparks.withNewPlan(put(wanted, above)(sparks.plan))
-      })
+      filter.copy(condition = inSparks(condition)(put(wanted, above)))
   }
 }

@@ -5,6 +5,7 @@ import java.util.OptionalLong
 import org.json4s._
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, SortDirection, SortOrder}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
@@ -27,7 +28,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean)
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with SupportsRuntimeV2Filtering with Reported {
-  import plan.{dataSchema, options, partitionSchema, pushed}
+  import plan.{dataSchema, options, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
     this(new PlannedFiles(table, pushed, required, options), keyed = true, whole = false)
@@ -40,6 +41,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
   override def description(): String = plan.answer.description
   override def report: JValue = plan.used.answer.report
+  def files: Int = plan.answer.files.count
   override def toBatch: Batch = new PlannedBatch(this, plan.taken())
 
   override def estimateStatistics(): Statistics = new Statistics {
@@ -56,6 +58,17 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   /** Those that the planner understands; the others come again, to be evaluated over the partitions' values. */
   override def pushedPredicates(): Array[Predicate] = plan.known
   override def filter(values: Array[Predicate]): Unit = plan.narrow(values.toSeq)
+
+  // Values of a join that are known in planning
+
+  /** The same scan, which reads only what values of a join leave. */
+  def by(values: JValue): ParquetryScan = new ParquetryScan(plan.by(values), keyed, whole)
+  def joined: Seq[JValue] = plan.joined
+  def trees: Seq[JValue] = plan.trees
+  /** Values of the columns of `partitionSchema`, of each partition that is read. */
+  def partitionRows: Seq[InternalRow] = plan.first.partitions
+  def partitionSchema: StructType = plan.partitionSchema
+  def mostValues: Int = plan.first.mostValues
 
   // Buckets. They are those of the first plan: values that arrive later leave every file in its partition.
 
@@ -141,7 +154,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   }).toArray
 
   // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
-  private def key = (table.id(), table.version(), predicates.toSet, required, options, table.ref, buckets, whole)
+  private def key = (table.id(), table.version(), predicates.toSet, joined, required, options, table.ref, buckets, whole)
   override def equals(other: Any): Boolean = other match {
     case s: ParquetryScan => s.key == key
     case _ => false

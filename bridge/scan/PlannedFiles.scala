@@ -15,19 +15,23 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * What the planner answered of one scan: first, and then of values that arrive while the query runs.
  *
  * @param wanted how many buckets Spark is to be told of, and the same files in as many as there are; None: in these
+ * @param joined values of a join that were known in planning
+ * @param whole the report without these
  */
 class PlannedFiles private (
     val table: ParquetryTable, val pushed: Seq[PushedPredicate], val required: StructType,
-    val options: CaseInsensitiveStringMap, wanted: Option[(Int, PlannedFiles)]) {
+    val options: CaseInsensitiveStringMap, wanted: Option[(Int, PlannedFiles)], val joined: Seq[JValue], whole: Option[JValue]) {
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
-    this(table, pushed, required, options, None)
+    this(table, pushed, required, options, None, Nil, None)
 
   val (partitionSchema, dataSchema) = {
     val (p, d) = required.fields.partition(f => table.partitionColumns.contains(f.name))
     (StructType(p), StructType(d))
   }
   private val static = pushed.map(_.tree)
-  val first: ScanAnswer = asked(Nil, None)
+  /** What the planner was told before the query runs. */
+  val trees: Seq[JValue] = static ++ joined
+  val first: ScanAnswer = asked(Nil, whole)
   @volatile private var latest = (Seq.empty[JValue], first)
   /** What was planned last. */
   def answer: ScanAnswer = latest._2
@@ -35,6 +39,7 @@ class PlannedFiles private (
   private def asked(runtime: Seq[JValue], before: Option[JValue]): ScanAnswer = Answers.scan(table.ref.ask("plan_scan",
     table.identity ++ Seq[JField](
       "predicates" -> JArray(static.toList),
+      "joined" -> JArray(joined.toList),
       "runtime" -> JArray(runtime.toList),
       "columns" -> Json.strings(required.fieldNames),
       Json.readOptions(options), Settings.field) ++ before.map("before" -> _: JField)
@@ -48,13 +53,19 @@ class PlannedFiles private (
   /** As which the files were planned to be read at last. */
   def used: PlannedFiles = own.chosen
   def in(count: Int): PlannedFiles = own.synchronized {
-    own.chosen = own.finer.getOrElseUpdate(count, new PlannedFiles(table, pushed, required, options, Some((count, own))))
+    own.chosen = own.finer.getOrElseUpdate(count, new PlannedFiles(table, pushed, required, options, Some((count, own)), joined, whole))
     own.chosen
   }
   /** The same files in as many buckets as there are. */
   def inTheirOwn: PlannedFiles = {
     own.chosen = own
     own
+  }
+
+  /** What of these files is left by values of a join. */
+  def by(values: JValue): PlannedFiles = {
+    val fewer = new PlannedFiles(table, pushed, required, options, None, joined :+ values, whole.orElse(Some(own.first.report)))
+    wanted.fold(fewer) { case (count, _) => fewer.in(count) }
   }
 
   // Values that arrive while the query runs
@@ -78,20 +89,20 @@ class PlannedFiles private (
     round.remove()
     val again = values.collect { case p: PartitionPredicateImpl => p }
     if (again.isEmpty) {
-      val trees = values.map(RuntimeValues.tree(_, first.mostValues))
-      val answer = planned(trees)
+      val found = values.map(RuntimeValues.tree(_, first.mostValues))
+      val answer = planned(found)
       val known = values.indices.filterNot(answer.again)
-      round.set(Round(known.map(values), known.map(trees), answer))
+      round.set(Round(known.map(values), known.map(found), answer))
     } else {
-      val trees = before.fold(Seq.empty[JValue])(_.trees)
-      val all = trees ++ PartitionConditions.evaluate(table, static ++ trees, again).map(_.tree)
-      round.set(Round(before.fold(Seq.empty[Predicate])(_.known), trees, planned(all)))
+      val found = before.fold(Seq.empty[JValue])(_.trees)
+      val all = found ++ PartitionConditions.evaluate(table, trees ++ found, again).map(_.tree)
+      round.set(Round(before.fold(Seq.empty[Predicate])(_.known), found, planned(all)))
     }
   }
 
   /** Copies of one place in a plan are told the same values. */
   private def planned(runtime: Seq[JValue]): ScanAnswer = synchronized {
-    if (latest._1 != runtime) latest = (runtime, asked(runtime, Some(first.report)))
+    if (latest._1 != runtime) latest = (runtime, asked(runtime, whole.orElse(Some(first.report))))
     latest._2
   }
 

@@ -7,6 +7,7 @@ and the greatest: {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from parquetry.config import RUNTIME_PRUNING
@@ -14,7 +15,7 @@ from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.predicates import conditions
 from parquetry.precedence import Settings
 from parquetry.predicate.nodes import Compare, In, Predicate, name_text
-from parquetry.prune.condition import Condition
+from parquetry.prune.condition import Condition, Origin
 from parquetry.prune.run_time_report import Cut, FoundValues, RunTimeReport, cuts
 from parquetry.prune.scan_report import ScanReport
 from parquetry.setting import SESSION_PREFIX
@@ -25,6 +26,7 @@ MOST_VALUES = 1_000_000
 _LISTED = 20
 """Values that are told one by one."""
 _WITHIN = "WITHIN"
+_KNOWN = "known in planning"
 
 
 class Found(NamedTuple):
@@ -34,15 +36,21 @@ class Found(NamedTuple):
     told: FoundValues
 
 
-def found_conditions(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[Found]:
+def found_conditions(
+    snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], origin: Origin = "join"
+) -> list[Found]:
     """Return what was found as conditions, one for one.
 
     Args:
         snapshot: the version of the table.
         trees: as the bridge sends them.
+        origin: whether it was found at run time (`join`), or `known` in planning.
     """
-    read = conditions(snapshot, [_bounded(tree) for tree in trees], "join")
-    return [_found(condition, tree) for condition, tree in zip(read, trees, strict=True)]
+    read = conditions(snapshot, [_bounded(tree) for tree in trees], origin)
+    found = [_found(condition, tree) for condition, tree in zip(read, trees, strict=True)]
+    if origin == "known":
+        found = [Found(condition, replace(told, note=_KNOWN)) for condition, told in found]
+    return found
 
 
 def _bounded(tree: dict[str, Any]) -> dict[str, Any]:

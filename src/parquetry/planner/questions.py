@@ -335,12 +335,14 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
         columns: that are read.
         buckets: how many are wanted, a multiple of those that the scan has; None: those that it has.
         before: the report of the scan without what was found; None: nothing was.
+        joined: what is known of a join's values before the query runs (trees).
     """
 
     runtime: list[dict[str, Any]]
     columns: list[str]
     buckets: int | None = None
     before: dict[str, Any] | None = None
+    joined: list[dict[str, Any]] = []
 
 
 class RuntimeCandidate(msgspec.Struct, frozen=True):

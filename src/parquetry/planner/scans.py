@@ -92,7 +92,8 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
     snapshot = lake.snapshot(q.table)
     settings = settle(q.read_options, q.settings, snapshot.metadata.properties, names_checked=False)
-    found = found_conditions(snapshot, q.runtime)
+    arrived = found_conditions(snapshot, q.runtime)
+    found = found_conditions(snapshot, q.joined, "known") + arrived
     asked = conditions(snapshot, q.predicates) + [each.condition for each in found]
     telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
     selection = select_files(
@@ -142,7 +143,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         buckets=None if buckets is None else buckets.told,
         filterable=filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else [],
         most_values=MOST_VALUES,
-        again=[_comes_again(each.condition, names) for each in found],
+        again=[_comes_again(each.condition, names) for each in arrived],
         row_groups=[
             answers.FoundRanges(
                 each.column, [[to_wire(each.type, end) for end in ends] for ends in each.ends]

@@ -11,8 +11,9 @@ from parquetry.predicate.nodes import Predicate, columns_of, opaque_parts
 
 _LONGEST_TEXT = 300
 
-Origin = Literal["query", "join", "table"]
-"""Where a condition comes from: the query's text, values that a join found at run time, or the table itself."""
+Origin = Literal["query", "join", "known", "table"]
+"""Where a condition comes from: the query's text, values that a join found at run time, those that were known in planning, or the
+table itself."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,12 @@ from parquetry.prune.scan_report import BYTES, ScanReport, Step
 from parquetry.prune.values_report import ValuesReport
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
-_SAID: dict[Origin, str] = {"query": "", "join": "run-time values ", "table": "the table's "}
+_SAID: dict[Origin, str] = {
+    "query": "",
+    "join": "run-time values ",
+    "known": "values known in planning ",
+    "table": "the table's ",
+}
 
 
 def report_text(

@@ -20,7 +20,7 @@ class FoundValues:
     Attributes:
         text: the column, or the condition.
         count: how many values; None: it is a condition.
-        note: why they are not used one by one; None: they are.
+        note: what else is to be known of them: that they are not used one by one, or were known in planning.
     """
 
     text: str
@@ -28,9 +28,9 @@ class FoundValues:
     note: str | None = None
 
     def __str__(self) -> str:
-        if self.count is None:
-            return self.text
-        told = f"{self.text} → {self.count:,} {'value' if self.count == 1 else 'values'}"
+        told = self.text
+        if self.count is not None:
+            told = f"{told} → {self.count:,} {'value' if self.count == 1 else 'values'}"
         return told if self.note is None else f"{told} ({self.note})"
 
 
@@ -80,9 +80,11 @@ class RunTimeReport:
 
 
 def _plain(found: FoundValues) -> dict[str, Any]:
-    if found.count is None:
-        return {"condition": found.text}
-    plain: dict[str, Any] = {"column": found.text, "count": found.count}
+    plain: dict[str, Any] = (
+        {"condition": found.text}
+        if found.count is None
+        else {"column": found.text, "count": found.count}
+    )
     return plain if found.note is None else plain | {"note": found.note}
 
 

@@ -35,7 +35,8 @@ class Build(msgspec.Struct, frozen=True):
         name: of its first table.
         key: whose values these are, as SQL.
         size: of its rows, in bytes, as Spark estimates it; None: not known.
-        cost: how many bytes are read if it runs once more; None: not known.
+        cost: how many bytes are read if it runs for the values; None: not known.
+        files: how many files are opened then.
         deterministic: whether Spark takes it for that.
         python: whether a Python function computes the key.
         unrepeatable: what of it may give other rows if it runs once more; None: nothing.
@@ -45,12 +46,27 @@ class Build(msgspec.Struct, frozen=True):
     key: str
     size: int | None = None
     cost: int | None = None
+    files: int = 0
     deterministic: bool = True
     python: bool = False
     unrepeatable: str | None = None
 
 
-Form = Literal["column", "widened", "partitions", "computed"]
+class Known(msgspec.Struct, frozen=True):
+    """Values that are known before anything runs: of partition columns, from the metastore.
+
+    Attributes:
+        count: how many there are.
+        complete: whether all of them are there at run time, so that nothing more is to be learnt then.
+        useful: whether they may leave something out that they have not left out yet.
+    """
+
+    count: int
+    complete: bool
+    useful: bool
+
+
+Form = Literal["column", "widened", "partitions", "ranges", "computed"]
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -62,7 +78,8 @@ class Candidate(msgspec.Struct, frozen=True):
         bytes: that the scan reads then.
         column: that the values are of, as SQL.
         form: of what the values are: a `column` as it is; one that is `widened`, cast to a type which has each of its values, so that
-            the other side's can be cast back; computed of `partitions`' values alone, so that Spark can do it for each; or else `computed`.
+            the other side's can be cast back; computed of `partitions`' values alone, so that Spark can do it for each; of `ranges`, a
+            condition in which the least and the greatest of the other side's values stand; or else `computed`.
         filterable: whether the scan can make use of its values.
         join: the join's number among those of the query.
         type: of the join.
@@ -75,6 +92,7 @@ class Candidate(msgspec.Struct, frozen=True):
         narrowed: whether of that only those rows are left that have matches in its own neighbours.
         shared: whether Spark is to broadcast the other side.
         placed: Spark's own filter of the same: one that takes the values from a broadcast alone (`shared`), or `always`.
+        known: what is known of the values in planning.
     """
 
     scan: int
@@ -94,11 +112,12 @@ class Candidate(msgspec.Struct, frozen=True):
     narrowed: bool
     shared: bool
     placed: Literal["shared", "always"] | None = None
+    known: Known | None = None
 
     @property
     def serves_itself(self) -> bool:
-        """Return whether the join's broadcast has the values: where they must be cast back, it does not."""
-        return self.shared and self.form != "widened"
+        """Return whether the join's broadcast has the values: where they must be cast back, or are the ends of ranges, it does not."""
+        return self.shared and self.form not in ("widened", "ranges")
 
     @property
     def table(self) -> str:
@@ -106,7 +125,7 @@ class Candidate(msgspec.Struct, frozen=True):
         return str(self.report["table"])
 
 
-How = Literal["shared", "collected", "spark", "replaced", "refused"]
+How = Literal["shared", "collected", "spark", "known", "replaced", "refused"]
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -114,7 +133,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
     Attributes:
         how: `shared`, values of the join's broadcast are used; `collected`, the same, but where there is no broadcast the other side
-            runs once more; `spark`, Spark itself sees to it; `replaced`, another candidate has these values or fewer; `refused`.
+            runs once more; `spark`, Spark itself sees to it; `known`, what is known in planning is enough; `replaced`, another candidate
+            has these values or fewer; `refused`.
         reason: of a refusal.
     """
 

@@ -52,6 +52,8 @@ _SHARED_TIMES = 10
 """By how much a broadcast side, which need not be run again, may be larger than one that must be."""
 _GAIN = 2
 """How many times as large as a side that is run once more a scan must be that its values may leave something out of."""
+_OPENING = 1 << 18
+"""As how many bytes more the opening of a file counts: columns of small files are tiny, and it is the opening that takes the time."""
 
 
 def judge(candidates: Sequence[Candidate], limits: Sequence[int | None]) -> list[Verdict]:
@@ -70,11 +72,14 @@ def judge(candidates: Sequence[Candidate], limits: Sequence[int | None]) -> list
                     candidate.column,
                     candidate.source,
                 )
-                if same and not one.narrowed and _used(verdicts[other]):
+                if same and one.form != "ranges" and not one.narrowed and _used(verdicts[other]):
                     verdicts[other] = Verdict("replaced")
     for place, candidate in enumerate(candidates):
         if verdicts[place].how == "collected" and any(
-            _opposed(candidate, one) and _used(verdicts[other]) and _before(one, candidate)
+            _opposed(candidate, one)
+            and _used(verdicts[other])
+            and verdicts[other].how != "known"
+            and _before(one, candidate)
             for other, one in enumerate(candidates)
         ):
             verdicts[place] = Verdict("replaced")
@@ -117,10 +122,12 @@ def _alone(candidate: Candidate, limit: int | None) -> Verdict:
     reason = _of_join(candidate) or _of_way(candidate) or _of_column(candidate) or _of_values(candidate)
     if reason is not None:
         return Verdict("refused", reason)
+    reason, known = _of_scan(candidate), candidate.known
+    if reason is None and known is not None and (known.useful or known.complete):
+        return Verdict("known")
     widened = candidate.form == "widened"  # of which Spark's own filter does not reach a scan
     if candidate.placed is not None and not widened and (candidate.shared or candidate.placed == "always"):
         return Verdict("spark")
-    reason = _of_scan(candidate)
     if reason is not None:
         return Verdict("refused", reason)
     return _of_cost(candidate, limit)
@@ -130,8 +137,8 @@ def _of_join(candidate: Candidate) -> str | None:
     """Say why rows of the scan that have no match must be read all the same."""
     if candidate.null_aware:
         return "NOT IN: one NULL among the rows decides"
-    if not candidate.equality:
-        return f"{candidate.build.key} is no equality of two columns"
+    if not candidate.equality and candidate.form != "ranges":
+        return f"{candidate.build.key} says nothing of {candidate.column} without the other side's row"
     if (candidate.type, candidate.side) not in _PRUNED:
         return f"rows without a match are part of a {candidate.type} JOIN"
     return None
@@ -192,6 +199,8 @@ def _of_cost(candidate: Candidate, limit: int) -> Verdict:
     reason = _too_dear(candidate, limit)
     if reason is None:
         return Verdict("collected")
+    if candidate.form == "ranges":
+        return Verdict("refused", f"{build.name} is asked for the ends of a range, and {reason}")
     why = "is not broadcast" if not candidate.shared else "is of another type"
     return Verdict("refused", f"{build.name} {why}, and {reason}")
 
@@ -205,9 +214,12 @@ def _too_dear(candidate: Candidate, limit: int) -> str | None:
         return "its size is not known"
     if build.cost > limit:
         return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
-    if candidate.bytes is not None and build.cost * _GAIN > candidate.bytes:
-        return (
-            f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
-            f"{candidate.table}"
-        )
+    if candidate.bytes is not None:
+        files = ScanReport.from_dict(candidate.report).step("files")
+        gain = candidate.bytes + (0 if files is None else files.kept * _OPENING)
+        if (build.cost + build.files * _OPENING) * _GAIN > gain:
+            return (
+                f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
+                f"{candidate.table}"
+            )
     return None

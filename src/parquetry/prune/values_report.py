@@ -30,6 +30,8 @@ class ValuesReport:
     lake.db.f.k: 12 run-time values of lake.db.d.k (INNER JOIN, its broadcast)
     >>> print(ValuesReport("lake.db.f", "k", "INNER", "d", "k", "refused", "1 file of lake.db.f left"))
     lake.db.f.k: no run-time values of d.k (INNER JOIN: 1 file of lake.db.f left)
+    >>> print(ValuesReport("lake.db.f", "day", "INNER", "lake.db.d", "day", "known", values=3))
+    lake.db.f.day: 3 values of lake.db.d.day known in planning (INNER JOIN)
     """
 
     table: str
@@ -54,6 +56,8 @@ class ValuesReport:
         if self.how == "refused":
             return f"no {given} ({self.type} JOIN: {self.reason})"
         count = "" if self.values is None else f"{self.values:,} "
+        if self.how == "known":
+            return f"{count}values of {self.build}.{self.key} known in planning ({self.type} JOIN)"
         if self.how == "spark":
             source = "Spark's own filter"
         elif self.shared:
@@ -97,6 +101,9 @@ def _report(told: Told) -> ValuesReport:
     how, reason = verdict.how, verdict.reason
     if how in ("shared", "collected") and gathered is None:
         how, reason = "refused", f"{candidate.build.name} was not broadcast after all"
+    values = None if gathered is None else gathered.values
+    if how == "known" and candidate.known is not None:
+        values = candidate.known.count
     return ValuesReport(
         candidate.table,
         candidate.column,
@@ -105,7 +112,7 @@ def _report(told: Told) -> ValuesReport:
         candidate.build.key,
         how,
         reason,
-        None if gathered is None else gathered.values,
+        values,
         gathered is not None and gathered.shared,
     )
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from parquetry.prune.report import Report
-from parquetry.prune.runtime import Build, Candidate, Gathered, Step, Verdict
+from parquetry.prune.runtime import Build, Candidate, Gathered, Known, Step, Verdict
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.scan_report import Step as Counted
@@ -16,7 +16,7 @@ from parquetry.prune.values_report import Told, ValuesReport, reports
 
 MB = 1 << 20
 LIMIT = 10 * MB
-DIM = Build("dim", "k", size=MB, cost=MB)
+DIM = Build("dim", "k", size=MB, cost=MB, files=1)
 
 
 def candidate(files: int = 9, **changed: Any) -> Candidate:
@@ -77,7 +77,17 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
     ("changed", "expected"),
     [
         ({"null_aware": True}, "NOT IN: one NULL among the rows decides"),
-        ({"equality": False}, "k is no equality of two columns"),
+        ({"equality": False}, "k says nothing of k without the other side's row"),
+        ({"equality": False, "form": "ranges"}, "collected"),
+        (
+            {"form": "ranges", "shared": True, "build": build(cost=None)},
+            "dim is asked for the ends of a range, and its size is not known",
+        ),
+        ({"known": Known(3, complete=False, useful=True)}, "known"),
+        ({"known": Known(3, complete=True, useful=False), "placed": "always"}, "known"),
+        ({"known": Known(3, complete=False, useful=False), "placed": "always"}, "spark"),
+        ({"known": Known(3, complete=True, useful=True), "files": 1}, "1 file of fact left"),
+        ({"known": Known(3, complete=True, useful=True), "filterable": False}, "nothing is known of the values of k"),
         (
             {"form": "computed", "column": "(k + 1)"},
             "(k + 1) is computed of more than partition columns",
@@ -112,7 +122,12 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
             "dim is not broadcast, and has 11.5 MB, more than runtime-pruning-max-build-size (10.5 MB)",
         ),
         (
-            {"bytes": MB},
+            {"bytes": MB, "files": 2},
+            "dim is not broadcast, and reading its 1 MB again is not worth it for 1 MB of fact",
+        ),
+        ({"bytes": MB, "files": 9}, "collected"),  # of small columns in many files, it is the opening that takes time
+        (
+            {"bytes": MB, "files": 9, "build": build(files=9)},
             "dim is not broadcast, and reading its 1 MB again is not worth it for 1 MB of fact",
         ),
         ({"bytes": None}, "collected"),
