@@ -177,9 +177,9 @@ def _of_stars(counts: Counts) -> list[Finding]:
 
     sparks = "file bytes, parquetry / spark"
     found = [
-        *_mean_of(f"l1, 42 stars: {sparks}, by least and greatest", of(read, STARS), 0.85),
-        *_mean_of(f"l1, 42 stars: {sparks}, with Bloom filters", of(bloom, STARS), 0.72),
-        *_mean_of(f"l1, 16 core stars: {sparks}", of(read, CORE)),
+        *_mean_of(f"l1, {len(read)} stars: {sparks}, by least and greatest", of(read, STARS), 0.85),
+        *_mean_of(f"l1, {len(bloom)} stars: {sparks}, with Bloom filters", of(bloom, STARS), 0.72),
+        *_mean_of(f"l1, {len(of(read, CORE))} core stars: {sparks}", of(read, CORE)),
         *_mean_of("l1, 16 core stars: file bytes, oracle / spark", of(exact, CORE)),
         *_mean_of(f"l1, other dates (16, 62, 94, 99): {sparks}", of(read, OTHER_DATES), 1 / 5),
         *_mean_of(
@@ -217,7 +217,7 @@ def _of_l2(counts: Counts) -> list[Finding]:
     same = {number: counts.l2[number].sparks_read for number in numbers}
     exact = {number: size for number, (_, size) in counts.exact.get("l2", {}).items() if number in same}
     on_l1 = {number: counts.stars[number].sparks_read for number in numbers if number in counts.stars}
-    core = "l2, 16 core stars:"
+    core = f"l2, {len(numbers)} core stars:"
     return [
         *_mean_of(
             f"{core} column bytes, parquetry / spark",

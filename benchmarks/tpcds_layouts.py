@@ -67,7 +67,7 @@ class Lake:
         self._others = [table for table in self._raw.rows if table not in {*FACTS, *DERIVED}]
         self._plain: dict[str, SparkSession] = {}
         self._loader = self._session()
-        _quote(spark)
+        _settle(spark)
         self._load()
 
     @property
@@ -126,7 +126,7 @@ class Lake:
     def _session(self) -> SparkSession:
         """Return a session of Spark alone, with views of the tables that are no facts."""
         session = self._spark.newSession()
-        _quote(session)
+        _settle(session)
         for table in self._others:
             session.read.parquet(str(self._raw.file(table))).createOrReplaceTempView(table)
         return session
@@ -206,7 +206,8 @@ class Lake:
         self._spark.sql(f"ALTER TABLE {name}_unfinished RENAME TO {name.removeprefix(f'{CATALOG}.')}")
 
 
-def _quote(session: SparkSession) -> None:
+def _settle(session: SparkSession) -> None:
+    session.conf.set("spark.sql.parquet.compression.codec", "zstd")  # as Iceberg's
     session.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")  # eight queries quote names so
 
 

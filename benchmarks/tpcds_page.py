@@ -72,7 +72,8 @@ def _page(result: Mapping[str, Any]) -> str:
         "\n## The 16 core stars\n",
         "![Column bytes of the core stars](images/tpcds-stars.svg)\n",
         _core(details),
-        "\n## All 99 queries on l1\n",
+        f"\n## All queries on l1: {len(details['l1'])} of 99 counted\n",
+        _wrong(details["wrong"]),
         _more(details["l1"]),
         "![File bytes of all queries](images/tpcds-all.svg)\n",
         _all(details["l1"]),
@@ -118,6 +119,12 @@ def _core(details: Mapping[str, Any]) -> str:
         rows.append(row)
     heads = ["files · MB of columns", *(name for name, _, _ in columns), "oracle, l1", "oracle, l2"]
     return _table(heads, rows)
+
+
+def _wrong(wrong: Sequence[str]) -> str:
+    return (
+        "".join(f"- {each}\n" for each in ["Fail, or answer otherwise than Spark:", *wrong]) if wrong else ""
+    )
 
 
 def _more(details: Mapping[str, Any]) -> str:
