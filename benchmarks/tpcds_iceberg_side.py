@@ -84,16 +84,25 @@ def _scan(node: Any) -> dict[str, Any] | None:
     """Return the table, the columns and the parts of files that a scan's tasks were given."""
     if node.getClass().getSimpleName() != "BatchScanExec":
         return None
-    parts = []
-    for some in _elements(node.filteredPartitions()):
-        # one partition in 4.1, the partitions of one key in older ones
-        for each in _elements(some) if hasattr(some, "size") else [some]:
-            part = each.get() if hasattr(each, "isDefined") else each
-            parts += [
-                [task.file().location(), task.start(), task.length()] for task in part.taskGroup().tasks()
-            ]
+    parts = [
+        [task.file().location(), task.start(), task.length()]
+        for part in _input_partitions(node.filteredPartitions())
+        for task in part.taskGroup().tasks().toArray()
+    ]
     columns = list(node.scan().readSchema().fieldNames())
     return {"columns": columns, "parts": parts}
+
+
+def _input_partitions(of: Any) -> Iterator[Any]:
+    """Go through what releases of Spark put into options, or into the sequences of one key."""
+    name = of.getClass().getSimpleName()
+    if name.endswith("InputPartition"):
+        yield of
+    elif name == "Some":
+        yield of.get()
+    elif name != "None$":
+        for each in _elements(of):
+            yield from _input_partitions(each)
 
 
 def _elements(of: Any) -> Iterator[Any]:
