@@ -10,7 +10,8 @@ SF ?= 0.1
 DEMO_DATA ?= demo-data/sf$(SF)
 BENCH_DATA ?= demo-data/bench
 BENCH ?=
-BENCH_SCALE ?= 1
+BENCH_SCALE ?= $(if $(filter file,$(origin SF)),1,$(SF))
+export BENCH_ROUNDS ?= 3
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 # Tests start many processes: an environment that forbids it would have each of them compile everything again.
@@ -57,6 +58,7 @@ wheel: java $(READY) ## build dist/*.whl, which carries the compiled bridge, and
 docs: $(READY) ## write the generated pages of docs/ again
 	@$(RUN) -m parquetry.config_reference > docs/configuration.md
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
+	@if [ -e benchmarks/results/tpcds.json ]; then $(RUN) -m benchmarks.tpcds_page; fi
 
 golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/protocol.jsonl)
 	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/test_recorded_questions.py

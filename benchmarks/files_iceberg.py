@@ -91,10 +91,12 @@ def environment(folder: Path, console: Console) -> Environment:
             f"Fetching PySpark {PYSPARK}, PyIceberg and Iceberg {VERSION} into {made.folder} (once)"
         )
         shutil.rmtree(made.folder, ignore_errors=True)
-        _run([sys.executable, "-m", "venv", str(made.folder / "venv")])
+        run_command([sys.executable, "-m", "venv", str(made.folder / "venv")])
         packages = [f"pyspark=={PYSPARK}", f"pyiceberg[pyarrow]=={PYICEBERG}"]
-        _run([str(made.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages])
-        _run(
+        run_command(
+            [str(made.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
+        )
+        run_command(
             [java(), "-cp", str(made.jars / "*"), "org.apache.ivy.Main"]
             + (["-settings", os.environ[SETTINGS]] if os.environ.get(SETTINGS) else [])
             + ["-dependency", "org.apache.iceberg", _ARTIFACT, VERSION, "-types", "jar"]
@@ -109,7 +111,7 @@ def environment(folder: Path, console: Console) -> Environment:
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir()
             command = [java(), "-cp", str(made.jars / "*"), "scala.tools.nsc.Main"]
-            _run([*command, "-classpath", _class_path(made), "-d", str(work), str(_SOURCE)])
+            run_command([*command, "-classpath", _class_path(made), "-d", str(work), str(_SOURCE)])
             work.rename(made.classes)
     return made
 
@@ -198,7 +200,7 @@ class IcebergTable:
             "expected": asked.expected,
             "rounds": rounds,
         }
-        answer = _run([str(self._environment.python), str(_PYTHON_SIDE), json.dumps(question)])
+        answer = run_command([str(self._environment.python), str(_PYTHON_SIDE), json.dumps(question)])
         seconds: list[float] = json.loads(answer)
         return seconds
 
@@ -211,7 +213,12 @@ def _digest() -> str:
     return hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
 
 
-def _run(command: Sequence[str]) -> str:
+def run_command(command: Sequence[str]) -> str:
+    """Return what a command prints.
+
+    Raises:
+        MissingError: it fails.
+    """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MissingError(

@@ -13,11 +13,9 @@ CATALOG = "lake"
 LOG_SETTINGS = Path(__file__).parents[1] / "demo" / "log4j2.properties"
 
 
-def start(folder: Path) -> SparkSession:
-    """Start Spark on two cores, with a catalog in a folder."""
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("Parquetry benchmarks")
-    settings = {
+def settings(folder: Path) -> dict[str, str]:
+    """Return the settings of Spark that all variants have."""
+    return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "4g",
@@ -25,8 +23,16 @@ def start(folder: Path) -> SparkSession:
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.warehouse.dir": str((folder / "spark-warehouse").absolute()),
     }
-    for name, value in settings.items():
+
+
+def start(folder: Path, jar: Path | None = None) -> SparkSession:
+    """Start Spark on two cores, with a catalog in a folder, and a jar of the benchmark's own if it has one."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]").appName("Parquetry benchmarks")
+    for name, value in settings(folder).items():
         builder = builder.config(name, value)
+    if jar is not None:
+        builder = builder.config("spark.jars", str(jar))
     spark = parquetry.configure(builder, catalog=CATALOG, warehouse=folder / "warehouse").getOrCreate()
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.bench")
     return spark

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROUNDS = 5
 
@@ -62,11 +63,19 @@ class Finding:
 
 @dataclass(slots=True)
 class Result:
-    """What one benchmark found."""
+    """What one benchmark found.
+
+    Attributes:
+        name: of the benchmark.
+        timings: of its jobs.
+        findings: that are printed, with their targets.
+        details: as JSON has them, for pages and charts.
+    """
 
     name: str
     timings: list[Timing] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path, scale: float) -> Path:
         """Write everything to a JSON file named for the benchmark, and return its path."""

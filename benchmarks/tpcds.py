@@ -1,182 +1,187 @@
-"""All 99 queries of TPC-DS, over facts partitioned by day: what is read, and in what time, beside Spark's own tables on the same files.
+"""TPC-DS: all 99 queries beside Spark on the same files, and its stars on the layouts that suit them, beside Iceberg and an oracle.
 
-Both read the same files: Spark through its own listing, which is made before the clock starts, Parquetry as it took the same trees in.
-Every answer is compared. Files and bytes are those of the facts, as each side's scans tell them after the run; Spark's are counted where it
-has dropped the partitions that a join does not want.
+| module | |
+|---|---|
+| `tpcds_layouts` | how the facts lie |
+| `tpcds_queries` | which queries, and what is asked besides |
+| `tpcds_counting` | how files, row groups and bytes are counted |
+| `tpcds_oracle` | Spark, given exactly the files that hold matching rows |
+| `tpcds_iceberg` | Apache Iceberg, in an environment of its own |
+| `tpcds_findings` | ratios and targets |
+| `tpcds_page`, `tpcds_charts` | docs/benchmarks.md, out of the results |
+
+Every answer is compared with Spark's. Times are taken in turns; `BENCH_ROUNDS=0` counts only, which takes minutes instead of hours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
 
-from benchmarks.lake import CATALOG, drain, start
-from benchmarks.loading import raw
-from benchmarks.measure import Finding, Result, geometric_mean, take_turns
+from benchmarks import tpcds_findings, tpcds_iceberg
+from benchmarks.lake import drain, settings, start
+from benchmarks.measure import Result, take_turns
+from benchmarks.tpcds_counting import jar, scans, total
+from benchmarks.tpcds_findings import Counts, Pair
+from benchmarks.tpcds_layouts import Lake
+from benchmarks.tpcds_oracle import Oracle, size
+from benchmarks.tpcds_queries import CORE, OTHER_DATES, RARE_ITEMS, STARS, UNPRUNED, few_keys, stars
 from demo.answers import difference
 from demo.tpcds import query_texts
 
-FACTS = {
-    "store_sales": ("ss_sold_date_sk", "ss_item_sk"),
-    "catalog_sales": ("cs_sold_date_sk", "cs_item_sk"),
-    "web_sales": ("ws_sold_date_sk", "ws_item_sk"),
-    "store_returns": ("sr_returned_date_sk", "sr_item_sk"),
-    "catalog_returns": ("cr_returned_date_sk", "cr_item_sk"),
-    "web_returns": ("wr_returned_date_sk", "wr_item_sk"),
-    "inventory": ("inv_date_sk", "inv_item_sk"),
-}
-"""The column that each is partitioned by, and the one by which its files are sorted."""
-STARS = (3, 7, 13, 19, 25, 29, 42, 52, 53, 55, 63, 68, 73, 79, 89, 98)
-"""The queries that are timed: a fact with filtered dimensions."""
-_DATABASE = f"{CATALOG}.tpcds"
-_ROUNDS = 3
-
-
-class Read(NamedTuple):
-    """What a query read of the facts.
-
-    Attributes:
-        files: how many.
-        bytes: in these.
-    """
-
-    files: int
-    bytes: int
+ROUNDS = 3
 
 
 def run(folder: Path, scale: float) -> Result:
-    """Run all queries once, and those on stars in turns."""
-    spark = start(folder)
-    plain = spark.newSession()
-    _load(spark, plain, folder, scale)
-    for session in (spark, plain):
-        session.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")  # eight queries quote names so
-    spark.sql(f"USE {_DATABASE}")
-    result = Result("tpcds")
-    texts = query_texts()
-    counted = {number: _compared(number, text, spark, plain) for number, text in texts.items()}
-    _count(counted, result)
-    ratios = []
-    for number in STARS:
-        ask = {"parquetry": partial(_ask, spark, texts[number]), "spark": partial(_ask, plain, texts[number])}
-        result.timings.append(take_turns(f"q{number}", ask, rounds=_ROUNDS))
-        ratios.append(result.timings[-1].ratio("spark", "parquetry"))
-    faster = Finding(
-        "16 stars, geometric mean: spark / parquetry", geometric_mean(ratios), 1.3, at_least=True
-    )
-    result.findings.append(faster)
+    """Count and time everything."""
+    rounds = int(os.environ.get("BENCH_ROUNDS", ROUNDS))
+    spark = start(folder, jar(folder.parent))
+    measuring = _Measuring(Lake(spark, folder, scale), rounds)
+    measuring.all_on_l1()
+    measuring.core_on("l2")
+    measuring.few_keys()
+    measuring.stars_on_bloom()
+    measuring.core_on("l1")
     spark.stop()
+    measuring.iceberg(folder)
+    result = measuring.result
+    result.findings += tpcds_findings.of_counts(measuring.counts)
+    result.details = measuring.counts.plain()
+    if rounds:
+        result.findings += tpcds_findings.of_times(result.timings)
     return result
 
 
-def _ask(session: SparkSession, sql: str) -> None:
-    drain(session.sql(sql))
+class _Measuring:
+    """The queries, step by step, and what has been found so far."""
+
+    def __init__(self, lake: Lake, rounds: int) -> None:
+        self._lake = lake
+        self._rounds = rounds
+        self._texts = query_texts()
+        self._stars = stars(self._texts)
+        self._answers: dict[int, list[Row]] = {}
+        self.counts = Counts()
+        self.result = Result("tpcds")
+
+    def stars_on_bloom(self) -> None:
+        """Count the stars through Parquetry where files have Bloom filters."""
+        session = self._lake.ours("l1_bloom")
+        for number in STARS:
+            name = f"l1 with Bloom filters, star {number}"
+            frame = self._compared(name, session, self._stars[number], self._answers[number])
+            if frame is not None:
+                read = self.counts.bloom[number] = total(scan.read for scan in scans(frame))
+                print(f"{name}: {read.needed_files:,} of {read.files:,} files", flush=True)
+
+    def core_on(self, layout: str) -> None:
+        """Count and time the core stars on a layout, beside Spark and the oracle."""
+        sparks = self._lake.sparks(layout)
+        oracle = Oracle(self._lake, layout)
+        ours = self._lake.ours(layout)
+        for number in CORE:
+            text = self._stars[number]
+            if layout == "l2":
+                pair = self._pair(f"l2, star {number}", (ours, sparks), text, 0)
+                if pair is not None:
+                    self.counts.l2[number] = pair
+            files = oracle.files(text)
+            self.counts.exact.setdefault(layout, {})[number] = size(files)
+            if self._rounds:
+                exact = oracle.given(files)
+                self._time(f"{layout} q{number}", text, {"parquetry": ours, "spark": sparks, "oracle": exact})
+
+    def few_keys(self) -> None:
+        """Count queries for few items, through Parquetry on n and through Spark on l1."""
+        ours, sparks = self._lake.ours("n"), self._lake.sparks("l1")
+        for name, text in few_keys(self._lake.raw.file("item")).items():
+            pair = self._pair(f"n, {name}", (ours, sparks), text, 0)
+            if pair is not None:
+                self.counts.few[name] = pair
+
+    def all_on_l1(self) -> None:
+        """Count, and time unless that is done, all queries through Parquetry and through Spark; the answers to the stars are kept."""
+        ours, sparks = self._lake.ours("l1"), self._lake.sparks("l1")
+        asked = (*CORE, *OTHER_DATES, *RARE_ITEMS, *UNPRUNED, *STARS, *sorted(self._texts))
+        for number in dict.fromkeys(asked):  # those with targets of their own first
+            text = self._texts[number]
+            pair = self._pair(f"q{number}", (ours, sparks), text, number)
+            if pair is None:
+                continue
+            self.counts.l1[number] = pair
+            if number in STARS:
+                star = self._stars[number]
+                alone = pair if star == text else self._pair(f"star {number}", (ours, sparks), star, number)
+                if alone is not None:
+                    self.counts.stars[number] = alone
+            if self._rounds and number not in CORE:
+                self._time(f"l1 q{number}", text, {"parquetry": ours, "spark": sparks})
+
+    def _pair(
+        self, name: str, sessions: tuple[SparkSession, SparkSession], text: str, star: int
+    ) -> Pair | None:
+        """Return what a query reads through Parquetry and through Spark, whose answer is kept for a star."""
+        ours, sparks = sessions
+        theirs = sparks.sql(text)
+        expected = theirs.collect()
+        if text == self._stars.get(star):
+            self._answers[star] = expected
+        frame = self._compared(name, ours, text, expected)
+        if frame is None:
+            return None
+        pair = Pair(scans(frame), scans(theirs))
+        _tell(name, pair)
+        return pair
+
+    def iceberg(self, folder: Path) -> None:
+        """Have Iceberg answer the core stars, if it can be had."""
+        texts = {number: self._stars[number] for number in CORE}
+        found = tpcds_iceberg.ask(folder, self._lake.raw, texts, settings(folder), self._rounds)
+        for number, answer in (found or {}).items():
+            self.counts.iceberg[number] = answer.read
+            if answer.rows != tpcds_iceberg.texts(self._answers[number]):
+                self.counts.wrong.append(f"Iceberg, star {number}: another answer")
+            for timing in self.result.timings:
+                if timing.job == f"l2 q{number}":
+                    timing.seconds["iceberg, not in turns"] = answer.seconds
+
+    def _compared(self, name: str, session: SparkSession, text: str, expected: list[Row]) -> DataFrame | None:
+        """Return a query of Parquetry's tables that ran, None if it failed; what is wrong with it is noted."""
+        frame = session.sql(text)
+        started = time.perf_counter()
+        try:
+            differs = difference(frame.collect(), expected)
+        except PySparkException as error:
+            self._wrong(f"{name}: {str(error).splitlines()[0]}")
+            return None
+        if differs is not None:
+            self._wrong(f"{name}: {differs}")
+        print(f"{name}: {time.perf_counter() - started:.1f} s", end=", ", flush=True)
+        return frame
+
+    def _wrong(self, what: str) -> None:
+        self.counts.wrong.append(what)
+        print(f"WRONG {what}", flush=True)
+
+    def _time(self, job: str, text: str, sessions: Mapping[str, SparkSession]) -> None:
+        variants = {name: partial(_ask, session, text) for name, session in sessions.items()}
+        self.result.timings.append(take_turns(job, variants, self._rounds))
 
 
-def _compared(number: int, text: str, spark: SparkSession, plain: SparkSession) -> tuple[Read, Read]:
-    """Return what a query read of the facts through Parquetry, and through Spark.
-
-    Raises:
-        AssertionError: the answers differ.
-    """
-    ours, theirs = spark.sql(text), plain.sql(text)
-    differs = difference(ours.collect(), theirs.collect())
-    if differs is not None:
-        raise AssertionError(f"q{number}: {differs}")
-    found = _read_by_us(ours), _read_by_spark(theirs)
-    print(f"q{number}: files {found[0].files:,} of Spark's {found[1].files:,}", flush=True)
-    return found
+def _ask(session: SparkSession, text: str) -> None:
+    drain(session.sql(text))
 
 
-def _count(counted: dict[int, tuple[Read, Read]], result: Result) -> None:
-    for number, (ours, theirs) in counted.items():
-        result.findings.append(Finding(f"q{number}: files of {theirs.files:,}", ours.files, unit="files"))
-    of_facts = {number: both for number, both in counted.items() if both[1].bytes}
-    for what, field in (("files", 0), ("bytes", 1)):
-        more = sum(ours[field] > theirs[field] for ours, theirs in counted.values())
-        result.findings.append(Finding(f"queries that read more {what} than Spark", more, 0, "queries"))
-    for name, numbers in (("all queries", tuple(of_facts)), ("16 stars", STARS)):
-        ratios = [max(of_facts[n][0].bytes, 1) / of_facts[n][1].bytes for n in numbers if n in of_facts]
-        mean = geometric_mean(ratios)
-        result.findings.append(Finding(f"{name}, file bytes, geometric mean: parquetry / spark", mean))
-
-
-def _read_by_us(frame: DataFrame) -> Read:
-    files = size = 0
-    for node in _nodes(frame._jdf.queryExecution().executedPlan(), set()):
-        if node.getClass().getSimpleName() != "BatchScanExec":
-            continue
-        if str(node.table().name()).rsplit(".", 1)[-1] in FACTS:
-            for part in _elements(node.filteredPartitions()):
-                lengths = [file.length() for file in part.get().files()] if part.isDefined() else []
-                files, size = files + len(lengths), size + sum(lengths)
-    return Read(files, size)
-
-
-def _read_by_spark(frame: DataFrame) -> Read:
-    files = size = 0
-    for node in _nodes(frame._jdf.queryExecution().executedPlan(), set()):
-        if node.getClass().getSimpleName() == "FileSourceScanExec":
-            folders = {Path(str(path)).name for path in _elements(node.relation().location().rootPaths())}
-            if folders & FACTS.keys():
-                metrics = node.metrics()
-                files += int(metrics.apply("numFiles").value())
-                size += int(metrics.apply("filesSize").value())
-    return Read(files, size)
-
-
-def _elements(of: Any) -> Iterator[Any]:
-    """Go through an array or a sequence of Scala."""
-    if hasattr(of, "__len__"):
-        yield from of
-    else:
-        for place in range(of.size()):
-            yield of.apply(place)
-
-
-def _nodes(plan: Any, seen: set[int]) -> Iterator[Any]:
-    """Go through the nodes of a plan that ran, each once: through adaptive plans, their stages, and subqueries."""
-    name = plan.getClass().getSimpleName()
-    if plan.id() in seen:
-        return
-    seen.add(plan.id())
-    yield plan
-    if name == "AdaptiveSparkPlanExec":
-        yield from _nodes(plan.executedPlan(), seen)
-    elif name.endswith("QueryStageExec"):
-        yield from _nodes(plan.plan(), seen)
-    for below in (plan.children(), plan.subqueries()):
-        for each in _elements(below):
-            yield from _nodes(each, seen)
-
-
-def _load(spark: SparkSession, plain: SparkSession, folder: Path, scale: float) -> None:
-    """Have trees of the facts that both read, and the other tables in each."""
-    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {_DATABASE}")
-    made = raw(folder, scale)
-    for table in made.rows:
-        source = plain.read.parquet(str(made.file(table)))
-        keys = FACTS.get(table)
-        tree = folder / "facts" / table
-        if keys is None:
-            source.createOrReplaceTempView(table)
-        elif not (tree / "_SUCCESS").exists():
-            sorted_rows = source.repartition(4, keys[0]).sortWithinPartitions(*keys)
-            sorted_rows.write.mode("overwrite").partitionBy(keys[0]).parquet(str(tree))
-        if keys is not None:
-            plain.read.parquet(str(tree)).createOrReplaceTempView(table)
-        if spark.catalog.tableExists(f"{_DATABASE}.{table}"):
-            continue
-        if keys is None:
-            spark.read.parquet(str(made.file(table))).createOrReplaceTempView("to_load")
-            spark.sql(f"CREATE TABLE {_DATABASE}.{table} USING parquet AS SELECT * FROM to_load")
-        else:
-            columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in source.schema)
-            spark.sql(
-                f"CREATE TABLE {_DATABASE}.{table} ({columns}) USING parquet PARTITIONED BY ({keys[0]}) LOCATION '{tree}'"
-            )
-            spark.sql(f"CALL {CATALOG}.system.sync(table => 'tpcds.{table}')")
+def _tell(name: str, pair: Pair) -> None:
+    ours, theirs = pair.our_read, pair.sparks_read
+    print(
+        f"{name}: files {ours.files:,} of Spark's {theirs.files:,}, {ours.needed_files:,} of {theirs.needed_files:,} needed, "
+        f"column bytes {ours.column_bytes:,} of {theirs.column_bytes:,}",
+        flush=True,
+    )

@@ -44,6 +44,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
 
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(
     TableCapability.BATCH_READ,
+    TableCapability.SCAN_MERGING, // of subqueries that differ in their columns: one scan reads for all of them
     TableCapability.BATCH_WRITE, // claimed for OVERWRITE_DYNAMIC's sake: a rule turns that into a V1 write
     TableCapability.V1_BATCH_WRITE,
     TableCapability.TRUNCATE,

@@ -36,7 +36,7 @@ SELECT CAST(least(1000, floor(1 / ((hash(ss_ticket_number, ss_item_sk) % 1000000
        ss_item_sk AS item, ss_net_paid AS paid, d_year AS year
 FROM store_sales LEFT JOIN date_dim ON ss_sold_date_sk = d_date_sk
 """
-_DERIVED = {
+DERIVED = {
     "visits": _VISITS,
     "visits_auto": _VISITS,
     "sold": "SELECT ss_item_sk AS item, ss_ticket_number AS ticket, ss_customer_sk AS customer, ss_quantity AS quantity, "
@@ -94,7 +94,7 @@ def make(folder: Path, scale: float) -> Raw:
                 target = _quoted(unfinished / f"{table}.parquet")
                 connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
         unfinished.rename(folder)
-    for table, sql in _DERIVED.items():
+    for table, sql in DERIVED.items():
         _derive(folder, table, sql)
     return Raw(folder, _row_counts(folder))
 

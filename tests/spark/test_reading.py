@@ -292,3 +292,16 @@ def test_reads_with_different_options_are_different_scans(spark: SparkSession, t
     assert scan(mergeSchema="true").equals(scan(mergeSchema="true"))
     assert scan().equals(scan())
     assert not scan(mergeSchema="true").equals(scan())
+
+
+def test_subqueries_of_one_condition_are_read_once(spark: SparkSession, table: str) -> None:
+    """Subqueries that differ in their columns alone share a scan, which reads what its condition leaves, and each answer is right."""
+    where = f"FROM {table} WHERE day = 3 AND id >= 60"
+    asked = ", ".join(f"(SELECT {value} {where})" for value in ("sum(id)", "max(v)", "count(s)"))
+    frame = spark.sql(f"SELECT {asked}")
+    assert [tuple(row) for row in frame.collect()] == [(900, 175.5, 10)]
+    (scan,) = parquetry.report(frame).to_dict()["scans"]
+    assert [(step["kept"], step["of"]) for step in scan["steps"] if step["name"] != "bytes"] == [
+        (1, 6),
+        (1, 2),
+    ]

@@ -1,0 +1,129 @@
+"""What a query has read of the facts: partitions, files, row groups, bytes of the files and of the columns.
+
+Spark's own `bytesRead` is of no use: vectored reads are not in it, and others count what was read ahead. Counted is instead what the scans
+of the plan that ran were given: each file, and of it the row groups that Parquet's own reader keeps by the conditions that the scan's readers
+were given, static ones and those found at run time: by statistics, dictionaries and Bloom filters. For these row groups the footers say how
+many bytes the columns take that the scan reads. Pages that column indexes leave out within a row group are not told apart.
+
+A plan is followed into its subqueries, the stages of adaptive execution, what reuses others (once), and stages that ran and gave no row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.sql import DataFrame
+
+from benchmarks.tpcds_layouts import FACTS
+from parquetry.spark import bridge
+from tests.support.jars import java
+
+_SOURCE = Path(__file__).with_name("tpcds_counting.scala")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of the facts, by one scan or several.
+
+    Attributes:
+        listed: partitions of which the files were listed before the values of joins were known.
+        partitions: that were read.
+        files: that were opened.
+        bytes: in these.
+        needed_files: those of the files of which the readers kept a row group.
+        needed_bytes: in these.
+        row_groups: that the readers kept.
+        all_row_groups: in the files.
+        column_bytes: of the columns, in the row groups that were kept.
+    """
+
+    listed: int = 0
+    partitions: int = 0
+    files: int = 0
+    bytes: int = 0
+    needed_files: int = 0
+    needed_bytes: int = 0
+    row_groups: int = 0
+    all_row_groups: int = 0
+    column_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One scan of a fact.
+
+    Attributes:
+        table: its name.
+        columns: that are read.
+        read: what was read.
+        pruned: whether Spark left out partitions by the values of a join; of Parquetry's scans it is not told.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    read: Read
+    pruned: bool | None
+
+
+def total(reads: Iterable[Read]) -> Read:
+    """Return the sum of what several scans read."""
+    each = [[getattr(read, name) for name in Read.__slots__] for read in reads]
+    return Read(*map(sum, zip(*each, strict=True)))
+
+
+def scans(frame: DataFrame) -> list[Scan]:
+    """Return what the scans of the facts have read, of a frame that was collected."""
+    jvm: Any = frame.sparkSession._jvm
+    names = {item: fact for fact, (_, item) in FACTS.items()}
+    found = json.loads(jvm.org.apache.spark.sql.parquetry.benchmarks.ScansRead.of(frame._jdf, names))
+    return [_scan(each) for each in found]
+
+
+def _scan(told: Mapping[str, Any]) -> Scan:
+    listed, partitions = told.get("listed", 0), told.get("partitions", 0)
+    if "report" in told:
+        report = told["report"]
+        steps = [step for step in report["steps"] if step["name"] == "partitions"]
+        partitions = steps[0]["kept"] if steps else 0
+        cuts = report.get("run_time", {}).get("cuts", ())
+        listed = next((cut["before"] for cut in cuts if cut["name"] == "partitions"), partitions)
+    counts = {name: told[name] for name in Read.__slots__ if name in told}
+    read = Read(**counts | {"listed": listed, "partitions": partitions})
+    return Scan(told["table"], tuple(told["columns"]), read, told.get("pruned"))
+
+
+def jar(folder: Path) -> Path:
+    """Return the jar of `tpcds_counting.scala`, compiled into a folder if it is not there.
+
+    Raises:
+        RuntimeError: it cannot be compiled.
+    """
+    beside = bridge.jar()
+    digest = hashlib.sha256(_SOURCE.read_bytes() + beside.name.encode()).hexdigest()[:12]
+    target = folder / f"counting-{digest}.jar"
+    if target.exists():
+        return target
+    jars = Path(pyspark.__path__[0]) / "jars"
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        class_path = os.pathsep.join(map(str, [*sorted(jars.glob("*.jar")), beside]))
+        compiler = [java(), "-cp", str(jars / "*"), "scala.tools.nsc.Main"]
+        given = ["-nowarn", "-encoding", "UTF-8", "-classpath", class_path, "-d", work, str(_SOURCE)]
+        done = subprocess.run([*compiler, *given], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{_SOURCE.name} could not be compiled:\n{done.stdout}{done.stderr}")
+        packed = Path(work) / "counting.jar"
+        with zipfile.ZipFile(packed, "w") as archive:
+            for path in sorted(Path(work).rglob("*.class")):
+                archive.write(path, path.relative_to(work).as_posix())
+        packed.rename(target)
+    return target

@@ -1,0 +1,249 @@
+"""What the counts of TPC-DS come to: ratios, each with its target."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchmarks.measure import Finding, Timing, geometric_mean
+from benchmarks.tpcds_counting import Read, Scan, total
+from benchmarks.tpcds_queries import (
+    ACROSS_FACTS,
+    CORE,
+    NOTHING_PRUNED,
+    OTHER_DATES,
+    RARE_ITEMS,
+    STARS,
+    UNPRUNED,
+)
+
+Count = Callable[[Read], int]
+_SLOWER = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a query's scans have read through Parquetry, and through Spark alone."""
+
+    ours: list[Scan]
+    sparks: list[Scan]
+
+    @property
+    def our_read(self) -> Read:
+        """Return the sum of Parquetry's scans."""
+        return total([Read(), *(scan.read for scan in self.ours)])
+
+    @property
+    def sparks_read(self) -> Read:
+        """Return the sum of Spark's scans."""
+        return total([Read(), *(scan.read for scan in self.sparks)])
+
+
+@dataclass(slots=True)
+class Counts:
+    """All that was counted.
+
+    Attributes:
+        wrong: what is said of queries that failed, or of which answers differ.
+        l1: all queries on l1.
+        stars: the stars on l1.
+        bloom: what Parquetry reads of the stars on l1 with Bloom filters.
+        l2: the core stars on l2.
+        few: queries for few items: Parquetry on n, Spark on l1.
+        exact: files and bytes of the oracle, by layout.
+        iceberg: what Iceberg reads of the core stars; empty: it could not be had.
+    """
+
+    wrong: list[str] = field(default_factory=list)
+    l1: dict[int, Pair] = field(default_factory=dict)
+    stars: dict[int, Pair] = field(default_factory=dict)
+    bloom: dict[int, Read] = field(default_factory=dict)
+    l2: dict[int, Pair] = field(default_factory=dict)
+    few: dict[str, Pair] = field(default_factory=dict)
+    exact: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)
+    iceberg: dict[int, Read] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON has it: of a layout, of a query, of who read it the counts."""
+        pairs: dict[str, Mapping[Any, Pair]] = {
+            "l1": self.l1,
+            "stars": self.stars,
+            "l2": self.l2,
+            "few": self.few,
+        }
+        told: dict[str, Any] = {
+            name: {
+                str(key): {"parquetry": asdict(pair.our_read), "spark": asdict(pair.sparks_read)}
+                for key, pair in some.items()
+            }
+            for name, some in pairs.items()
+        }
+        told["bloom"] = {str(key): {"parquetry": asdict(read)} for key, read in self.bloom.items()}
+        told["iceberg"] = {str(key): {"iceberg": asdict(read)} for key, read in self.iceberg.items()}
+        for layout, some in self.exact.items():
+            told[f"oracle_{layout}"] = {
+                str(key): {"oracle": {"files": files, "bytes": size}} for key, (files, size) in some.items()
+            }
+        return told | {"wrong": self.wrong}
+
+
+def of_counts(counts: Counts) -> list[Finding]:
+    """Return all findings but those of time."""
+    found = [Finding("queries that fail or answer otherwise than Spark", len(counts.wrong), 0, "queries")]
+    found += [*_of_all(counts), *_of_stars(counts), *_of_unpruned(counts), *_of_l2(counts)]
+    bounds = {"5 items in a year": 1 / 15, "39 items in a year": 1 / 4, "39 items": 1 / 3}
+    for name, pair in counts.few.items():
+        value = _ratio(pair.our_read.column_bytes, pair.sparks_read.column_bytes)
+        found.append(Finding(f"n, {name}: column bytes, parquetry / spark on l1", value, bounds[name]))
+    return found
+
+
+def of_times(timings: Iterable[Timing]) -> list[Finding]:
+    """Return the findings of time."""
+    by_job = {timing.job: timing for timing in timings}
+    l1 = [by_job[f"l1 q{n}"] for n in CORE]
+    l2 = [by_job[f"l2 q{n}"] for n in CORE]
+    all_queries = [timing for job, timing in by_job.items() if job.startswith("l1 q")]
+    slower = sum(timing.ratio("parquetry", "spark") > _SLOWER for timing in all_queries)
+    others = geometric_mean([by_job[f"l1 q{n}"].ratio("spark", "parquetry") for n in NOTHING_PRUNED])
+    return [
+        Finding(f"l1, all queries: slower than Spark by more than {_SLOWER:g}", slower, 0, "queries"),
+        Finding(
+            "l1, 16 core stars: time, spark / parquetry", _mean(l1, "spark", "parquetry"), 1.3, "×", True
+        ),
+        Finding("l2, 16 core stars: time, spark / parquetry", _mean(l2, "spark", "parquetry"), 2, "×", True),
+        Finding("l1, 62, 99, 37, 82: time, spark / parquetry", others, 2, "×", True),
+        Finding("l1, 16 core stars: time, parquetry / oracle", _mean(l1, "parquetry", "oracle"), 1.25),
+        Finding("l2, 16 core stars: time, parquetry / oracle", _mean(l2, "parquetry", "oracle"), 1.25),
+    ]
+
+
+def _mean(timings: Iterable[Timing], variant: str, of: str) -> float:
+    return geometric_mean([timing.ratio(variant, of) for timing in timings])
+
+
+def _ratio(ours: int, theirs: int) -> float:
+    """Return a ratio that has a logarithm, also where nothing was read."""
+    return max(ours, 1) / max(theirs, 1)
+
+
+def _of_all(counts: Counts) -> list[Finding]:
+    both = [(pair.our_read, pair.sparks_read) for pair in counts.l1.values()]
+    found = []
+    fields: dict[str, Count] = {
+        "files": lambda read: read.files,
+        "file bytes": lambda read: read.bytes,
+        "column bytes": lambda read: read.column_bytes,
+    }
+    for what, count in fields.items():
+        more = sum(count(ours) > count(theirs) for ours, theirs in both)
+        found.append(Finding(f"l1, all queries: that read more {what} than Spark", more, 0, "queries"))
+    ratios = [_ratio(ours.bytes, theirs.bytes) for ours, theirs in both if theirs.bytes]
+    listed = sum(ours.listed for ours, _ in both), sum(ours.partitions for ours, _ in both)
+    return [
+        *found,
+        *_mean_of("l1, all queries: file bytes, parquetry / spark", ratios),
+        Finding("l1, all queries: partitions listed / partitions read", _ratio(*listed), 1),
+        Finding(
+            "l1, all queries: partitions that Spark lists", sum(s.listed for _, s in both), unit="partitions"
+        ),
+        Finding("l1, all queries: partitions that Parquetry lists", listed[0], unit="partitions"),
+    ]
+
+
+def _mean_of(what: str, ratios: Iterable[float], target: float | None = None) -> list[Finding]:
+    """Return the geometric mean as a finding; none if no query was counted."""
+    known = list(ratios)
+    return [Finding(what, geometric_mean(known), target)] if known else []
+
+
+def _of_stars(counts: Counts) -> list[Finding]:
+    read = {number: (pair.our_read.bytes, pair.sparks_read.bytes) for number, pair in counts.stars.items()}
+    bloom = {
+        number: (some.needed_bytes, read[number][1])
+        for number, some in counts.bloom.items()
+        if number in read
+    }
+    exact = {
+        number: (size, read[number][1])
+        for number, (_, size) in counts.exact.get("l1", {}).items()
+        if number in read
+    }
+
+    def of(known: Mapping[int, tuple[int, int]], numbers: Iterable[int]) -> list[float]:
+        return [_ratio(*known[number]) for number in numbers if number in known]
+
+    sparks = "file bytes, parquetry / spark"
+    found = [
+        *_mean_of(f"l1, {len(read)} stars: {sparks}, by least and greatest", of(read, STARS), 0.85),
+        *_mean_of(f"l1, {len(bloom)} stars: {sparks}, with Bloom filters", of(bloom, STARS), 0.72),
+        *_mean_of(f"l1, {len(of(read, CORE))} core stars: {sparks}", of(read, CORE)),
+        *_mean_of("l1, 16 core stars: file bytes, oracle / spark", of(exact, CORE)),
+        *_mean_of(f"l1, other dates (16, 62, 94, 99): {sparks}", of(read, OTHER_DATES), 1 / 5),
+        *_mean_of(
+            f"l1, rare items (32, 37, 82, 92): {sparks}, with Bloom filters", of(bloom, RARE_ITEMS), 1 / 3
+        ),
+    ]
+    for number in ACROSS_FACTS:
+        found += _mean_of(f"l1, q{number}: {sparks}", of(read, [number]), 1 / 20)
+    return found
+
+
+def unpruned(pair: Pair) -> tuple[int, int]:
+    """Return the bytes that both sides read in those scans of a query that Spark leaves unpruned.
+
+    Scans of both are brought together by table and columns; where several are alike, all of them count.
+    """
+    theirs: dict[tuple[str, tuple[str, ...]], list[Scan]] = defaultdict(list)
+    for scan in pair.sparks:
+        theirs[scan.table, scan.columns].append(scan)
+    whole = {key: some for key, some in theirs.items() if not all(scan.pruned for scan in some)}
+    of_spark = sum(scan.read.bytes for some in whole.values() for scan in some)
+    return sum(scan.read.bytes for scan in pair.ours if (scan.table, scan.columns) in whole), of_spark
+
+
+def _of_unpruned(counts: Counts) -> list[Finding]:
+    ratios = {number: _ratio(*unpruned(counts.l1[number])) for number in UNPRUNED if number in counts.l1}
+    what = "scans that Spark leaves unpruned: file bytes, parquetry / spark"
+    found = [Finding(f"l1, q{number}, {what}", ratio, 1 / 2) for number, ratio in ratios.items()]
+    return [*found, *_mean_of(f"l1, all of these {what}", ratios.values(), 1 / 4)]
+
+
+def _of_l2(counts: Counts) -> list[Finding]:
+    numbers = [number for number in CORE if number in counts.l2]
+    ours = {number: counts.l2[number].our_read for number in numbers}
+    same = {number: counts.l2[number].sparks_read for number in numbers}
+    exact = {number: size for number, (_, size) in counts.exact.get("l2", {}).items() if number in same}
+    on_l1 = {number: counts.stars[number].sparks_read for number in numbers if number in counts.stars}
+    core = f"l2, {len(numbers)} core stars:"
+    return [
+        *_mean_of(
+            f"{core} column bytes, parquetry / spark",
+            [_ratio(ours[n].column_bytes, same[n].column_bytes) for n in numbers],
+            1 / 10,
+        ),
+        *_mean_of(
+            f"{core} file bytes, parquetry / spark",
+            [_ratio(ours[n].bytes, same[n].bytes) for n in numbers],
+            1 / 8,
+        ),
+        *_mean_of(
+            f"{core} file bytes, oracle / spark", [_ratio(size, same[n].bytes) for n, size in exact.items()]
+        ),
+        *_mean_of(
+            f"{core} files, parquetry / spark on l1",
+            [_ratio(ours[n].files, read.files) for n, read in on_l1.items()],
+            1 / 7,
+        ),
+        *_mean_of(
+            f"{core} column bytes, parquetry / Iceberg",
+            [
+                _ratio(ours[n].column_bytes, read.column_bytes)
+                for n, read in counts.iceberg.items()
+                if n in ours
+            ],
+            0.7,
+        ),
+    ]

@@ -1,0 +1,132 @@
+"""What runs in the environment that has Iceberg: PySpark's own interpreter starts it with a question as JSON, and reads the answer off its last line.
+
+It writes the facts as Iceberg tables with hidden partitions, `truncate(30, date)`, sorted by date and item within them, and runs the queries:
+answers, files and their parts that tasks were given, seconds. The question's fields are those of `tpcds_iceberg.ask`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+_DAYS = 30
+
+
+def main() -> None:
+    """Answer the question in the first argument."""
+    asked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    spark = _start(asked)
+    for table in asked["tables"]:
+        spark.read.parquet(f"{asked['raw']}/{table}.parquet").createOrReplaceTempView(table)
+    for fact, keys in asked["facts"].items():
+        made = Path(asked["warehouse"]) / f"{fact}.made"
+        if not made.exists():
+            _write(spark, fact, f"{asked['raw']}/{fact}.parquet", *keys)
+            made.touch()
+        spark.table(f"ice.tpcds.{fact}").createOrReplaceTempView(fact)
+    answers = {number: _run(spark, text, asked["rounds"]) for number, text in asked["queries"].items()}
+    spark.stop()
+    print(json.dumps(answers))
+
+
+def _start(asked: dict[str, Any]) -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").appName("Iceberg")
+    settings = {
+        **asked["settings"],
+        "spark.jars": asked["runtime"],
+        "spark.sql.extensions": _EXTENSIONS,
+        "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.ice.type": "hadoop",
+        "spark.sql.catalog.ice.warehouse": asked["warehouse"],
+        "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _write(spark: SparkSession, fact: str, path: str, date: str, item: str) -> None:
+    table, rows = f"ice.tpcds.{fact}", spark.read.parquet(path)
+    columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
+    spark.sql(f"DROP TABLE IF EXISTS {table} PURGE")  # of an interrupted run
+    spark.sql(f"CREATE TABLE {table} ({columns}) USING iceberg PARTITIONED BY (truncate({_DAYS}, {date}))")
+    spark.sql(f"ALTER TABLE {table} WRITE DISTRIBUTED BY PARTITION LOCALLY ORDERED BY {date}, {item}")
+    rows.createOrReplaceTempView("to_load")
+    spark.sql(f"INSERT INTO {table} SELECT * FROM to_load")
+
+
+def _run(spark: SparkSession, text: str, rounds: int) -> dict[str, Any]:
+    frame = spark.sql(text)
+    rows = [list(map(_text, row)) for row in frame.collect()]
+    found = [
+        scan for node in _nodes(frame._jdf.queryExecution().executedPlan(), set()) if (scan := _scan(node))
+    ]
+    seconds = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        spark.sql(text).collect()
+        seconds.append(time.perf_counter() - started)
+    return {"rows": rows, "scans": found, "seconds": seconds}
+
+
+def _text(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _scan(node: Any) -> dict[str, Any] | None:
+    """Return the table, the columns and the parts of files that a scan's tasks were given."""
+    if node.getClass().getSimpleName() != "BatchScanExec":
+        return None
+    parts = [
+        [task.file().location(), task.start(), task.length()]
+        for part in _input_partitions(node.filteredPartitions())
+        for task in part.taskGroup().tasks().toArray()
+    ]
+    columns = list(node.scan().readSchema().fieldNames())
+    return {"columns": columns, "parts": parts}
+
+
+def _input_partitions(of: Any) -> Iterator[Any]:
+    """Go through what releases of Spark put into options, or into the sequences of one key."""
+    name = of.getClass().getSimpleName()
+    if name.endswith("InputPartition"):
+        yield of
+    elif name == "Some":
+        yield of.get()
+    elif name != "None$":
+        for each in _elements(of):
+            yield from _input_partitions(each)
+
+
+def _elements(of: Any) -> Iterator[Any]:
+    if hasattr(of, "__len__"):
+        yield from of
+    else:
+        for place in range(of.size()):
+            yield of.apply(place)
+
+
+def _nodes(plan: Any, seen: set[int]) -> Iterator[Any]:
+    name = plan.getClass().getSimpleName()
+    if plan.id() in seen:
+        return
+    seen.add(plan.id())
+    yield plan
+    if name == "AdaptiveSparkPlanExec":
+        yield from _nodes(plan.executedPlan(), seen)
+    elif name.endswith("QueryStageExec"):
+        yield from _nodes(plan.plan(), seen)
+    for below in (plan.children(), plan.subqueries()):
+        for each in _elements(below):
+            yield from _nodes(each, seen)
+
+
+if __name__ == "__main__":
+    main()
