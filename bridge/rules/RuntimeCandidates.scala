@@ -22,6 +22,8 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
   private lazy val placed = plan.collect { case Filter(condition, _) => condition }
     .flatMap(_.collect { case d: DynamicPruningSubquery => d })
 
+  private lazy val once = new ReadOnce(plan)
+
   def all: Seq[RuntimeCandidate] = {
     joins.foreach(direct)
     roots(plan).filter(root => joins.exists(_ eq root)).foreach(narrowed)
@@ -111,8 +113,9 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         "build" -> RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
           if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length)),
         "source" -> JInt(number(from.getOrElse(build))),
-        "narrowed" -> JBool(from.isDefined),
+        "narrowed" -> JBool(from.exists(!_.eq(build))),
         "shared" -> JBool(shared),
+        "read_once" -> JBool(SQLConf.get.exchangeReuseEnabled && once.broken(source.relation, join)),
         "known" -> known.fold[JValue](JNull)(_.facts),
         "placed" -> buildKey.flatMap(spark(source.key, _)).fold[JValue](JNull)(d =>
           JString(if (d.onlyInBroadcast) "shared" else "always")))
@@ -141,7 +144,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       (column, key) <- Seq(a -> b, b -> a)
       pruned <- joined.items.find(_.outputSet.contains(column))
       item <- joined.items.find(_.outputSet.contains(key)) if !(item eq pruned)
-      build <- joined.narrowed(item, key, pruned)
+      build <- joined.narrowed(item, key, pruned).toSeq ++ Some(item).filter(InnerJoins.selective)
     } add(root, "inner", KeySource.of(column, pruned), build, Seq(key), 0, LogicalNames.of(key), shared = false, nullAware = false,
       equality = true, from = Some(item))
   }

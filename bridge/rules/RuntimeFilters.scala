@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.{And, DynamicPruningSubquery, Expression}
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
@@ -38,7 +38,7 @@ object RuntimeFilters extends Rule[LogicalPlan] {
       val verdicts = judge(candidates)
       joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
       val wanted = verdicts.filter(_.verdict.wanted)
-      if (wanted.isEmpty) plan else put(wanted, Nil)(plan)
+      if (wanted.isEmpty) plan else new RuntimePlacement(wanted).on(plan)
     }
   }
   private val mostRounds = 10
@@ -50,14 +50,9 @@ object RuntimeFilters extends Rule[LogicalPlan] {
       case relation: DataSourceV2ScanRelation =>
         fewer.find(_._1 eq relation.scan).fold[LogicalPlan](relation) { case (_, scan) => relation.copy(scan = scan) }
       case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
-        filter.copy(condition = inSparks(condition)(replaced))
+        filter.copy(condition = RuntimePlacement.inSparks(condition)(replaced))
     }
     replaced(plan)
-  }
-
-  /** Changes what Spark's own filters take their values from: only what is the same as a join's side is found to be its broadcast. */
-  private def inSparks(condition: Expression)(change: LogicalPlan => LogicalPlan): Expression = condition.transform {
-    case sparks: DynamicPruningSubquery => sparks.withNewPlan(change(sparks.plan))
   }
 
   private def ours(plan: LogicalPlan): Boolean = plan match {
@@ -72,20 +67,4 @@ object RuntimeFilters extends Rule[LogicalPlan] {
           ("facts" -> candidate.facts))).toList))
       some.zip(Answers.verdicts(answer)).map { case (candidate, verdict) => RuntimeVerdict(candidate, verdict) }
     }
-
-  /**
-   * Puts filters above the scans of a plan, and into the plans that their values and those of Spark's own filters come from.
-   *
-   * @param above those within whose plan this is: no values wait for themselves
-   */
-  private def put(wanted: Seq[RuntimeVerdict], above: Seq[RuntimeVerdict])(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case relation: DataSourceV2ScanRelation =>
-      val filters = wanted.filter(w => (w.candidate.source.scan eq relation.scan) && !above.exists(_ eq w)).map { found =>
-        val build = put(wanted, above :+ found)(found.candidate.build)
-        found.candidate.filter(build, found.verdict.onlyShared): Expression
-      }
-      filters.reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
-    case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
-      filter.copy(condition = inSparks(condition)(put(wanted, above)))
-  }
 }

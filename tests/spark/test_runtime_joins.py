@@ -424,3 +424,38 @@ def test_a_session_of_its_own(spark: SparkSession, tables: dict[str, str]) -> No
     frame = other.sql(ours(SHAPES["left, null-supplying"].query))
     frame.collect()
     assert kept(frame) == 6
+
+
+def test_tables_with_values_for_each_other(spark: SparkSession, tables: dict[str, str]) -> None:
+    """Of tables that all have values for the others, the plan stays about as large as it is without."""
+    facts = range(6)
+    names = {f"c{number}": f"{DATABASE}.chain_{number}" for number in facts}
+    views = {f"c{number}": f"plain_chain_{number}" for number in facts}
+    rows = "SELECT CAST(id AS INT) v, CAST(id % 7 AS INT) j, CAST(id % 40 AS INT) k FROM range(120)"
+    for number in facts:
+        spark.sql(f"CREATE TABLE {names[f'c{number}']} (v int, j int, k int) PARTITIONED BY (k)")
+        spark.sql(f"INSERT INTO {names[f'c{number}']} {rows}")
+        spark.sql(rows).createOrReplaceTempView(views[f"c{number}"])
+    pairs = "".join(
+        f" JOIN {{c{n}}} c{n} ON c{n}.k = c0.k AND c{n}.v = c{n - 1}.v JOIN {{d}} d{n} ON d{n}.k = c{n}.k AND d{n}.name < 'n{n + 1}'"
+        for n in facts[1:]
+    )
+    query = f"SELECT /*+ MERGE(c1, c2, c3, c4, c5) */ count(*), sum(c0.v + c5.v) FROM {{c0}} c0{pairs} WHERE c0.j < 5"
+    frame = spark.sql(query.format(d=f"{DATABASE}.dim", **names))
+    scans = frame._jdf.queryExecution().optimizedPlan().treeString().count("RelationV2")
+    assert len(facts) * 2 <= scans < 800
+    assert frame.collect() == spark.sql(query.format(d=tables["d"], **views)).collect()
+
+
+def test_what_is_read_once_stays_so(spark: SparkSession, tables: dict[str, str]) -> None:
+    """An aggregate that serves two places of a query is not read for each by values of its own."""
+    query = (
+        "WITH s AS (SELECT k, j, sum(v) v FROM {f} GROUP BY k, j) "
+        "SELECT count(*), sum(x.v + y.v) FROM s x JOIN s y ON x.j = y.j JOIN {d} d ON d.k = x.k JOIN {e} e ON e.e = y.k"
+    )
+    frame = spark.sql(ours(query))
+    found, nodes = plans.run(frame)
+    assert found == spark.sql(query.format(**tables)).collect()
+    assert nodes["ReusedExchange"] == 1
+    assert kept(frame) == ALL
+    assert any("serves several places of the query" in each.reason for each in told(frame))

@@ -40,6 +40,8 @@ from parquetry.types import type_from_json
 _COUNT = type_from_json("long")
 _LEAST_ROW_BYTES = 8
 _LONGEST_PUSHED = 1000
+_ONE_FILE = 32 << 20
+"""Bytes above which values that are found at run time may leave out row groups of one file."""
 
 
 def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
@@ -141,7 +143,9 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
             )
         ),
         buckets=None if buckets is None else buckets.told,
-        filterable=filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else [],
+        filterable=filterable(snapshot.metadata, q.columns)
+        if settings[RUNTIME_PRUNING] and _has_parts(selection)
+        else [],
         most_values=MOST_VALUES,
         again=[_comes_again(each.condition, names) for each in arrived],
         row_groups=[
@@ -151,6 +155,11 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
             for each in found_ranges(snapshot.metadata, [one.condition for one in found])
         ],
     )
+
+
+def _has_parts(selection: Selection) -> bool:
+    """Return whether values may leave a part out: for all else Spark would wait for nothing, and read twice what it could share."""
+    return selection.block.count > 1 or selection.bytes > _ONE_FILE
 
 
 def _comes_again(condition: Condition, partition_by: frozenset[str]) -> bool:

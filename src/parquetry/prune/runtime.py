@@ -93,6 +93,7 @@ class Candidate(msgspec.Struct, frozen=True):
         shared: whether Spark is to broadcast the other side.
         placed: Spark's own filter of the same: one that takes the values from a broadcast alone (`shared`), or `always`.
         known: what is known of the values in planning.
+        read_once: whether Spark would read the scan once for several places of the query, were it not for these values.
     """
 
     scan: int
@@ -113,6 +114,7 @@ class Candidate(msgspec.Struct, frozen=True):
     shared: bool
     placed: Literal["shared", "always"] | None = None
     known: Known | None = None
+    read_once: bool = False
 
     @property
     def serves_itself(self) -> bool:

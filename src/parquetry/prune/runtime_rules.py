@@ -119,17 +119,16 @@ def _before(one: Candidate, other: Candidate) -> bool:
 def _alone(candidate: Candidate, limit: int | None) -> Verdict:
     if limit is None:
         return Verdict("refused", "runtime-pruning is false")
-    reason = _of_join(candidate) or _of_way(candidate) or _of_column(candidate) or _of_values(candidate)
-    if reason is not None:
-        return Verdict("refused", reason)
-    reason, known = _of_scan(candidate), candidate.known
-    if reason is None and known is not None and (known.useful or known.complete):
+    for asked in (_of_join, _of_way, _of_scan, _of_column, _of_values):
+        reason = asked(candidate)
+        if reason is not None:
+            return Verdict("refused", reason)
+    known = candidate.known
+    if known is not None and (known.useful or known.complete):
         return Verdict("known")
     widened = candidate.form == "widened"  # of which Spark's own filter does not reach a scan
     if candidate.placed is not None and not widened and (candidate.shared or candidate.placed == "always"):
         return Verdict("spark")
-    if reason is not None:
-        return Verdict("refused", reason)
     return _of_cost(candidate, limit)
 
 
@@ -180,7 +179,9 @@ def _of_values(candidate: Candidate) -> str | None:
 
 
 def _of_scan(candidate: Candidate) -> str | None:
-    """Say why no values could leave anything out."""
+    """Say why no values could leave anything out, or would have more read."""
+    if candidate.read_once:
+        return f"what is read of {candidate.table} serves several places of the query"
     files = ScanReport.from_dict(candidate.report).step("files")
     if files is not None and files.kept < 2:
         return f"{files.kept} {'file' if files.kept == 1 else 'files'} of {candidate.table} left"

@@ -100,7 +100,10 @@ def _report(told: Told) -> ValuesReport:
     candidate, verdict, gathered = told.candidate, told.verdict, told.gathered
     how, reason = verdict.how, verdict.reason
     if how in ("shared", "collected") and gathered is None:
-        how, reason = "refused", f"{candidate.build.name} was not broadcast after all"
+        reason = f"{candidate.build.name} was not broadcast after all"
+        if how == "collected":
+            reason = f"{candidate.table} itself is broadcast, for its values"
+        how = "refused"
     values = None if gathered is None else gathered.values
     if how == "known" and candidate.known is not None:
         values = candidate.known.count

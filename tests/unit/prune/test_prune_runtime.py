@@ -103,6 +103,7 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
             "dim is of another type, and its size is not known",
         ),
         ({"filterable": False}, "nothing is known of the values of k"),
+        ({"read_once": True}, "what is read of fact serves several places of the query"),
         ({"files": 1}, "1 file of fact left"),
         ({"files": 0}, "0 files of fact left"),
         ({"build": build(python=True)}, "a Python function computes k"),

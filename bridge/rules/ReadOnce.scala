@@ -1,0 +1,35 @@
+package org.apache.spark.sql.parquetry
+
+import java.util.IdentityHashMap
+
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+/**
+ * Scans of a plan that Spark reads once for several places: they are in parts of the plan that are the same and end in an exchange, which
+ * it uses again. A filter by what stands outside of such a part makes it another one, and the table is read once more.
+ */
+class ReadOnce(plan: LogicalPlan) {
+  private val parents = new IdentityHashMap[LogicalPlan, LogicalPlan]
+  plan.foreach(node => node.children.foreach(parents.put(_, node)))
+  private val parts = new IdentityHashMap[LogicalPlan, LogicalPlan]
+  plan.collectLeaves().collect { case relation: DataSourceV2ScanRelation => relation }.groupBy(_.canonicalized).values
+    .filter(_.length > 1).foreach(same => for (one <- same; other <- same if !(one eq other)) {
+      val part = common(one, other)
+      if (part.exists(exchanged) && Option(parts.get(one)).forall(known => part.exists(_ eq known))) parts.put(one, part)
+    })
+
+  /** Whether a filter of a scan by what a join finds would make its part of the plan one that is there once only. */
+  def broken(relation: LogicalPlan, join: Join): Boolean = Option(parts.get(relation)).exists(part => !part.exists(_ eq join))
+
+  private def common(one: LogicalPlan, other: LogicalPlan): LogicalPlan = (parents.get(one), parents.get(other)) match {
+    case (above, beside) if above != null && beside != null && !(above eq beside) && above.canonicalized == beside.canonicalized =>
+      common(above, beside)
+    case _ => one
+  }
+
+  private def exchanged(plan: LogicalPlan): Boolean = plan match {
+    case _: Aggregate | _: Join | _: Window | _: Sort | _: RepartitionOperation | _: Distinct => true
+    case _ => false
+  }
+}
