@@ -27,7 +27,7 @@ from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
-from parquetry.prune.filterable import filterable
+from parquetry.prune.filterable import filterable, has_parts
 from parquetry.prune.found_row_groups import found_ranges
 from parquetry.prune.partitions import candidates
 from parquetry.prune.render_text import condition_text
@@ -40,8 +40,6 @@ from parquetry.types import type_from_json
 _COUNT = type_from_json("long")
 _LEAST_ROW_BYTES = 8
 _LONGEST_PUSHED = 1000
-_ONE_FILE = 32 << 20
-"""Bytes above which values that are found at run time may leave out row groups of one file."""
 
 
 def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
@@ -144,7 +142,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         ),
         buckets=None if buckets is None else buckets.told,
         filterable=filterable(snapshot.metadata, q.columns)
-        if settings[RUNTIME_PRUNING] and _has_parts(selection)
+        if settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, selection.block.count, selection.bytes)
         else [],
         most_values=MOST_VALUES,
         again=[_comes_again(each.condition, names) for each in arrived],
@@ -155,11 +153,6 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
             for each in found_ranges(snapshot.metadata, [one.condition for one in found])
         ],
     )
-
-
-def _has_parts(selection: Selection) -> bool:
-    """Return whether values may leave a part out: for all else Spark would wait for nothing, and read twice what it could share."""
-    return selection.block.count > 1 or selection.bytes > _ONE_FILE
 
 
 def _comes_again(condition: Condition, partition_by: frozenset[str]) -> bool:

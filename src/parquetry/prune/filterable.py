@@ -13,7 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, WRITERS
 from parquetry.metastore.model import TableMetadata
+
+_LAYING_OUT = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
+_LARGE = 32 << 20
+"""Bytes above which values may leave out row groups of one file."""
 
 
 def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
@@ -30,3 +35,16 @@ def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
     """
     columns = (metadata.column(name) for name in read)
     return [column.name for column in columns if column.column_type.primitive]
+
+
+def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
+    """Return whether values may leave a part out: for all else Spark would wait for nothing, and read twice what it could share.
+
+    Row groups of one small file are parts if its table says how files are to be laid out within.
+
+    Args:
+        metadata: of the table.
+        files: how many are left without the values.
+        size: bytes that are read of them.
+    """
+    return files > 1 or size > _LARGE or any(name.startswith(_LAYING_OUT) for name in metadata.properties)
