@@ -44,9 +44,17 @@ object KnownValues extends PredicateHelper {
     case relation @ DataSourceV2ScanRelation(_, answered: RowsScan, _, _, _, _, _) if key.deterministic =>
       evaluated(BindReferences.bindReference(key, relation.output), answered.rows)
     case _ => KeySource.of(key, plan) match {
-      case Seq(from) if !from.steps.exists(_ \ "node" == JString("Union")) => held(from)
+      case Seq(from) if from.steps.forall(keeps) => held(from)
       case _ => None
     }
+  }
+
+  /** Whether a node between a plan and a scan adds no values to the scan's: of others, or the NULL of rows without a match. */
+  private def keeps(step: JObject): Boolean = (step \ "node", step \ "side") match {
+    case (JString("LEFT OUTER"), JString(side)) => side == "left"
+    case (JString("RIGHT OUTER"), JString(side)) => side == "right"
+    case (JString(join), JString(side)) if side.nonEmpty => Set("INNER", "CROSS", "LEFT SEMI", "LEFT ANTI").contains(join)
+    case (node, _) => node != JString("Union")
   }
 
   /** Types of which equal values are equal to Scala, too. */

@@ -102,6 +102,15 @@ def test_partitions(spark: SparkSession, query: str, expected: int) -> None:
         assert kept(told) == expected, told
 
 
+@pytest.mark.parametrize("key", ["f.day <=> x.day", "f.day = coalesce(x.day, DATE'2026-01-01')"])
+def test_null_of_rows_without_a_match(spark: SparkSession, key: str) -> None:
+    """An outer join gives NULL where no partition of the table has it: it is a value of the key, too."""
+    side = "SELECT d.day FROM {s} s LEFT JOIN {d} d ON d.n = s.k + 1000 AND d.month = 2"
+    query = f"SELECT count(*), sum(f.v) FROM {{f}} f JOIN ({side}) x ON {key}"
+    planned(spark, query, "f")
+    assert spark.sql(query.format(**{each: f"{DATABASE}.{each}" for each in TABLES})).collect()[0][0] == 60
+
+
 def test_the_report(spark: SparkSession) -> None:
     """It says what was known, before the query has run, and no values are waited for then."""
     query = f"SELECT sum(v) FROM {DATABASE}.f f JOIN {DATABASE}.d d ON f.day = d.day WHERE d.month = 2"
