@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.claims import refuse_without_claim
+from tests.support.effort import examples
 
 _HERE = Path(__file__).parent
 _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
@@ -16,7 +17,7 @@ _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
 collect_ignore = ["conftest.py", *([] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"])]
 
 # An example is not wrong because the machine was busy; the rest is as it is by default, or on CI.
-settings.register_profile("patient", parent=settings(), deadline=None)
+settings.register_profile("patient", parent=settings(), deadline=None, max_examples=examples(100))
 settings.load_profile("patient")
 
 

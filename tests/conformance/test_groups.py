@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from parquetry.store import Store
 from parquetry.store.groups import Groups
 from parquetry.store.hbase import HBaseStore
+from tests.support.effort import examples
 
 Row = tuple[bytes, bytes]
 PREFIX = b"p"
@@ -49,7 +50,7 @@ ages = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     history=st.dictionaries(names, ages, max_size=8),
     many=st.sampled_from([0, 0, 3, 90, 200]),

@@ -21,6 +21,7 @@ from parquetry.errors import MetastoreVersionError
 from parquetry.store import SQLiteStore, sqlite_layout
 from parquetry.store.groups import Groups
 from parquetry.store.sqlite_layout import LARGE, RAISING
+from tests.support.effort import examples
 from tests.support.sqlite_files import OLD_PUT, check_values_apart, make_old, version
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +59,7 @@ writes = st.one_of(
 
 
 @pytest.mark.parametrize("form", ["new", "old", "raised"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(first=st.dictionaries(keys, values), calls=st.lists(writes, max_size=12))
 def test_values_go_with_their_rows(
     form: Literal["new", "old", "raised"], first: dict[bytes, bytes], calls: list[tuple[str, list]]
@@ -246,6 +247,7 @@ def test_a_later_version_is_refused(store: SQLiteStore) -> None:
 REPLACE = """
 import random, sys
 from parquetry.store.sqlite import SQLiteStore
+from tests.support.effort import examples
 store = SQLiteStore(sys.argv[1], create=False)
 chance = random.Random(int(sys.argv[2]))
 keys = [b"a", b"b", b"c"]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from parquetry.store import MemoryStore, Store
 from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, FieldMatches, holds
+from tests.support.effort import examples
 
 KEYS = sorted(
     [
@@ -209,7 +210,7 @@ def test_threads_count_together(store: Store) -> None:
 small = st.binary(min_size=1, max_size=3)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     puts=st.lists(st.tuples(small, st.binary(min_size=1, max_size=4)), max_size=12),
     deletes=st.lists(small, max_size=5),
@@ -258,7 +259,7 @@ def _joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]
 conditions: st.SearchStrategy[Condition] = st.recursive(leaves, _joined, max_leaves=5)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     fields=st.dictionaries(small, st.lists(field, min_size=2, max_size=3) | st.just([]), max_size=15),
     where=conditions,

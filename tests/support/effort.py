@@ -1,22 +1,29 @@
 """How much of an exhaustive test is run: all of it, or a sample, which is what `make test-fast` takes.
 
 PARQUETRY_TEST_SAMPLE=5 in the environment runs a fifth of the generated examples, and stops at each fifth row.
+Cases of one test begin at different rows, so that together they stop at each.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 STEP = int(os.environ.get("PARQUETRY_TEST_SAMPLE", "1"))
-_LEAST = 10
 _T = TypeVar("_T")
 
 
-def examples(all_of_them: int) -> int:
-    """Return how many examples a property is tried with, of so many."""
-    return all_of_them if STEP == 1 else max(_LEAST, all_of_them // STEP)
+def examples(all_of_them: int, least: int = 10) -> int:
+    """Return how many examples a property is tried with, of so many; of a sample, not fewer than the least."""
+    return all_of_them if STEP == 1 else max(least, all_of_them // STEP)
+
+
+def steps(*case: str) -> Iterator[int]:
+    """Count 0, 1, 2, … without end, or from a place that depends on the case, each of `STEP`."""
+    return itertools.count(zlib.crc32("|".join(case).encode()) % STEP, STEP)
 
 
 def sampled(things: Sequence[_T]) -> Sequence[_T]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,16 +31,26 @@ OUTSIDE = {"", "cli"}
 """Rooms that import what needs pyspark when they are asked for it."""
 
 
+@functools.cache
+def statements() -> tuple[tuple[Path, ast.Import | ast.ImportFrom], ...]:
+    """Return each module of the package with each statement in it that imports."""
+    return tuple(
+        (path, node)
+        for path in sorted(ROOT.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+
+
 def imports() -> Iterator[tuple[Path, str]]:
     """Yield each module of the package with the name of each module that it imports, wherever in it."""
-    for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module == "parquetry":
-                yield from ((path, f"parquetry.{alias.name}") for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                yield path, node.module
-            elif isinstance(node, ast.Import):
-                yield from ((path, alias.name) for alias in node.names)
+    for path, node in statements():
+        if isinstance(node, ast.ImportFrom) and node.module == "parquetry":
+            yield from ((path, f"parquetry.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield path, node.module
+        elif isinstance(node, ast.Import):
+            yield from ((path, alias.name) for alias in node.names)
 
 
 def room_of(path: Path) -> str:
@@ -75,17 +86,16 @@ def test_only_spark_needs_pyspark() -> None:
 def test_at_most_one_circle_of_modules() -> None:
     """Modules that need each other, directly or through others: those of `table.begin(…)` and `commit()` alone."""
     names = {
-        "parquetry." + ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        path: "parquetry." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in ROOT.rglob("*.py")
     }
-    needs: dict[str, set[str]] = {name: set() for name in names}
-    for name, path in names.items():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                parts = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-                needs[name] |= parts & names.keys()
-    reached = {name: _reachable(name, needs) for name in names}
-    circle = {name for name in names if name in reached[name]}
+    needs: dict[str, set[str]] = {name: set() for name in names.values()}
+    for path, node in statements():
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+            needs[names[path]] |= parts & needs.keys()
+    reached = {name: _reachable(name, needs) for name in needs}
+    circle = {name for name in needs if name in reached[name]}
     assert all(name.startswith("parquetry.metastore.") for name in circle)
     assert all(circle <= reached[name] for name in circle), "there are two circles"
 

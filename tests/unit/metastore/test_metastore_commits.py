@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import multiprocessing
 import os
 import signal
@@ -33,6 +32,7 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.store import MemoryStore, SQLiteStore
+from tests.support.effort import examples, steps
 from tests.support.metastores import (
     Content,
     Crash,
@@ -312,7 +312,7 @@ def conflicts(late: str, early: str) -> bool:
 @pytest.mark.parametrize("first", ACTIONS)
 def test_two_writers_interleaved_at_every_step(first: str, second: str) -> None:
     """At whichever write the other comes in between: appends both succeed, changes of one thing conflict."""
-    for step in itertools.count():
+    for step in steps(first, second):
         inner = MemoryStore()
         outcome = interleave(inner, first, second, step)
         if "second" not in outcome:
@@ -498,7 +498,7 @@ def test_writes_that_arrive_late(first: str, second: str) -> None:
     outcome = overtake(store, first, second)
     assert outcome == {"first": not conflicts(first, second), "second": True}
     check_late_arrival(store)
-    for step in itertools.count():
+    for step in steps(first, second):
         inner = MemoryStore()
         store = LateStore(inner)
         if "second" not in interleave(inner, first, second, step, store):
@@ -515,7 +515,7 @@ def test_no_row_is_given_a_second_value(first: str, second: str) -> None:
     outcome = overtake(OnceStore(inner), first, second)
     assert outcome == {"first": not conflicts(first, second), "second": True}
     assert len(all_versions(inner)) == 2 + sum(outcome.values())
-    for step in itertools.count():
+    for step in steps(first, second):
         inner = MemoryStore()
         if "second" not in interleave(inner, first, second, step, OnceStore(inner)):
             break
@@ -638,7 +638,7 @@ for number in range(100):
 def test_threads_that_decode_a_type_for_the_first_time() -> None:
     """Threads that meet a type of record at the same time all read it, and the process lives."""
     source = str(Path(__file__).parents[3] / "src")
-    for _ in range(3):
+    for _ in range(examples(3, least=1)):
         run = subprocess.run(
             [sys.executable, "-c", DECODE],
             env={**os.environ, "PYTHONPATH": source},

@@ -33,6 +33,7 @@ from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.scan.plan_text import plan_text
 from parquetry.store import MemoryStore, Store
+from tests.support.effort import STEP, steps
 from tests.support.metastores import Crash, FaultyStore, file, metadata
 
 COLUMNS = (
@@ -338,9 +339,7 @@ def _vacuum(table: TableSnapshot) -> None:
 @pytest.mark.parametrize("loses_answer", [False, True])
 def test_crash_at_every_write(operation: Callable[[TableSnapshot], None], loses_answer: bool) -> None:
     """Wherever it stops, every index that is read leads to every partition, and the next can go on."""
-    crashed = True
-    stop = 0
-    while crashed:
+    for stop in steps(operation.__name__, str(loses_answer)):
         store = FaultyStore(MemoryStore())
         table = create_index(make(1, store), ["region"])
         store.crash_at = None if loses_answer else store.writes + stop
@@ -350,8 +349,7 @@ def test_crash_at_every_write(operation: Callable[[TableSnapshot], None], loses_
             operation(table)
         except (Crash, ParquetryError):
             crashed = True
-        stop += 1
-        assert stop < 200
+        assert stop < 200 + STEP
         crashed = crashed or (loses_answer and store.writes > store.fail_at if store.fail_at else crashed)
         after = Metastore(store.store, "/lake").table("default", "t")
         healthy_after_crash(after)
@@ -363,6 +361,8 @@ def test_crash_at_every_write(operation: Callable[[TableSnapshot], None], loses_
         assert (6, 1, "late") in found(after, "hour = 1")
         fsck(after, repair=True)
         healthy(after)
+        if not crashed:
+            break
 
 
 def healthy_after_crash(table: TableSnapshot) -> None:
