@@ -13,7 +13,7 @@ from rich.table import Table
 from benchmarks.measure import Result
 
 NAMES = ("planning", "scans", "pruning", "loading")
-ALONE = ("skew", "joins", "tpcds", "history", "files", "metastore")
+ALONE = ("skew", "joins", "runtime", "tpcds", "history", "files", "metastore")
 """Run only when named: they take long, or need more than Spark."""
 _RESULTS = Path(__file__).with_name("results")
 
