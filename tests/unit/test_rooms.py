@@ -20,7 +20,7 @@ FLOORS = (
     {"layout", "store", "key_schema", "warehouse", "config_reference", "precedence"},
     {"ddl"},
     {"predicate", "keys", "config"},
-    {"types", "identifiers", "progress", "setting"},
+    {"types", "identifiers", "texts", "progress", "setting"},
     {"errors", "temporal", "_version", "setting_values", "engine_settings"},
 )
 """The rooms and modules below `parquetry`, each on its floor; a room imports from lower floors only, or from itself."""

@@ -88,3 +88,25 @@ def arrangement_view(metadata: ms.TableMetadata, arrangement: ms.Arrangement) ->
     if buckets is not None:
         buckets_shown = Buckets(names(buckets.columns), buckets.count, buckets.version, order(buckets.sort))
     return Arrangement(skew_shown, buckets_shown, order(arrangement.sort))
+
+
+def arrangement_facts(arrangement: Arrangement | None) -> dict[str, str]:
+    """Return how rows are arranged as lines for people."""
+    if arrangement is None:
+        return {}
+    lines = {}
+    if (skew := arrangement.skew) is not None:
+        count = f"{len(skew.values):,} heavy value{'' if len(skew.values) == 1 else 's'}"
+        if skew.auto is not None:
+            count = "heavy values found in each partition"
+        lines["skewed by"] = (
+            f"{', '.join(skew.columns)} ({count}{', in directories' if skew.directories else ''})"
+        )
+    if (buckets := arrangement.buckets) is not None:
+        order = f", sorted by {', '.join(buckets.sorted_by)}" if buckets.sorted_by else ""
+        lines["buckets"] = (
+            f"{buckets.count:,} by {', '.join(buckets.columns)} (version {buckets.version}{order})"
+        )
+    if arrangement.sorted_by:
+        lines["sorted by"] = ", ".join(arrangement.sorted_by)
+    return lines

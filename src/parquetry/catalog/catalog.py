@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from parquetry.catalog.reader import CatalogReader
-from parquetry.catalog.shapes import Table, table_view
+from parquetry.catalog.shapes import Table
+from parquetry.catalog.views import table_view
 from parquetry.maintenance.compacted import Compacted
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.finding import Finding

@@ -5,17 +5,18 @@ Names are text, and nothing here changes anything. Which files can hold an answe
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Self
 
 from parquetry import metastore as ms
-from parquetry.catalog.shapes import (
-    Commit,
-    DataFile,
-    Partition,
-    Plan,
-    Table,
+from parquetry.catalog.listing import Listing
+from parquetry.catalog.lookup import find_table
+from parquetry.catalog.rows import commit_row, file_row, partition_row
+from parquetry.catalog.shapes import Commit, DataFile, Partition, Plan, Table
+from parquetry.catalog.views import (
     commit_view,
     file_views,
     full_name,
@@ -23,14 +24,12 @@ from parquetry.catalog.shapes import (
     plan_view,
     table_view,
 )
-from parquetry.errors import FilterError, TableNotFoundError, UnsupportedError
-from parquetry.identifiers import parse_name
+from parquetry.errors import FilterError
 from parquetry.layout.places import join_location
-from parquetry.metastore.valid_names import DEFAULT_DATABASE
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.scan.plan import ScanPlan
-from parquetry.types import ColumnType
+from parquetry.types import ColumnType, Value
 from parquetry.warehouse import find_warehouse
 
 
@@ -38,7 +37,7 @@ class CatalogReader:
     """The databases and tables of a warehouse, to read; a context manager.
 
     Tables are named ``database.table``, or ``table`` in the default database, in any case; a name that holds
-    a dot stands in backticks.
+    a dot stands in backticks. A third part before these, a catalog as in SQL, is passed over.
 
     Args:
         metastore: of the warehouse.
@@ -94,7 +93,7 @@ class CatalogReader:
 
     def partitions(
         self, name: str, where: str | Predicate | None = None, limit: int | None = None
-    ) -> Iterator[Partition]:
+    ) -> Listing[Partition]:
         """Give the partitions of a table in the order of their keys, all of one version.
 
         Args:
@@ -109,15 +108,15 @@ class CatalogReader:
             ColumnNotFoundError: a `Predicate` names other columns.
             ValueError: the limit is negative.
         """
-        if limit is not None and limit < 0:
-            raise ValueError(
-                f"Limit {limit} is negative: give a number from 0 on, or None for all partitions."
-            )
+        _check(limit)
         snapshot = self._snapshot(name)
         plan = None if where is None else _plan(snapshot, where)
-        return (partition_view(snapshot, found) for found in snapshot.partitions(plan, limit))
+        found = map(functools.partial(partition_view, snapshot), snapshot.partitions(plan, limit))
+        return Listing(f"partitions of {snapshot.database}.{snapshot.name}", found, partition_row)
 
-    def files(self, name: str, where: str | Predicate | None = None) -> Iterator[DataFile]:
+    def files(
+        self, name: str, where: str | Predicate | None = None, limit: int | None = None
+    ) -> Listing[DataFile]:
         """Give the files of a table, partition by partition, or those that can hold rows of a filter.
 
         They are read as they are given, some thousand at a time or, with a filter, the selected ones of a partition; all of
@@ -127,38 +126,38 @@ class CatalogReader:
             name: of the table.
             where: a filter on any columns. Values of partitions and statistics of files decide which files
                 can hold a row for which it is true; no file is opened.
+            limit: how many at most.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
             TableNotFoundError: there is no such table.
             FilterError: the filter's text cannot be read, or names columns that the table does not have.
             ColumnNotFoundError: a `Predicate` does.
+            ValueError: the limit is negative.
         """
-        from parquetry.prune.select import each_file
-
+        _check(limit)
         snapshot = self._snapshot(name)
-        if where is not None:
-            predicate = _filter(where, snapshot.metadata.columns)
-            return file_views(snapshot, each_file(snapshot, predicate))
-        return file_views(
-            snapshot,
-            (
-                (partition.values, file, join_location(partition.location, file.path))
-                for partition in snapshot.partitions()
-                for file in partition.each_file()
-            ),
-        )
+        views = islice(file_views(snapshot, self._files(snapshot, where)), limit)
+        return Listing(f"files of {snapshot.database}.{snapshot.name}", views, file_row)
 
-    def history(self, name: str) -> Iterator[Commit]:
+    def history(self, name: str, limit: int | None = None) -> Listing[Commit]:
         """Give the versions of a table that can be read, newest first.
+
+        Args:
+            name: of the table.
+            limit: how many at most.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
             TableNotFoundError: there is no such table.
+            ValueError: the limit is negative.
         """
         from parquetry.maintenance.history import history
 
-        return map(commit_view, history(self._snapshot(name)))
+        _check(limit)
+        snapshot = self._snapshot(name)
+        found = islice(map(commit_view, history(snapshot)), limit)
+        return Listing(f"versions of {snapshot.database}.{snapshot.name}", found, commit_row)
 
     def plan(self, name: str, filter: str | Predicate, *, run: bool = False) -> Plan:
         """Return how the partitions of a filter are found.
@@ -182,19 +181,27 @@ class CatalogReader:
         partitions = sum(1 for _ in snapshot.partitions(plan, examined=examined))
         return plan_view(snapshot, plan, partitions, examined.keys)
 
+    @staticmethod
+    def _files(
+        snapshot: ms.TableSnapshot, where: str | Predicate | None
+    ) -> Iterator[tuple[tuple[Value, ...], ms.DataFile, str]]:
+        from parquetry.prune.select import each_file
+
+        if where is not None:
+            return each_file(snapshot, _filter(where, snapshot.metadata.columns))
+        return (
+            (partition.values, file, join_location(partition.location, file.path))
+            for partition in snapshot.partitions()
+            for file in partition.each_file()
+        )
+
     def _snapshot(self, name: str) -> ms.TableSnapshot:
-        try:
-            parts = parse_name(name)
-        except ValueError:
-            parts = []
-        if len(parts) == 1:
-            parts = [DEFAULT_DATABASE, *parts]
-        if len(parts) != 2:
-            raise TableNotFoundError(f"{name!r} does not name a table: say 'database.table'.")
-        try:
-            return self._metastore.table(*parts)
-        except UnsupportedError as error:  # no table can have such a name
-            raise TableNotFoundError(f"{name!r} does not name a table: {error.message}") from None
+        return find_table(self._metastore, name)
+
+
+def _check(limit: int | None) -> None:
+    if limit is not None and limit < 0:
+        raise ValueError(f"Limit {limit} is negative: give a number from 0 on, or None for all.")
 
 
 def _filter(where: str | Predicate, columns: Sequence[ms.Column]) -> Filter:

@@ -5,21 +5,17 @@ Made from a version of a table in the metastore; which of them are shown is for 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from parquetry import metastore as ms
-from parquetry.catalog.arrangements import Arrangement, arrangement_view
-from parquetry.identifiers import quoted
+from parquetry import texts
+from parquetry.catalog.arrangements import Arrangement, arrangement_facts
+from parquetry.catalog.drawing import facts_html, table_html, text_html
 from parquetry.key_schema import KeySchema
-from parquetry.layout.bounds import FileBounds, bounds_reader
-from parquetry.metastore.indexes import index_columns
 from parquetry.scan.plan import EVERYTHING, Estimate, KeyScan, ScanPlan
 from parquetry.scan.plan_text import plan_text
-from parquetry.types import Value, to_python, type_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +78,38 @@ class Table:
     bytes: int
     indexes: Mapping[str, tuple[str, ...]]
     arrangement: Arrangement | None = None
+
+    def facts(self) -> dict[str, str]:
+        """Return what there is to say of the table beside its columns, for people."""
+        facts = {
+            "table": self.name,
+            "version": f"{self.version} ({self.operation}, {self.committed_at:%Y-%m-%d %H:%M:%S} UTC)",
+            "format": self.format,
+            "location": f"{self.location}{' (external)' if self.external else ''}",
+            "comment": self.comment,
+            "owner": self.owner,
+            "partitions": texts.count(self.partitions),
+            "files": texts.count(self.files),
+            "rows": texts.count(self.rows),
+            "size": texts.size(self.bytes),
+            **{f"index {name}": ", ".join(columns) for name, columns in self.indexes.items()},
+            **arrangement_facts(self.arrangement),
+            **{f"property {name}": value for name, value in sorted(self.properties.items())},
+        }
+        return {name: text for name, text in facts.items() if text is not None}
+
+    def _repr_html_(self) -> str:
+        by = {name: place for place, name in enumerate(self.partition_by, 1)}
+        columns = [
+            {
+                "column": column.name,
+                "type": column.type if column.nullable else f"{column.type} not null",
+                "partition": by.get(column.name, ""),
+                "comment": column.comment or "",
+            }
+            for column in self.columns
+        ]
+        return table_html(self.name, columns) + facts_html(list(self.facts().items())[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,135 +250,11 @@ class Plan:
             "keys_examined": self.keys_examined,
         }
 
+    def _repr_html_(self) -> str:
+        return text_html("plan", str(self))
+
     def __str__(self) -> str:
         text = plan_text(self._plan, self._schema)
         if self.partitions is None:
             return text
         return f"{text}\n{self.partitions:,} partitions found, {self.keys_examined:,} keys examined"
-
-
-def plan_view(
-    snapshot: ms.TableSnapshot,
-    plan: ScanPlan,
-    partitions: int | None = None,
-    keys_examined: int | None = None,
-) -> Plan:
-    """Return a plan as users see it."""
-    index = None if plan.index is None else plan.index.name
-    return Plan(plan.scans, index, plan.estimates, partitions, keys_examined, plan, snapshot.key_schema)
-
-
-def table_view(snapshot: ms.TableSnapshot) -> Table:
-    """Return a version of a table as users see it."""
-    metadata, totals = snapshot.metadata, snapshot.totals
-    return Table(
-        name=full_name(snapshot.database, snapshot.name),
-        version=snapshot.version,
-        committed_at=datetime.fromtimestamp(snapshot.committed_at / 1000, UTC),
-        operation=snapshot.operation,
-        format=metadata.format,
-        location=metadata.location,
-        external=metadata.external,
-        columns=tuple(
-            Column(column.name, type_text(column.type), column.nullable, column.comment)
-            for column in metadata.columns
-        ),
-        partition_by=metadata.partition_by,
-        properties=dict(metadata.properties),
-        comment=metadata.comment,
-        owner=metadata.owner,
-        partitions=totals.partitions,
-        files=totals.files,
-        rows=totals.rows,
-        bytes=totals.bytes,
-        indexes={i.name: index_columns(metadata, i) for i in metadata.indexes if i.ready},
-        arrangement=arrangement_view(metadata, metadata.arrangement),
-    )
-
-
-def commit_view(commit: ms.Commit) -> Commit:
-    """Return a commit as users see it."""
-    return Commit(
-        version=commit.version,
-        committed_at=datetime.fromtimestamp(commit.committed_at / 1000, UTC),
-        operation=commit.operation,
-        partitions=commit.totals.partitions,
-        files=commit.totals.files,
-        rows=commit.totals.rows,
-        bytes=commit.totals.bytes,
-        summary=dict(commit.summary),
-    )
-
-
-def partition_view(snapshot: ms.TableSnapshot, found: ms.Partition) -> Partition:
-    """Return a partition as users see it."""
-    return Partition(
-        _named(snapshot, found.values),
-        found.location,
-        found.file_count,
-        found.rows,
-        found.bytes,
-        arrangement_view(snapshot.metadata, found.arrangement),
-    )
-
-
-def file_views(
-    snapshot: ms.TableSnapshot, files: Iterable[tuple[tuple[Value, ...], ms.DataFile, str]]
-) -> Iterator[DataFile]:
-    """Give files as users see them.
-
-    Args:
-        snapshot: the version of the table.
-        files: for each the values of its partition, its record, and its absolute path.
-    """
-    read = _statistics_reader(snapshot.metadata.data_columns)
-    last: tuple[Value, ...] | None = None
-    partition: dict[str, Any] = {}
-    for values, file, path in files:
-        if values is not last:
-            last, partition = values, _named(snapshot, values)
-        yield DataFile(
-            path,
-            partition,
-            file.rows,
-            file.bytes,
-            file.cell,
-            file.bucket,
-            file.sorted,
-            functools.partial(read, file),
-        )
-
-
-def full_name(database: str, table: str) -> str:
-    """Return a table's name as `database.table`, in backticks where a part holds a dot."""
-    return ".".join(quoted(part) if "." in part or "`" in part else part for part in (database, table))
-
-
-def _named(snapshot: ms.TableSnapshot, values: Sequence[Value]) -> dict[str, Any]:
-    types = zip(snapshot.metadata.partition_by, snapshot.partition_types, values, strict=True)
-    return {name: to_python(type, value) for name, type, value in types}
-
-
-def _statistics_reader(columns: Sequence[ms.Column]) -> Callable[[ms.DataFile], dict[str, Statistics]]:
-    readers = [(column, column.physical.lower(), bounds_reader(column)) for column in columns]
-
-    def read(file: ms.DataFile) -> dict[str, Statistics]:
-        sizes = {name.lower(): each.size for name, each in (file.columns or {}).items()}
-        found = {}
-        for column, physical, bounds_of in readers:
-            bounds = bounds_of(file)
-            if bounds is None and sizes.get(physical) is None:
-                continue
-            bounds = bounds or FileBounds()
-            type = column.column_type
-            found[column.name] = Statistics(
-                min=to_python(type, bounds.min),
-                max=to_python(type, bounds.max),
-                nulls=bounds.nulls,
-                min_exact=bounds.min is not None and bounds.min_exact,
-                max_exact=bounds.max is not None and bounds.max_exact,
-                bytes=sizes.get(physical),
-            )
-        return found
-
-    return read

@@ -16,7 +16,7 @@ app = typer.Typer(
     help="Look into a Parquetry warehouse, its tables, partitions and files, and look after it.",
     epilog="Example: parquetry tables --warehouse /data/lake",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,8 +36,27 @@ StoreOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _tables(context: typer.Context, incomplete: str) -> list[str]:
+    """Return names for a shell to complete what is typed by; none where there is no warehouse."""
+    from parquetry.errors import ParquetryError
+
+    try:
+        with open_catalog(context.params.get("warehouse"), context.params.get("store")) as catalog:
+            return [name for name in catalog.tables() if name.startswith(incomplete.lower())]
+    except (ParquetryError, OSError):
+        return []
+
+
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=0, help="At most so many.", show_default=False)
+]
 TableArgument = Annotated[
-    str, typer.Argument(metavar="TABLE", help="database.table, or a table of the default database.")
+    str,
+    typer.Argument(
+        metavar="TABLE", help="database.table, or a table of the default database.", autocompletion=_tables
+    ),
 ]
 
 

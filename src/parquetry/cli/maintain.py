@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
 
@@ -77,7 +78,7 @@ def vacuum(
         return
     output.print_table(
         ("kind", "count", "size", "path"),
-        ((r.kind, output.count(r.count), _size(r.bytes), r.path or "") for r in removed),
+        ((r.kind, texts.count(r.count), _size(r.bytes), r.path or "") for r in removed),
         numbers=_RIGHT,
         empty="Nothing to delete.",
     )
@@ -104,8 +105,8 @@ def compact_metadata(
         print("All lists of files are as they should be: nothing to do.")
     else:
         print(
-            f"The lists of {output.count(done.partitions)} partitions, which had {output.count(done.chunks_before)} parts, "
-            f"have {output.count(done.chunks_after)} now."
+            f"The lists of {texts.count(done.partitions)} partitions, which had {texts.count(done.chunks_before)} parts, "
+            f"have {texts.count(done.chunks_after)} now."
         )
 
 
@@ -170,7 +171,7 @@ def verify(
                     each.partition or "",
                     each.path or "",
                     "" if each.bucket is None else each.bucket,
-                    "" if each.rows is None else output.count(each.rows),
+                    "" if each.rows is None else texts.count(each.rows),
                     each.detail,
                 )
                 for each in found
@@ -322,8 +323,8 @@ def _print_indexes(table: Table, as_json: bool) -> None:
 
 
 def _count(number: int | None) -> str:
-    return "" if number is None else output.count(number)
+    return "" if number is None else texts.count(number)
 
 
 def _size(number: int | None) -> str:
-    return "" if number is None else output.size(number)
+    return "" if number is None else texts.size(number)

@@ -6,41 +6,15 @@ Both are written to standard output; what to print is the commands' business.
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from parquetry.texts import cell, plain
+
 _TABLE_ROWS = 1_000
 """Rows whose widths are weighed against each other; a longer listing goes on with other widths."""
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON holds it.
-
-    Dates and times become ISO text, decimals text with all their digits, bytes hexadecimal text; a
-    floating-point number that JSON does not have becomes text.
-
-    >>> plain({"d": date(2024, 2, 29), "n": [Decimal("1.50"), math.inf], "b": b"ab"})
-    {'d': '2024-02-29', 'n': ['1.50', 'Infinity'], 'b': '6162'}
-    """
-    match value:
-        case date():
-            return value.isoformat()
-        case Decimal():
-            return format(value, "f")
-        case bytes():
-            return value.hex()
-        case float() if not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        case Mapping():
-            return {str(key): plain(each) for key, each in value.items()}
-        case list() | tuple():
-            return [plain(each) for each in value]
-    return value
 
 
 def print_json(objects: Iterable[Mapping[str, Any]]) -> None:
@@ -112,39 +86,3 @@ def _show_plainly(head: Sequence[str] | None, rows: list[list[str]], right: list
             for text, width, flush_right in zip(line, widths, right, strict=True)
         )
         print("  ".join(cells).rstrip())
-
-
-def cell(value: Any) -> str:
-    """Return a value as a table shows it: NULL for None, unprintable characters escaped.
-
-    >>> cell(None), cell(True), cell(12), cell("a\\tb")
-    ('NULL', 'true', '12', 'a\\\\tb')
-    """
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = str(plain(value))
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-
-
-def count(number: int | None) -> str:
-    """Return a number with separators; a question mark for one that is not known.
-
-    >>> count(1234567), count(None)
-    ('1,234,567', '?')
-    """
-    return "?" if number is None else f"{number:,}"
-
-
-def size(number: int) -> str:
-    """Return a number of bytes with a decimal unit.
-
-    >>> size(1_234_000)
-    '1.2 MB'
-    """
-    from rich.filesize import decimal
-
-    return decimal(number)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app
 from parquetry.errors import ConfigurationError
@@ -70,6 +71,6 @@ def publish(
     else:
         output.print_table(
             ("action", "count", "detail"),
-            ((each["action"], output.count(each["count"]), each["detail"]) for each in told),
+            ((each["action"], texts.count(each["count"]), each["detail"]) for each in told),
             numbers=("count",),
         )

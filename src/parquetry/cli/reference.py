@@ -33,6 +33,10 @@ store = "sqlite:////var/lib/parquetry/lake.sqlite"  # only if the metastore is n
 The store is taken from where the warehouse is taken from (`PARQUETRY_STORE` goes with `PARQUETRY_WAREHOUSE`);
 `--store` outranks it.
 
+**Names.** `database.table`, `table` in the default database, or `catalog.database.table` as in SQL. If there is none, the
+error names tables that may be meant. `parquetry --install-completion` teaches the shell to complete commands, options and
+names of tables.
+
 **Output.** Tables for people, in which paths below the table's location are relative to it; with `--json` a
 list of objects, one a line (`conf` and `plan` print one object), in which paths are absolute. In JSON, dates and
 times are ISO text, decimals are text, binary values are hexadecimal text, and NULL is `null`.

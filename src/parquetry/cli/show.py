@@ -5,15 +5,21 @@ Imports are made in the commands, so that each starts with what it needs only. P
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
-
-if TYPE_CHECKING:
-    from parquetry.catalog import Arrangement
+from parquetry.cli.app import (
+    JsonOption,
+    LimitOption,
+    StoreOption,
+    TableArgument,
+    WarehouseOption,
+    app,
+    open_catalog,
+)
 
 
 @app.command(epilog="Example: parquetry tables --json")
@@ -39,10 +45,10 @@ def tables(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
         (
             (
                 t.name,
-                output.count(t.partitions),
-                output.count(t.files),
-                output.count(t.rows),
-                output.size(t.bytes),
+                texts.count(t.partitions),
+                texts.count(t.files),
+                texts.count(t.rows),
+                texts.size(t.bytes),
             )
             for t in found
         ),
@@ -79,25 +85,10 @@ def describe(
         numbers=("partition",),
     )
     print()
-    facts = {
-        "table": found.name,
-        "version": f"{found.version} ({found.operation}, {found.committed_at:%Y-%m-%d %H:%M:%S} UTC)",
-        "format": found.format,
-        "location": f"{found.location}{' (external)' if found.external else ''}",
-        "comment": found.comment,
-        "owner": found.owner,
-        "partitions": output.count(found.partitions),
-        "files": output.count(found.files),
-        "rows": output.count(found.rows),
-        "size": output.size(found.bytes),
-        **{f"index {name}": ", ".join(columns) for name, columns in found.indexes.items()},
-        **_arranged(found.arrangement),
-        **{f"property {name}": value for name, value in sorted(found.properties.items())},
-    }
+    facts = found.facts()
     width = max(map(len, facts))
     for name, value in facts.items():
-        if value is not None:
-            print(f"{name:{width}}  {output.cell(value)}")
+        print(f"{name:{width}}  {texts.cell(value)}")
 
 
 @app.command(epilog="Example: parquetry partitions sales.orders --where \"day >= '2024-01-01'\"")
@@ -109,9 +100,7 @@ def partitions(
             "--where", metavar="FILTER", help="A filter on partition columns, in SQL.", show_default=False
         ),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=0, help="At most so many.", show_default=False)
-    ] = None,
+    limit: LimitOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -145,9 +134,9 @@ def partitions(
             (
                 (
                     *p.values.values(),
-                    output.count(p.files),
-                    output.count(p.rows),
-                    output.size(p.bytes),
+                    texts.count(p.files),
+                    texts.count(p.rows),
+                    texts.size(p.bytes),
                     path_within(described.location, p.location),
                 )
                 for p in found
@@ -169,6 +158,7 @@ def files(
             show_default=False,
         ),
     ] = None,
+    limit: LimitOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -181,7 +171,7 @@ def files(
     from parquetry.layout.places import path_within
 
     with open_catalog(warehouse, store) as catalog:
-        found = catalog.files(table, where)
+        found = catalog.files(table, where, limit)
         if as_json:
             output.print_json(
                 {
@@ -199,7 +189,7 @@ def files(
         location = catalog.table(table).location
         output.print_table(
             ("file", "rows", "size"),
-            ((path_within(location, f.path), output.count(f.rows), output.size(f.bytes)) for f in found),
+            ((path_within(location, f.path), texts.count(f.rows), texts.size(f.bytes)) for f in found),
             numbers=("rows", "size"),
             empty="No files.",
         )
@@ -229,6 +219,7 @@ def plan(
 @app.command(epilog="Example: parquetry history sales.orders")
 def history(
     table: TableArgument,
+    limit: LimitOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -240,7 +231,7 @@ def history(
     import dataclasses
 
     with open_catalog(warehouse, store) as catalog:
-        found = catalog.history(table)
+        found = catalog.history(table, limit)
         if as_json:
             output.print_json(map(dataclasses.asdict, found))
             return
@@ -251,34 +242,12 @@ def history(
                     c.version,
                     f"{c.committed_at:%Y-%m-%d %H:%M:%S}",
                     c.operation,
-                    output.count(c.partitions),
-                    output.count(c.files),
-                    output.count(c.rows),
-                    output.size(c.bytes),
+                    texts.count(c.partitions),
+                    texts.count(c.files),
+                    texts.count(c.rows),
+                    texts.size(c.bytes),
                 )
                 for c in found
             ),
             numbers=("version", "partitions", "files", "rows", "size"),
         )
-
-
-def _arranged(arrangement: Arrangement | None) -> dict[str, str]:
-    """Return how rows are arranged as lines for people."""
-    if arrangement is None:
-        return {}
-    lines = {}
-    if (skew := arrangement.skew) is not None:
-        count = f"{len(skew.values):,} heavy value{'' if len(skew.values) == 1 else 's'}"
-        if skew.auto is not None:
-            count = "heavy values found in each partition"
-        lines["skewed by"] = (
-            f"{', '.join(skew.columns)} ({count}{', in directories' if skew.directories else ''})"
-        )
-    if (buckets := arrangement.buckets) is not None:
-        order = f", sorted by {', '.join(buckets.sorted_by)}" if buckets.sorted_by else ""
-        lines["buckets"] = (
-            f"{buckets.count:,} by {', '.join(buckets.columns)} (version {buckets.version}{order})"
-        )
-    if arrangement.sorted_by:
-        lines["sorted by"] = ", ".join(arrangement.sorted_by)
-    return lines

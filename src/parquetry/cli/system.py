@@ -66,7 +66,7 @@ def restore(
 
 
 def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
-    from parquetry.catalog.shapes import full_name
+    from parquetry.catalog.views import full_name
 
     if as_json:
         output.print_json({"table": full_name(t.database, t.name), "id": t.id} for t in manifest.tables)

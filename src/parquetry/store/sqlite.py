@@ -60,7 +60,7 @@ class SQLiteStore:
             self._create()
         elif not os.path.exists(self.path):
             raise WarehouseError(
-                f"There is no metastore at {self.path}; create one first, or correct the path."
+                f"There is no metastore at {self.path}; a Spark session makes one (parquetry.configure), or correct the path."
             )
         if not self._holds_rows():
             raise WarehouseError(

@@ -134,7 +134,9 @@ def test_names_with_dots_come_and_go_in_backticks(warehouse):
         assert all(catalog.table(name).name == name for name in catalog.tables())
 
 
-@pytest.mark.parametrize("name", ["", ".", "a.b.c", "sales.", "`sales", "sales.a/b", "sales.none"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "a.b.c.d", "lake.sales.none", "sales.", "`sales", "sales.a/b", "sales.none"]
+)
 def test_a_name_that_is_no_table_is_an_error(catalog, name):
     """Be it empty, of too many parts, badly quoted, or of no table, it raises TableNotFoundError."""
     with pytest.raises(TableNotFoundError):

@@ -231,6 +231,40 @@ def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
     assert "\x1b" not in out
 
 
+def test_a_table_of_another_database_is_named(warehouse, run):
+    """A bare name is one of the default database; where only others have it, they are told, and never SHOW TABLES."""
+    with open_metastore(str(warehouse)) as metastore:
+        for database in ("tpcds", "web"):
+            metastore.create_database(database)
+            metadata = TableMetadata((Column("id", "integer"),), (), "parquet", f"{warehouse}/{database}")
+            metastore.create_table(database, "store_sales", metadata)
+    code, _, err = run("describe", "STORE_SALES")
+    assert code == 1
+    assert err == (
+        "parquetry: Table default.STORE_SALES does not exist (tpcds.store_sales or web.store_sales?); "
+        "`parquetry tables`, or tables() of the catalog, lists the tables that do.\n"
+    )
+    assert run("describe", "lake.tpcds.store_sales")[1] == run("describe", "tpcds.store_sales")[1]
+
+
+def test_a_shell_completes_names_of_tables():
+    """It is told the names that begin so, and none where there is no warehouse."""
+    completed = COMMANDS["files"].params[0].shell_complete
+    context = typer.Context(COMMANDS["files"])
+    assert [each.value for each in completed(context, "default.t")] == ["default.t", "default.typed"]
+    context.params["warehouse"] = "missing"
+    assert completed(context, "") == []
+
+
+def test_lists_have_limits(run, objects):
+    """`--limit` of files, versions and partitions; none is negative."""
+    for command, whole in (("files", 4), ("history", 2), ("partitions", 4)):
+        assert len(objects(command, "t")) == whole
+        assert objects(command, "t", "--limit", "1") == objects(command, "t")[:1]
+        assert objects(command, "t", "--limit", "9") == objects(command, "t")
+        assert run(command, "t", "--limit", "-1")[0] == 2
+
+
 # -- failures
 
 
@@ -238,7 +272,15 @@ def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
     ("arguments", "sentence"),
     [
         (("describe", "none"), "parquetry: Table default.none does not exist"),
-        (("partitions", "nowhere.t"), "parquetry: Database 'nowhere' does not exist"),
+        (
+            ("partitions", "nowhere.t"),
+            "parquetry: Database 'nowhere' does not exist (default.t?); `parquetry tables`",
+        ),
+        (
+            ("files", "type"),
+            "parquetry: Table default.type does not exist (default.typed?); `parquetry tables`",
+        ),
+        (("describe", "a.b.c.d"), "parquetry: 'a.b.c.d' does not name a table: say 'database.table'."),
         (("tables", "--warehouse", "missing"), "parquetry: There is no metastore at"),
         (("tables", "--store", "odd://x"), "parquetry: Store 'odd://x' is not known"),
     ],

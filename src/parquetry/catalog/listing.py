@@ -1,0 +1,42 @@
+"""Partitions, files and versions one by one as they are read, which a notebook can draw all the same."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from parquetry.catalog.drawing import table_html
+
+_T = TypeVar("_T")
+_DRAWN = 20
+"""Rows that are drawn; there may be a million."""
+
+
+class Listing(Iterator[_T], Generic[_T]):
+    """An iterator that a notebook draws: the first of what is still to come, which none of it uses up.
+
+    Args:
+        what: the things are, such as ``partitions of sales.orders``.
+        things: to give.
+        row: of a thing in the drawing, by headings.
+    """
+
+    def __init__(self, what: str, things: Iterator[_T], row: Callable[[_T], Mapping[str, Any]]) -> None:
+        self._what = what
+        self._things = things
+        self._row = row
+        self._ahead: deque[_T] = deque()
+
+    def __next__(self) -> _T:
+        return self._ahead.popleft() if self._ahead else next(self._things)
+
+    def __repr__(self) -> str:
+        return f"<{self._what}, one by one: list() gives them all>"
+
+    def _repr_html_(self) -> str:
+        self._ahead.extend(islice(self._things, max(0, _DRAWN + 1 - len(self._ahead))))
+        rows = [self._row(thing) for thing in islice(self._ahead, _DRAWN)]
+        note = f"the first {_DRAWN}" if len(self._ahead) > _DRAWN else "" if rows else "none"
+        return table_html(self._what, rows, note)

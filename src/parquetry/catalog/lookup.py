@@ -1,0 +1,74 @@
+"""Finding a table by what users call it, and telling those who miss it where it may be."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from parquetry import metastore as ms
+from parquetry.catalog.views import full_name
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.identifiers import parse_name
+from parquetry.metastore.valid_names import DEFAULT_DATABASE
+
+_MOST_NAMED = 3
+
+
+def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
+    """Return a table as it is now.
+
+    Args:
+        metastore: to look in.
+        name: ``database.table``, ``table`` in the default database, or ``catalog.database.table`` as SQL has it: whatever the
+            catalog is called, it is this one.
+
+    Raises:
+        NamespaceNotFoundError: there is no such database.
+        TableNotFoundError: there is no such table, or it cannot be the name of one.
+    """
+    try:
+        parts = parse_name(name)
+    except ValueError:
+        parts = []
+    if len(parts) == 3:
+        parts = parts[1:]
+    if len(parts) == 1:
+        parts = [DEFAULT_DATABASE, *parts]
+    if len(parts) != 2:
+        raise TableNotFoundError(f"{name!r} does not name a table: say 'database.table'.")
+    try:
+        return metastore.table(*parts)
+    except UnsupportedError as error:  # no table can have such a name
+        raise TableNotFoundError(f"{name!r} does not name a table: {error.message}") from None
+    except NamespaceNotFoundError:
+        raise NamespaceNotFoundError(
+            f"Database {parts[0]!r} does not exist{_instead(metastore, *parts)}"
+        ) from None
+    except TableNotFoundError:
+        raise TableNotFoundError(
+            f"Table {parts[0]}.{parts[1]} does not exist{_instead(metastore, *parts)}"
+        ) from None
+
+
+def _instead(metastore: ms.Metastore, database: str, table: str) -> str:
+    """Return the rest of the sentence: which table may be meant, and how to see all."""
+    likely = _likely(
+        [(each, name) for each in metastore.databases() for name in metastore.tables(each)],
+        database.lower(),
+        table.lower(),
+    )
+    asked = "" if not likely else f" ({' or '.join(full_name(*each) for each in likely)}?)"
+    return f"{asked}; `parquetry tables`, or tables() of the catalog, lists the tables that do."
+
+
+def _likely(known: Sequence[tuple[str, str]], database: str, table: str) -> list[tuple[str, str]]:
+    """Return tables of that name in other databases, or else those whose names are nearly that.
+
+    >>> known = [("shop", "orders"), ("tpcds", "store_sales"), ("tpcds", "web_sales")]
+    >>> _likely(known, "default", "store_sales"), _likely(known, "tpcds", "store_sale"), _likely(known, "x", "y")
+    ([('tpcds', 'store_sales')], [('tpcds', 'store_sales')], [])
+    """
+    if elsewhere := [each for each in known if each[1] == table]:
+        return elsewhere[:_MOST_NAMED]
+    names = {".".join(each): each for each in known}
+    return [names[name] for name in difflib.get_close_matches(f"{database}.{table}", names, _MOST_NAMED, 0.9)]
