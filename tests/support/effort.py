@@ -1,7 +1,8 @@
 """How much of an exhaustive test is run: all of it, or a sample, which is what `make test-fast` takes.
 
 PARQUETRY_TEST_SAMPLE=5 in the environment runs a fifth of the generated examples, and stops at each fifth row.
-Cases of one test begin at different rows, so that together they stop at each.
+Cases of one test begin at different rows, so that together they stop at each. PARQUETRY_TEST_SAMPLE=1/5 runs five times
+as many examples as usual.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ import itertools
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
-STEP = int(os.environ.get("PARQUETRY_TEST_SAMPLE", "1"))
+_SAMPLE = Fraction(os.environ.get("PARQUETRY_TEST_SAMPLE", "1"))
+STEP = max(1, int(_SAMPLE))
 _T = TypeVar("_T")
 
 
 def examples(all_of_them: int, least: int = 10) -> int:
     """Return how many examples a property is tried with, of so many; of a sample, not fewer than the least."""
-    return all_of_them if STEP == 1 else max(least, all_of_them // STEP)
+    return max(min(least, all_of_them), int(all_of_them / _SAMPLE))
 
 
 def steps(*case: str) -> Iterator[int]:
