@@ -39,9 +39,12 @@ from parquetry.metastore import (
     TableSnapshot,
     Totals,
     entries,
+    newest,
 )
+from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.taken_out import taken_out
+from parquetry.metastore.visible_rows import VisibleRows
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite, sqlite_layout
 from tests.support.effort import examples
@@ -96,9 +99,16 @@ class History(RuleBasedStateMachine):
         """Return a store for each client, with the same rows."""
         return [MemoryStore()] * CLIENTS
 
-    @initialize(inline=st.sampled_from([20, 200, 1 << 14]), indexed=st.booleans())
-    def start(self, inline: int, indexed: bool) -> None:
+    @initialize(
+        inline=st.sampled_from([20, 200, 1 << 14]),
+        indexed=st.booleans(),
+        listed=st.sampled_from([0, 1, 4, 9]),
+    )
+    def start(self, inline: int, indexed: bool, listed: int) -> None:
         self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(newest, "FEWEST_ROWS", listed)
+        self.patch.setattr(newest, "MOST_BYTES", 60)  # so that some partitions are not listed
+        self.patch.setattr(newest, "MOST_GONE", 2)
         self.patch.setattr(entries, "INLINE_BYTES", inline)
         self.patch.setattr(entries, "CHUNK_FILES", 4)
         self.patch.setattr(memory, "BATCH", 3)  # so that a scan asks more than once
@@ -454,6 +464,10 @@ class History(RuleBasedStateMachine):
         model = self.model.versions[number]
         parts = list(table.partitions())
         assert table.version == number
+        uninformed = VisibleRows(table.store, table.id, table.commit)
+        assert [(p.key, p.ticket) for p in parts] == [
+            (key, ticket_of(age)) for key, age, _ in uninformed.scan([(b"", None)])
+        ]
         self.check_parts(parts, model)
         assert table.metadata.comment == model.comment
         assert {file.path.rpartition("/")[2] for file in taken_out(table)} == model.taken_out

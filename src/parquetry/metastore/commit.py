@@ -7,9 +7,9 @@
 3. Read the partitions as they are, write their new rows, tagged with the ticket, their entries in the table's
    indexes, and the rows of files taken out. No version shows them. Before the first long list of files in columns, raise the
    format for it.
-4. Compare-and-set the head: the ticket leaves the pending ones, the version goes up by one. Now all rows are
-   visible. If others committed since, first look whether they touched the same partitions: appends are merged
-   again, anything else is a conflict.
+4. Compare-and-set the head: the ticket leaves the pending ones, the version goes up by one, and where the head lists
+   the newest rows of partitions (`newest`), these are listed. Now all rows are visible. If others committed since, first
+   look whether they touched the same partitions: appends are merged again, anything else is a conflict.
 5. Remove the journal, and what dead writers left.
 
 Two writers, A and B, append to partition d=1 of version 7, whose head gives out ticket 12 next:
@@ -71,6 +71,7 @@ from parquetry.metastore.keyspace import (
 )
 from parquetry.metastore.merge import Merge
 from parquetry.metastore.model import Commit, PartitionIndex, Totals
+from parquetry.metastore.newest import Newest, decode_newest, encode_newest, is_listed
 from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.possible import drop_scopes, keyed_by, require_possible
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
@@ -121,6 +122,7 @@ class Committer:
         self._built: dict[bytes, tuple[int, Totals]] = {}
         self._indexes: tuple[PartitionIndex, ...] = ()
         self._taken_out: dict[bytes, bytes] = {}
+        self._listed: dict[bytes, Newest] = {}
         self._format = FIRST if self._metadata is None else format_of(self._metadata)
 
     def run(self) -> TableSnapshot:
@@ -277,7 +279,7 @@ class Committer:
         taken_out: dict[bytes, Found] = {}
         while True:
             if head.commit.version != version:
-                visible = VisibleRows(self._store, self._table, head.commit)
+                visible = VisibleRows(self._store, self._table, head.commit, head.newest)
                 latest = visible.newest(self._changes)
                 taken_out = visible.of_taken_out().newest(self._taken_out)
                 self._conflicts.check(head, latest, taken_out)
@@ -289,6 +291,7 @@ class Committer:
                 head = self._take_another(owner)
                 continue
             self._write(head, latest)
+            self._listed = self._newest_rows(head)
             try:
                 return self._publish(version)
             except _MovedError as moved:
@@ -296,6 +299,15 @@ class Committer:
                 require_format(self._store, self._format)
                 head = moved.head
                 attempt += 1
+
+    def _newest_rows(self, head: Head) -> dict[bytes, Newest]:
+        """Return the newest rows of the partitions on which this commit builds, if the next head is to list them."""
+        if not self._base.partition_types or not is_listed(head.commit, head.newest):
+            return {}
+        if head.newest:
+            return dict(decode_newest(head.newest))
+        visible = VisibleRows(self._store, self._table, head.commit)
+        return {key: Newest(found.ticket, found.is_tombstone) for key, found in visible.all_newest()}
 
     def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
         prefix, age = partition_prefix(self._table), complement(self._ticket)
@@ -373,7 +385,9 @@ class Committer:
                 next_ticket=head.next_ticket,
                 invisible=after.invisible(),
             )
-            return msgspec.structs.replace(after, commit=commit)
+            written = {key: Newest(self._ticket, isinstance(self._changes[key], Drop)) for key in self._built}
+            newest = encode_newest({**self._listed, **written}) if self._listed else b""
+            return msgspec.structs.replace(after, commit=commit, newest=newest)
 
         return edit_head(self._store, self._table, change, lambda head: head.is_committed(self._ticket))
 

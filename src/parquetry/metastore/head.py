@@ -51,6 +51,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         oldest: first version that can still be read.
         cleaner: who deletes files that others wrote; meanwhile none is taken in.
         author: who makes the table, which is nobody's if he dies before it has a name; None: not known.
+        newest: of each partition the newest row, where partitions have many; see `newest`.
     """
 
     state: State
@@ -72,6 +73,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.state in ("dropped", "replaced")
 
     cleaner: Owner | None = None
+    newest: bytes = b""
 
     def invisible(self) -> Tickets:
         """Return the tickets below `next_ticket` that no version has published."""

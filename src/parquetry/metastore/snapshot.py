@@ -44,7 +44,14 @@ class TableSnapshot:
     """
 
     def __init__(
-        self, store: Store, id: bytes, database: str, name: str, commit: Commit, metadata: TableMetadata
+        self,
+        store: Store,
+        id: bytes,
+        database: str,
+        name: str,
+        commit: Commit,
+        metadata: TableMetadata,
+        newest: bytes = b"",
     ) -> None:
         self.store = store
         self.id = id
@@ -53,7 +60,7 @@ class TableSnapshot:
         self.commit = commit
         self.metadata = metadata
         self.partition_types: tuple[ColumnType, ...] = metadata.partition_types
-        self.visible = VisibleRows(store, id, commit)
+        self.visible = VisibleRows(store, id, commit, newest)
 
     @property
     def version(self) -> int:
@@ -254,7 +261,7 @@ def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -
             f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
             "from the metastore: parquetry restore brings back a dump."
         ) from None
-    return TableSnapshot(store, table, head.database, head.name, commit, metadata)
+    return TableSnapshot(store, table, head.database, head.name, commit, metadata, head.newest)
 
 
 def load_commit(store: Store, table: bytes, head: Head, version: int) -> Commit | None:

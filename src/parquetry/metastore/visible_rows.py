@@ -3,7 +3,7 @@
 A row is tagged with the ticket of the commit that wrote it. It belongs to a version if that ticket had been
 published by then; of a partition's rows that do, the newest counts, and a tombstone says that the partition
 is gone. All of this is decided from the version's commit, in memory: a reader reads no row but the
-partitions' own.
+partitions' own. Where they are, the head may tell the store (`newest`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from parquetry.keys import successor
@@ -26,6 +27,7 @@ from parquetry.metastore.keyspace import (
     ticket_of,
 )
 from parquetry.metastore.model import Commit, PartitionEntry
+from parquetry.metastore.newest import decode_newest
 from parquetry.store.base import Range, Store
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
@@ -80,10 +82,13 @@ class VisibleRows:
         store: of the metastore.
         table: id.
         commit: of the version.
+        newest: what the table's head says of newest rows, now or at any time.
     """
 
-    def __init__(self, store: Store, table: bytes, commit: Commit) -> None:
+    def __init__(self, store: Store, table: bytes, commit: Commit, newest: bytes = b"") -> None:
         self._store = store
+        self._newest = newest
+        self._partitions = commit.totals.partitions
         self._table = table
         self._prefix = partition_prefix(table)
         self._groups = Groups(
@@ -102,15 +107,26 @@ class VisibleRows:
         Args:
             index: id, hexadecimal.
         """
-        other = copy.copy(self)
-        other._prefix = index_prefix(self._table, index)
-        return other
+        return self._with(index_prefix(self._table, index))
 
     def of_taken_out(self) -> VisibleRows:
         """Return what is visible of the records of files taken out, in the same version; their paths are the keys."""
+        return self._with(taken_out_prefix(self._table))
+
+    def _with(self, prefix: bytes) -> VisibleRows:
         other = copy.copy(self)
-        other._prefix = taken_out_prefix(self._table)
+        other._prefix = prefix
+        other._informed = self._groups  # the newest rows are told of partitions alone
         return other
+
+    @functools.cached_property
+    def _informed(self) -> Groups:
+        """The groups with the rows that are known, if this version shows them."""
+        rows = (self._prefix + key + complement(newest.ticket) for key, newest in decode_newest(self._newest))
+        known = tuple(filter(self._groups.wants, rows))
+        if 2 * len(known) <= self._partitions:
+            return replace(self._groups, known=known)
+        return replace(self._groups, known=known, rows=1)  # as far as most are concerned
 
     def rows(self, keys: Sequence[bytes], examined: Examined | None = None) -> Iterator[Row]:
         """Yield rows by their keys and ages, as entries of an index tell them; those that are gone are left out.
@@ -161,7 +177,7 @@ class VisibleRows:
         """
         last: bytes | None = None
         number = 0
-        for row_key, _ in self._store.scan_ranges(self._absolute(ranges), limit=limit, groups=self._groups):
+        for row_key, _ in self._store.scan_ranges(self._absolute(ranges), limit=limit, groups=self._informed):
             number, last = number + 1, row_key
         if number < limit or last is None:
             return number, []
@@ -188,6 +204,11 @@ class VisibleRows:
         ranges = self._of_keys(sorted(keys))
         return {key: Found(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)}
 
+    def all_newest(self) -> Iterator[tuple[bytes, Found]]:
+        """Yield the newest rows of all partitions, by their keys, tombstones included."""
+        rows = self._rows(self._absolute([(b"", None)]), False, None)
+        return ((key, Found(ticket_of(age), value)) for key, age, value in rows)
+
     def _rows(
         self,
         ranges: Sequence[Range],
@@ -201,7 +222,10 @@ class VisibleRows:
         last: bytes | None = None
         each = 1 if single else None
         rows: Iterable[tuple[bytes, bytes]] = self._store.scan_ranges(
-            ranges, each=each, where=where, groups=self._groups
+            ranges,
+            each=each,
+            where=where,
+            groups=self._groups if len(ranges) == 1 and single else self._informed,
         )
         if examined is not None:
             rows = examined.counting(rows)

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups
+from parquetry.store.groups import Groups, Range
 
-Range = tuple[bytes, bytes | None]
-"""Start (inclusive) and stop (exclusive; None: to the end) of a range of keys."""
+__all__ = ["Fields", "Range", "Store"]
 
 Fields = Callable[[bytes], Sequence[bytes]]
 """Gives the fields of a row by its key, and always the same ones; none of them is empty."""

@@ -9,12 +9,16 @@ of most partitions, so `first_rows` reads plainly until it meets groups of so ma
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 Row = tuple[bytes, bytes]
 """Key and value."""
+
+Range = tuple[bytes, bytes | None]
+"""Start (inclusive) and stop (exclusive; None: to the end) of a range of keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,15 @@ class Groups:
         without: marks of rows that are not wanted all the same.
         rows: of a group, as far as the caller can tell without reading: where there are many, a store to which
             seeks are dear begins with a small request.
+        known: keys of rows that are there and may be wanted, in order, of some groups one each: whatever is behind them
+            in their groups is not. A store to which seeks are dear passes over that.
     """
 
     width: int
     first: bytes
     without: frozenset[bytes] = frozenset()
     rows: int = 1
+    known: Sequence[bytes] = ()
 
     def wants(self, key: bytes) -> bool:
         """Return whether a row is wanted, unless one before it in its group is."""
@@ -50,6 +57,35 @@ class Groups:
     def end(self, key: bytes) -> bytes:
         """Return a key that all those of the row's group are less than, and those of groups behind it are not."""
         return key[: -self.width] + b"\xff" * self.width + b"\0"
+
+    def passing_over(self, ranges: Sequence[Range]) -> list[Range]:
+        """Return ranges without the rows that are not wanted because of those that are known.
+
+        Example: of the keys in the class's example with `b5` known, the range `a`–`d` becomes what lies before `b`, `b5`
+        alone, and what lies behind the last `b`. So rows of groups that are not known are not missed, nor any that are
+        wanted rather than those that are known.
+
+        >>> Groups(1, b"5", frozenset(b"6"), known=[b"b5"]).passing_over([(b"a", b"d")])
+        [(b'a', b'b'), (b'b5', b'b5\\x00'), (b'b\\xff\\x00', b'd')]
+
+        Args:
+            ranges: disjoint and in order, each with start < stop.
+        """
+        kept: list[Range] = []
+        for start, stop in ranges:
+            place = max(0, bisect_left(self.known, start) - 1)  # the one before may reach into the range
+            while place < len(self.known) and (stop is None or self.known[place] < stop):
+                known = self.known[place]
+                place += 1
+                group = known[: -self.width]
+                if start < group:
+                    kept.append((start, group))
+                if start <= known:
+                    kept.append((max(start, group + self.first), known + b"\0"))
+                start = max(start, self.end(known))
+            if stop is None or start < stop:
+                kept.append((start, stop))
+        return kept
 
     def after(self, rows: Sequence[Row], last: bytes) -> bytes:
         """Return where to go on reading.

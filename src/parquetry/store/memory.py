@@ -71,7 +71,8 @@ class MemoryStore:
         """Yield the rows of disjoint ranges, which are given in key order, as far as they satisfy a condition."""
         if groups is not None:
             single = each is not None
-            scans = (self._first_rows(start, stop, where, groups, single) for start, stop in ranges)
+            left_in = groups.passing_over(ranges)
+            scans = (self._first_rows(start, stop, where, groups, single) for start, stop in left_in)
             yield from islice(chain.from_iterable(scans), limit)
             return
         left = limit

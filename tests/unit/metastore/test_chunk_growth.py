@@ -95,6 +95,28 @@ def test_appends_of_one_file_write_little(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(chunks(table)) < 25 + 4 + 2 * 8
 
 
+def read_of(table: TableSnapshot) -> int:
+    """Return the bytes of the one partition's row, and of the chunks to which it refers."""
+    partition = table.partition(())
+    assert partition is not None
+    return partition.record_bytes + sum(chunk.bytes for chunk in partition.entry.chunks)
+
+
+def test_a_list_that_grew_is_as_short_as_one_of_a_single_commit() -> None:
+    """A reader of some hundred files that were appended one by one reads at most 1.2 times what one commit of all of them takes."""
+    store = CountingStore()
+    table = new(store)
+    most = 0
+    for place in range(700):
+        table = append(table, [file(place)])
+        most = max(most, len(chunks(table)))
+        if place >= 300 and place % 20 == 0:
+            once = append(new(MemoryStore()), [file(place) for place in range(place + 1)])
+            assert read_of(table) <= 1.2 * read_of(once), place
+    assert store.written / 700 < 3 << 10
+    assert most <= 10
+
+
 @settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.integers(1, 40) | st.integers(1, 3000), min_size=1, max_size=20),

@@ -142,7 +142,8 @@ def leading(
 
     A seek is a request, in the time of which HBase returns some 40 rows, or fewer long ones. So many rows of a group
     must have been read before it pays; unless groups are said to be large, as those of a few partitions after
-    20,000 commits are: then the first request is a small one, and the first groups of several rows are skipped.
+    20,000 commits are: then the first request is a small one, and the first groups of several rows are skipped. Groups of
+    which the row wanted is known need no seek of ours: HBase is told what to pass over.
 
     Args:
         table: to scan.
@@ -155,7 +156,7 @@ def leading(
     if single and len(ranges) <= ONE_BY_ONE:
         for start, stop in ranges:
             yield from first_row(groups, start, _reader(table, [(start, stop)], where))
-    elif ranges:
+    elif ranges := groups.passing_over(ranges):
         expected = len(ranges) + 1
         large = groups.rows >= SEEK_BYTES // ROW_BYTES
         size = SMALL_PAGE if large else min(LARGEST_BATCH, max(FIRST_BATCH, expected))

@@ -1,0 +1,119 @@
+"""What a plan asks a real HBase for, of tables whose partitions have hundreds of rows each."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+
+from parquetry.metastore import Column, Metastore, TableSnapshot
+from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.head import edit_head, read_head
+from parquetry.metastore.snapshot import load
+from parquetry.predicate.parse import parse_filter
+from parquetry.store import MemoryStore
+from parquetry.store.hbase import HBaseStore, scans
+from tests.support.hbase.launcher import HBaseServer
+from tests.support.hbase.proxy import Proxy
+from tests.support.metastores import file, metadata
+
+PARTITIONS, ROUNDS = 30, 60
+READS = [
+    # filter, partitions, rows that HBase looks at for them
+    (None, 30, 61),
+    ("d >= 10", 20, 41),
+    ("d between 3 and 4", 2, 5),
+    ("d in (3, 5, 40)", 2, 7),
+    ("d = 7", 1, 3),
+    ("x_of_d = 'odd'", 15, 61),
+]
+
+
+def new_table(store: HBaseStore) -> TableSnapshot:
+    """Make a table by many commits, in memory, and copy its rows."""
+    rows = MemoryStore()
+    columns = (Column("x", "long"), Column("d", "integer"), Column("x_of_d", "string"))
+    described = metadata(columns=columns, partition_by=("d", "x_of_d"))
+    table = Metastore(rows, "/lake").create_table("default", "t", described)
+    for number in range(PARTITIONS * ROUNDS):
+        day = number % PARTITIONS
+        transaction = table.begin("append")
+        transaction.replace((day, "odd" if day % 2 else "even"), [file(f"f{number}")])
+        table = transaction.commit()
+    store.put_many(rows.scan(b"", None))
+    return Metastore(store, "/lake").table("default", "t")
+
+
+def days(table: TableSnapshot, text: str | None) -> list[tuple[int, str]]:
+    """Plan, and return the days of the partitions with the names of their files."""
+    plan = None if text is None else cheapest_plan(table, parse_filter(text, table.key_schema.types))
+    return [(part.values[0], part.files[0].path) for part in table.partitions(plan)]
+
+
+@pytest.fixture
+def filled(proxy: Proxy, table: str) -> TableSnapshot:
+    return new_table(HBaseStore("127.0.0.1", proxy.port, table))
+
+
+def test_a_plan_is_one_scan(
+    hbase: HBaseServer, proxy: Proxy, table: str, filled: TableSnapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 30 partitions with 60 rows each a plan brings one row each in one request, for which HBase looks at two each, and at the one behind the last."""
+    last = PARTITIONS * (ROUNDS - 1)
+    monkeypatch.setattr(scans, "LOOKED_AT", math.inf)  # no rows come that do not count
+    for text, count, looked_at in READS:
+        examined = hbase.rows_examined(table)
+        proxy.requests.clear()
+        found = days(filled, text)
+        # One more request asks whether the version was kept meanwhile.
+        assert proxy.requests == ["getScannerResults", "getMultiple"], text
+        assert hbase.rows_examined(table) - examined == looked_at + 1, text
+        assert len(found) == count, text
+        assert all(name == f"f{last + day}" for day, name in found), text
+
+
+def test_what_is_not_listed_is_found(proxy: Proxy, filled: TableSnapshot) -> None:
+    """Without a list, or in a version from before it, each partition is a request, and the answer is right; the next commit lists all."""
+    store = filled.store
+    current = days(filled, None)
+    earlier = Metastore(store, "/lake").table("default", "t", version=filled.version - 2 * PARTITIONS)
+    before = [(day, f"f{int(name[1:]) - 2 * PARTITIONS}") for day, name in current]
+    proxy.requests.clear()
+    assert days(earlier, None) == before
+    assert proxy.requests.count("getScannerResults") > PARTITIONS
+    head = edit_head(
+        store, filled.id, lambda head: msgspec.structs.replace(head, newest=b""), lambda head: not head.newest
+    )
+    table = load(store, filled.id, head)
+    proxy.requests.clear()
+    assert days(table, None) == current
+    assert proxy.requests.count("getScannerResults") > PARTITIONS
+    transaction = table.begin("add")
+    transaction.append((99, "odd"), [file("new")])
+    table = transaction.commit()
+    proxy.requests.clear()
+    assert days(table, None) == [*current, (99, "new")]
+    assert proxy.requests == ["getScannerResults", "getMultiple"]
+
+
+def test_partitions_that_come_after_the_list(proxy: Proxy, filled: TableSnapshot) -> None:
+    """A reader whose list is older than its version finds what it does not name, and what has changed since."""
+    store = filled.store
+    head = read_head(store, filled.id)
+    assert head is not None
+    transaction = filled.begin("change")
+    transaction.replace((7, "odd"), [file("changed")])
+    transaction.append((7, "even"), [file("between")])
+    transaction.drop((29, "odd"))
+    after = transaction.commit()
+    now = read_head(store, filled.id)
+    assert now is not None
+    stale = load(store, filled.id, msgspec.structs.replace(now, newest=head.newest))
+    proxy.requests.clear()
+    found = days(stale, None)
+    assert proxy.requests == ["getScannerResults", "getMultiple"]
+    assert found == days(after, None)
+    assert (7, "changed") in found
+    assert (7, "between") in found
+    assert 29 not in dict(found)

@@ -1,0 +1,256 @@
+"""The list of newest rows in a table's head: what it says, who keeps it, and that nothing but time hangs on it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parquetry.maintenance.rollback import rollback
+from parquetry.maintenance.vacuum import vacuum
+from parquetry.metastore import Metastore, TableSnapshot, newest
+from parquetry.metastore.head import Head, edit_head, read_head
+from parquetry.metastore.newest import Newest, decode_newest, encode_newest
+from parquetry.metastore.snapshot import load, load_commit
+from parquetry.metastore.visible_rows import VisibleRows
+from parquetry.store import MemoryStore, Store
+from tests.support.metastores import Crash, FaultyStore, content, file, metadata
+
+ROUNDS = 12
+"""Commits to each partition, so that several rows of each are there."""
+
+
+def head_of(table: TableSnapshot) -> Head:
+    head = read_head(table.store, table.id)
+    assert head is not None
+    return head
+
+
+def listed(table: TableSnapshot) -> dict[bytes, Newest]:
+    return dict(decode_newest(head_of(table).newest))
+
+
+def in_store(table: TableSnapshot) -> dict[bytes, Newest]:
+    """Find the newest rows without a list."""
+    rows = VisibleRows(table.store, table.id, head_of(table).commit).all_newest()
+    return {key: Newest(found.ticket, found.is_tombstone) for key, found in rows}
+
+
+def new_table(store: Store | None = None, **changes: object) -> TableSnapshot:
+    return Metastore(store or MemoryStore(), "/lake").create_table("default", "t", metadata(**changes))
+
+
+def append(table: TableSnapshot, *days: int) -> TableSnapshot:
+    transaction = table.begin("append")
+    for day in days:
+        name = f"f{table.version}-{day}"
+        transaction.append((day, "a"), [file(name, bytes=1)])
+        if table.metadata.external:
+            folder = Path(table.default_location((day, "a")))
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(b"x")
+    return transaction.commit()
+
+
+def drop(table: TableSnapshot, day: int) -> TableSnapshot:
+    transaction = table.begin("drop")
+    transaction.drop((day, "a"))
+    return transaction.commit()
+
+
+def filled(days: int = 3, store: Store | None = None, folder: Path | None = None) -> TableSnapshot:
+    """Make a table with several rows of each partition; with real files if it is given a folder."""
+    table = new_table(store, **({"location": str(folder), "external": True} if folder else {}))
+    for number in range(days * ROUNDS):
+        table = append(table, number % days)
+    return table
+
+
+def versions(table: TableSnapshot, lists: bytes) -> Iterator[tuple[TableSnapshot, TableSnapshot]]:
+    """Yield each version that is kept, read with a list and without one."""
+    head = head_of(table)
+    for number in range(head.oldest, head.commit.version + 1):
+        commit = load_commit(table.store, table.id, head, number)
+        assert commit is not None
+        yield tuple(  # type: ignore[misc]
+            load(table.store, table.id, msgspec.structs.replace(head, newest=each), commit)
+            for each in (lists, b"")
+        )
+
+
+@given(
+    st.dictionaries(
+        st.binary(min_size=1, max_size=30),
+        st.builds(Newest, st.integers(1, 1 << 40), st.booleans()),
+        max_size=40,
+    )
+)
+def test_a_list_is_read_as_it_was_written(rows: dict[bytes, Newest]) -> None:
+    """A list names the rows that it was made of, in the order of the partitions' keys."""
+    assert decode_newest(encode_newest(rows)) == tuple(sorted(rows.items()))
+
+
+def test_a_list_is_bounded() -> None:
+    """Of too many partitions, or of those with long keys, the ones written last are named; of those dropped, the last 64."""
+    random.seed(9)
+    long = {random.randbytes(40): Newest(ticket) for ticket in range(1, 1001)}
+    data = encode_newest(long)
+    assert newest.MOST_BYTES // 3 < len(data) <= newest.MOST_BYTES
+    named = dict(decode_newest(data))
+    assert named == {key: row for key, row in long.items() if row.ticket > 1000 - len(named)}
+    gone = {b"%03d" % n: Newest(n + 1, True) for n in range(500)}
+    there = {b"%03d-" % n: Newest(1) for n in range(500)}
+    expected = {key: row for key, row in gone.items() if row.ticket > 500 - newest.MOST_GONE} | there
+    assert dict(decode_newest(encode_newest({**gone, **there}))) == expected
+    assert decode_newest(encode_newest({random.randbytes(5000): Newest(1)})) == ()
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"x\x9c", encode_newest({b"k": Newest(7)})[:-3]])
+def test_a_list_that_cannot_be_read(data: bytes) -> None:
+    """What is no list names nothing."""
+    assert decode_newest(data) == ()
+
+
+def test_tables_with_several_rows_of_each_partition_have_a_list() -> None:
+    """The list begins with the fourth commit to each partition, names all newest rows after each commit, and ends as partitions are added."""
+    table = new_table()
+    for number in range(3 * ROUNDS):
+        base = head_of(table).commit
+        table = append(table, number % 3)
+        expected = base.totals.partitions > 0 and base.next_ticket >= 4 * base.totals.partitions
+        assert listed(table) == (in_store(table) if expected else {}), number
+    assert len(listed(table)) == 3
+    table = append(drop(table, 1), *range(10, 17))
+    assert listed(table) == in_store(table)
+    assert [row.gone for row in listed(table).values()].count(True) == 1
+    table = append(append(table, *range(20, 40)), 1)
+    assert head_of(table).newest == b""
+
+
+def test_tables_without_partitions_or_with_many_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one row of a table without partitions is found without a list, and a long list would cost all readers of the head."""
+    table = new_table(partition_by=())
+    for number in range(ROUNDS):
+        transaction = table.begin("append")
+        transaction.append((), [file(f"f{number}")])
+        table = transaction.commit()
+    assert head_of(table).newest == b""
+    monkeypatch.setattr(newest, "MOST_PARTITIONS", 2)
+    assert head_of(filled(3)).newest == b""
+    assert head_of(filled(2)).newest != b""
+
+
+def test_every_version_is_read_alike_with_every_list(tmp_path: Path) -> None:
+    """Appends, drops, rollbacks and vacuums: a version reads the same with the list of any later head, or without one."""
+    random.seed(12)
+    table = filled(4, folder=tmp_path)
+    lists = []
+    done = Counter[str]()
+    for _ in range(60):
+        there = [part.values[0] for part in table.partitions()]
+        what = random.choice(["append", "append", "append", "drop", "roll back", "vacuum"])
+        done[what] += 1
+        if what == "drop" and there:
+            table = drop(table, random.choice(there))
+        elif what == "roll back":
+            target = random.randint(head_of(table).oldest, table.version)
+            table = rollback(
+                table, Metastore(table.store, "/lake").table("default", "t", version=target)
+            ).refresh()
+        elif what == "vacuum":
+            kept = random.randint(max(head_of(table).oldest, table.version - 8), table.version)
+            commit = load_commit(table.store, table.id, head_of(table), kept)
+            assert commit is not None
+            vacuum(table, older_than=commit.committed_at)
+        else:
+            table = append(table, *random.sample(range(6), 2))
+        lists.append(head_of(table).newest)
+        for informed, uninformed in versions(table, lists[-1]):
+            assert content(informed) == content(uninformed)
+    assert all(lists)
+    assert min(done.values()) > 4
+    for old in lists:
+        for informed, uninformed in versions(table, old):
+            assert content(informed) == content(uninformed)
+
+
+def test_a_library_that_knows_of_no_list() -> None:
+    """It writes a head without the list, after which partitions are found as before, and the next commit lists all of them."""
+    table = filled()
+    before = content(table)
+    edit_head(
+        table.store,
+        table.id,
+        lambda head: msgspec.structs.replace(head, newest=b""),
+        lambda head: not head.newest,
+    )
+    assert content(table.refresh()) == before
+    table = append(table.refresh(), 2)
+    assert listed(table) == in_store(table)
+    assert len(listed(table)) == 3
+
+
+def test_a_damaged_list_is_made_anew() -> None:
+    """A list that cannot be read changes nothing that is read, and two commits later there is one again."""
+    table = filled()
+    before = content(table)
+    edit_head(
+        table.store,
+        table.id,
+        lambda head: msgspec.structs.replace(head, newest=b"damaged"),
+        lambda head: head.newest == b"damaged",
+    )
+    assert content(table.refresh()) == before
+    table = append(append(table.refresh(), 2), 1)
+    assert listed(table) == in_store(table)
+
+
+@pytest.mark.parametrize("stop", range(8))
+def test_a_crash_at_every_write(stop: int) -> None:
+    """Wherever a writer dies, the list names the newest rows that are published, and the next writer's does, too."""
+    inner = MemoryStore()
+    filled(store=inner)
+    dying = FaultyStore(inner)
+    table = Metastore(dying, "/lake").table("default", "t")
+    dying.crash_at = stop
+    try:
+        append(table, 0, 1)
+    except Crash:
+        pass
+    else:
+        assert stop == 7
+    after = Metastore(inner, "/lake").table("default", "t")
+    assert listed(after) == in_store(after)
+    assert len(listed(after)) == 3
+    after = append(after, 1, 2)
+    assert listed(after) == in_store(after)
+
+
+@pytest.mark.parametrize(("row", "day"), [*itertools.product(range(6), [0, 1])])
+def test_writers_that_meet(row: int, day: int) -> None:
+    """Another commits before any of a writer's rows, to another partition or to the same: the list names what both wrote."""
+    inner = MemoryStore()
+    filled(store=inner)
+    slow = FaultyStore(inner)
+    table = Metastore(slow, "/lake").table("default", "t")
+    first = slow.writes
+    begun = []
+
+    def meet(writes: int) -> None:
+        if writes - first == row and not begun:
+            begun.append(append(Metastore(inner, "/lake").table("default", "t"), day))
+
+    slow.before_write = meet
+    append(table, 0)
+    assert begun
+    after = Metastore(inner, "/lake").table("default", "t")
+    assert listed(after) == in_store(after)
+    for informed, uninformed in versions(after, head_of(after).newest):
+        assert content(informed) == content(uninformed)
