@@ -19,7 +19,7 @@ from parquetry.layout.file_columns import FileColumns, RecordedFiles, optional
 from parquetry.metastore.chunk_columns import encode_columns
 from parquetry.metastore.chunk_growth import Room, in_order, is_cut_well, room_for, sort_column, to_rewrite
 from parquetry.metastore.chunk_summary import Types, types_of
-from parquetry.metastore.chunks import chunk_rows, read_chunks
+from parquetry.metastore.chunks import chunk_rows, read_chunks, read_together
 from parquetry.metastore.keyspace import batches
 from parquetry.metastore.model import DataFile, FileChunk, ListedFile, PartitionEntry, TableMetadata
 from parquetry.metastore.narrow_records import entries_decoder
@@ -116,7 +116,7 @@ def read_files(store: Store, table: bytes, entry: PartitionEntry) -> tuple[DataF
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
     """
     files: list[DataFile] = []
-    for columns in read_chunks(store, table, entry.chunks):
+    for _, columns in read_together(store, table, entry.chunks):
         files += columns.records()
     return (*files, *inline_files(entry))
 
@@ -128,7 +128,7 @@ def read_listed(store: Store, table: bytes, entry: PartitionEntry) -> tuple[List
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
     """
     files: list[ListedFile] = []
-    for columns in read_chunks(store, table, entry.chunks):
+    for _, columns in read_together(store, table, entry.chunks):
         files += _listed(columns)
     return (*files, *decoder(tuple[ListedFile, ...]).decode(entry.inline))
 
