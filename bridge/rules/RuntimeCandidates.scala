@@ -94,16 +94,19 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       shared: Boolean, nullAware: Boolean, equality: Boolean, from: Option[LogicalPlan] = None): Unit =
     for (source <- sources if single.exists(_ eq source.scan)) {
       val (buildKey, ends) = (keys.lift(place), JoinRanges.extremes(source.key))
-      val known = buildKey.filter(_ => from.isEmpty).flatMap(KnownValues.of(source, _, build))
       val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
+      val filterable = source.key.references.forall(a => byScan(a.name))
+      // the other side's partitions are not listed for a scan of which nothing could be left out
+      val known = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
+        .flatMap(KnownValues.of(source, _, build))
       val statistics = source.scan.estimateStatistics().sizeInBytes()
       val facts = JObject(
         "scan" -> JInt(number(source.relation)),
-        "report" -> source.scan.report,
+        "report" -> source.scan.expected,
         "bytes" -> (if (statistics.isPresent) JInt(statistics.getAsLong) else JNull),
         "column" -> JString(if (ends.isEmpty) LogicalNames.of(source.key) else source.key.references.map(_.name).mkString(", ")),
         "form" -> JString(source.form),
-        "filterable" -> JBool(source.key.references.forall(a => byScan(a.name))),
+        "filterable" -> JBool(filterable),
         "join" -> JInt(number(join)),
         "type" -> JString(LogicalNames.of(if (from.isDefined) Inner else join.joinType)),
         "side" -> JString(side),

@@ -190,6 +190,7 @@ class Statistics(msgspec.Struct, frozen=True):
 
     bytes: int
     rows: int | None
+    files: int
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -228,6 +229,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
         again: of what was found, one for one, whether it is about partition columns alone and not understood, so that Spark
             can evaluate it over their values.
         row_groups: what the readers may leave row groups out by; joined by AND.
+        late: whether files and partitions are yet to be asked for, because values of a join may come before they are needed.
     """
 
     files: Files
@@ -241,6 +243,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
     most_values: int = 0
     again: list[bool] = []
     row_groups: list[FoundRanges] = []
+    late: bool = False
 
 
 class Aggregated(msgspec.Struct, frozen=True):
