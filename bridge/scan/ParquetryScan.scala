@@ -40,7 +40,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
 
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
   override def description(): String = (if (awaited && Running.query(session)) plan.known else plan.answer).description
-  override def report: JValue = plan.used.answer.report
+  override def report: JValue = plan.used.answer.report merge plan.missed
   override def toBatch: Batch = plan.taken() match {
     case Some(found) => new PlannedBatch(this, found)
     case None => new PlannedBatch(this, plan.first)
@@ -85,6 +85,9 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   def partitionRows: Seq[InternalRow] = plan.first.partitions
   def partitionSchema: StructType = plan.partitionSchema
   def mostValues: Int = plan.expected.mostValues
+  def mostWait: Option[Long] = plan.expected.mostWait
+  /** Told of values that were not there in time. */
+  def missed(of: String, milliseconds: Long): Unit = plan.miss(of, milliseconds)
 
   // Buckets. They are those of the first plan: values that arrive later leave every file in its partition.
 

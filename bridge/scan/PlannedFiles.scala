@@ -121,6 +121,15 @@ class PlannedFiles private (
     case _ => false
   }
 
+  @volatile private var without = Seq.empty[(String, Long)]
+  def miss(of: String, milliseconds: Long): Unit =
+    own.synchronized { own.without = (own.without :+ (of -> milliseconds)).distinct }
+  /** What a report tells of values that were not there in time. */
+  def missed: JObject = {
+    val told = own.without.map { case (of, most) => JObject("condition" -> JString(of), "milliseconds" -> JInt(most)) }
+    if (told.isEmpty) JObject() else JObject("run_time" -> JObject("missed" -> JArray(told.toList)))
+  }
+
   /** Copies of one place in a plan are told the same values. */
   private def planned(runtime: Seq[JValue]): ScanAnswer = synchronized {
     if (!latest.exists(_._1 == runtime)) latest = Some((runtime, asked(runtime, whole.orElse(Some(expected.report)))))

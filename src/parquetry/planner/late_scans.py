@@ -6,7 +6,7 @@ again without `late`, once.
 
 from __future__ import annotations
 
-from parquetry.config import RUNTIME_PRUNING
+from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner import answers, chosen_files, questions
 from parquetry.planner.found_values import MOST_VALUES
@@ -48,5 +48,6 @@ def late_scan(
         report=report_of(found.report),
         filterable=values,
         most_values=MOST_VALUES,
+        most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         late=True,
     )

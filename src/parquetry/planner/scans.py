@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from parquetry.config import RUNTIME_PRUNING
+from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
 from parquetry.layout.file_columns import UNKNOWN, FileColumns
 from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import Partition
@@ -148,6 +148,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         if settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, selection.block.count, selection.bytes)
         else [],
         most_values=MOST_VALUES,
+        most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         again=[_comes_again(each.condition, names) for each in arrived],
         row_groups=[
             answers.FoundRanges(

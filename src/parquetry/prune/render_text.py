@@ -72,7 +72,7 @@ def run_time_text(found: RunTimeReport) -> str:
     """Return what values found at run time did: `run time: k → 39 values: files 40 → 12`."""
     if found.off is not None:
         return f"run time: off ({found.off})"
-    values = ", ".join(map(str, found.values))
+    values = ", ".join(map(str, (*found.values, *found.missed)))
     cuts = " · ".join(
         f"{'about ' if cut.about else ''}{size_text(cut.before)} → {size_text(cut.after)}"
         if cut.name == BYTES

@@ -4,6 +4,7 @@ The part of a scan's report reads, drawn as text:
 
     run time: k → 39 values, day > 2026-03-01: partitions 10 → 3 · files 40 → 12
     run time: off (session setting 'parquetry.runtime-pruning')
+    run time: no values of k within 60 s: nothing less is read
 """
 
 from __future__ import annotations
@@ -35,6 +36,22 @@ class FoundValues:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedValues:
+    """Values that were not there in time.
+
+    Attributes:
+        text: the column, or the expression that they are of.
+        milliseconds: how long they were waited for.
+    """
+
+    text: str
+    milliseconds: int
+
+    def __str__(self) -> str:
+        return f"no values of {self.text} within {self.milliseconds / 1000:g} s"
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """What a step left before the values were known, and after: of what the step's unit says.
 
@@ -60,12 +77,14 @@ class RunTimeReport:
         cuts: the steps that left less because of them.
         off: where it was said that there are to be none; None: nowhere.
         late: whether partitions and files were listed only when the values had come.
+        missed: values that did not come in time.
     """
 
     values: tuple[FoundValues, ...] = ()
     cuts: tuple[Cut, ...] = ()
     off: str | None = None
     late: bool = False
+    missed: tuple[MissedValues, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `Report.to_dict` gives it."""
@@ -81,6 +100,10 @@ class RunTimeReport:
         }
         if self.late:
             plain["late"] = True
+        if self.missed:
+            plain["missed"] = [
+                {"condition": each.text, "milliseconds": each.milliseconds} for each in self.missed
+            ]
         return plain
 
     @classmethod
@@ -97,6 +120,7 @@ class RunTimeReport:
             ),
             plain.get("off"),
             plain.get("late", False),
+            tuple(MissedValues(each["condition"], each["milliseconds"]) for each in plain.get("missed", ())),
         )
 
 

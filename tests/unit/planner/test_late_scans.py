@@ -14,6 +14,8 @@ from parquetry.planner import protocol
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.prune.report import Report
+from parquetry.prune.run_time_report import MissedValues, RunTimeReport
+from parquetry.prune.scan_report import ScanReport, Step
 from parquetry.types import parse_type
 from tests.support.packed_values import membership
 
@@ -63,6 +65,7 @@ def test_the_first_answer_has_totals(ask: Ask) -> None:
     assert late["statistics"] == listed["statistics"] == {"bytes": 4800, "rows": 360, "files": 120}
     assert late["metrics"] == listed["metrics"]
     assert late["filterable"] == listed["filterable"] == ["k", "p"]
+    assert (late["most_values"], late["most_wait"]) == (listed["most_values"], listed["most_wait"])
     assert text(late["report"]) == (
         "lake.db.t: partitions 120 of 120 · files 120 of 120 · about 4.8 kB of 12 kB"
     )
@@ -104,3 +107,25 @@ def test_values_are_told_beside_the_totals(ask: Ask) -> None:
 def test_what_is_told_at_once(ask: Ask, question: dict[str, Any]) -> None:
     """With conditions, values that are known already, or where no value can come, files are told whether they may be late or not."""
     assert ask(late=True, **question) == ask(**question)
+
+
+def test_the_wait_is_a_setting(ask: Ask) -> None:
+    """In milliseconds, by default a minute; `none` has no number."""
+    assert ask()["most_wait"] == 60_000
+    assert ask(read_options={"runtime-pruning-max-wait": "2s"})["most_wait"] == 2000
+    assert "most_wait" not in ask(settings={"parquetry.runtime-pruning-max-wait": "none"})
+
+
+def test_values_that_were_missed_are_told() -> None:
+    """Each with how long it was waited for, in the text and as a dict that is read back."""
+    missed = (MissedValues("p", 60_000), MissedValues("(k + 1)", 1500))
+    report = Report((ScanReport("t", (Step("files", 3, 3),), run_time=RunTimeReport(missed=missed)),))
+    assert str(report).split("\n")[1] == (
+        "  run time: no values of p within 60 s, no values of (k + 1) within 1.5 s: nothing less is read"
+    )
+    assert Report.from_dict(report.to_dict()) == report
+    assert (
+        Report.from_dict({"scans": [{"table": "t", "steps": [], "run_time": {"missed": []}}]})
+        .scans[0]
+        .run_time
+    )
