@@ -86,7 +86,15 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         KeySource.of(column, pruned) ++ joined.closure(column).tail.flatMap(equal => joined.items.flatMap(KeySource.of(equal, _)))
       case computed => KeySource.of(computed, pruned)
     }
-    add(join, side, sources, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true)
+    // of the days of moments the first and the last are asked for, as files tell the first and the last moment
+    val days = sources.filter(_.ofDays)
+    val ranges = for {
+      condition <- JoinRanges.of(EqualTo(key, keys(place)), pruned.outputSet, build.outputSet).toSeq if days.nonEmpty
+      source <- KeySource.of(condition, pruned) if days.exists(_.relation eq source.relation)
+    } yield source
+    add(join, side, ranges, build, Nil, 0, LogicalNames.of(keys(place)), shared = false, nullAware, equality = false)
+    val others = sources.filterNot(source => source.ofDays && ranges.exists(_.relation eq source.relation))
+    add(join, side, others, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true)
   }
 
   private def add(
