@@ -36,7 +36,7 @@ class Read:
     """What was read of the facts, by one scan or several.
 
     Attributes:
-        listed: partitions of which the files were listed before the values of joins were known.
+        listed: partitions of which the files were listed, those that the values of joins left out then among them.
         partitions: that were read.
         files: that were opened.
         bytes: in these.
@@ -95,7 +95,8 @@ def _scan(told: Mapping[str, Any]) -> Scan:
         report = told["report"]
         steps = [step for step in report["steps"] if step["name"] == "partitions"]
         partitions = steps[0]["kept"] if steps else 0
-        cuts = report.get("run_time", {}).get("cuts", ())
+        run_time = report.get("run_time", {})
+        cuts = () if run_time.get("late") else run_time.get("cuts", ())
         listed = next((cut["before"] for cut in cuts if cut["name"] == "partitions"), partitions)
     counts = {name: told[name] for name in Read.__slots__ if name in told}
     read = Read(**counts | {"listed": listed, "partitions": partitions})

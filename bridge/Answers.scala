@@ -31,15 +31,18 @@ case class RowGroupParts(function: String, parts: Seq[RowGroupPart]) extends Row
 /**
  * What a scan reads; a file names its partition by its place in `partitions`.
  *
+ * @param count how many files
  * @param filterable columns of which values that a join finds at run time can leave something out
  * @param mostValues of one set of these, that may be told one by one
+ * @param mostWait how many milliseconds values are waited for that something runs for alone; None: until they are there
  * @param again of what was found, one for one, what is about partition columns alone and not understood: Spark offers it once more
  * @param rowGroups what was found that the readers may leave row groups out by
+ * @param late whether files and partitions are yet to be asked for
  */
 case class ScanAnswer(
-    files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long],
+    files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long], count: Int,
     metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String],
-    mostValues: Int, again: Seq[Boolean], rowGroups: Seq[FoundRanges])
+    mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges], late: Boolean)
 
 /** Ranges that hold all values of a column that a join has found, by the least and the greatest of each. */
 case class FoundRanges(column: String, ends: Seq[(JValue, JValue)])
@@ -139,12 +142,12 @@ object Answers {
     ScanAnswer(
       files(answer \ "files"),
       (answer \ "partitions").children.map(Json.toRow(_, partitionSchema)).toIndexedSeq,
-      number(statistics \ "bytes"), number(statistics \ "rows"),
+      number(statistics \ "bytes"), number(statistics \ "rows"), number(statistics \ "files").getOrElse(0L).toInt,
       (answer \ "metrics").children.map(m => MetricAnswer(text(m \ "name"), text(m \ "text"), number(m \ "value"))),
       text(answer \ "description"), answer \ "report", buckets(answer \ "buckets"), texts(answer \ "filterable"),
-      number(answer \ "most_values").getOrElse(0L).toInt, flags(answer \ "again"),
+      number(answer \ "most_values").getOrElse(0L).toInt, number(answer \ "most_wait"), flags(answer \ "again"),
       (answer \ "row_groups").children.map(found => FoundRanges(
-        text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))))))
+        text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))))), answer \ "late" == JBool(true))
   }
 
   private def buckets(answer: JValue): Option[BucketsAnswer] = answer match {

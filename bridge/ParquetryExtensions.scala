@@ -26,6 +26,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(_ => BucketStrategy)
     extensions.injectQueryStagePrepRule(_ => CachePruning)
     extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = CachePruning })
+    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = WaitingTime })
     extensions.injectQueryStagePrepRule(_ => UnusedBuckets)
     extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = UnusedBuckets })
   }

@@ -32,7 +32,8 @@ object RuntimeFacts {
           case DynamicPruningExpression(in: InSubqueryExec) =>
             val values = in.values()
             if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = JObject(
-              "values" -> values.fold[JValue](JNull)(v => JInt(v.length)), "shared" -> JBool(shared(in.plan)))
+              "values" -> values.fold[JValue](JNull)(v => JInt(v.length)), "shared" -> JBool(shared(in.plan)),
+              "missed" -> missed(in.plan).fold[JValue](JNull)(JInt(_)))
           case ranges => ranges.foreach {
             case end: ScalarSubquery => found(end.exprId) = JObject("values" -> JNull, "shared" -> JBool(false))
             case _ =>
@@ -49,6 +50,12 @@ object RuntimeFacts {
     }
     visit(plan)
     found.toMap
+  }
+
+  private def missed(plan: BaseSubqueryExec): Option[Long] = plan match {
+    case within: SubqueryInTime if within.tooLate => Some(within.most)
+    case reused: ReusedSubqueryExec => missed(reused.child)
+    case _ => None
   }
 
   private def shared(plan: BaseSubqueryExec): Boolean = plan match {

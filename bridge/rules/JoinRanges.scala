@@ -3,7 +3,7 @@ package org.apache.spark.sql.parquetry
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, DateType, TimestampNTZType, TimestampType}
 
 /** In a condition on one side of a join: the least or the greatest value that an expression has on the other. */
 case class Extreme(of: Expression, least: Boolean, exprId: ExprId = NamedExpression.newExprId) extends LeafExpression with Unevaluable {
@@ -56,6 +56,7 @@ object JoinRanges {
   private def total(e: Expression, sums: Boolean): Boolean = e.children.forall(total(_, sums)) && (e match {
     case _: Attribute | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: In | _: InSet |
         _: Year | _: Quarter | _: Month | _: DayOfMonth | _: DateAdd | _: DateSub | _: TruncDate => true
+    case Cast(moment, DateType, _, _) if moment.dataType == TimestampType || moment.dataType == TimestampNTZType => true
     case cast: Cast => Cast.canUpCast(cast.child.dataType, cast.dataType)
     case _: Add | _: Subtract | _: TimestampAddInterval | _: DateAddInterval => sums
     case _ => false

@@ -28,6 +28,13 @@ case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, ke
   def ofPartitions: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression]) &&
     key.references.forall(a => scan.table.partitionColumns.contains(a.name))
 
+  /** Whether it is the day of a column of moments, which is no partition column. */
+  def ofDays: Boolean = key match {
+    case Cast(moment: AttributeReference, DateType, _, _) =>
+      !ofPartitions && (moment.dataType == TimestampType || moment.dataType == TimestampNTZType)
+    case _ => false
+  }
+
   /** A column that the key casts to a type which has each of its values, so that the cast back finds the column's again; and that cast. */
   lazy val widened: Option[(AttributeReference, Expression => Cast)] = key match {
     case Cast(column: AttributeReference, to, zone, _) if !ofPartitions && KeySource.widens(column.dataType, to, zone) =>

@@ -32,7 +32,11 @@ object KnownValues extends PredicateHelper {
     values <- Option.when(comparable(key.dataType))(build).flatMap(values(key, _)).map(_ - null)
     if values.size <= source.scan.mostValues
   } yield {
-    val there = held(source)
+    // of a table that is not listed yet those are asked for that the values leave
+    val there = source.key match {
+      case _: AttributeReference if source.scan.late => None
+      case _ => held(source)
+    }
     val found = if (there.exists(_.subsetOf(values))) None else tree(source, there.fold(values)(_ & values))
     KnownValues(found.filterNot(source.scan.joined.contains), values.size, complete(build))
   }

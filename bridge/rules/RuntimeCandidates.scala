@@ -86,7 +86,15 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         KeySource.of(column, pruned) ++ joined.closure(column).tail.flatMap(equal => joined.items.flatMap(KeySource.of(equal, _)))
       case computed => KeySource.of(computed, pruned)
     }
-    add(join, side, sources, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true)
+    // of the days of moments the first and the last are asked for, as files tell the first and the last moment
+    val days = sources.filter(_.ofDays)
+    val ranges = for {
+      condition <- JoinRanges.of(EqualTo(key, keys(place)), pruned.outputSet, build.outputSet).toSeq if days.nonEmpty
+      source <- KeySource.of(condition, pruned) if days.exists(_.relation eq source.relation)
+    } yield source
+    add(join, side, ranges, build, Nil, 0, LogicalNames.of(keys(place)), shared = false, nullAware, equality = false)
+    val others = sources.filterNot(source => source.ofDays && ranges.exists(_.relation eq source.relation))
+    add(join, side, others, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true)
   }
 
   private def add(
@@ -94,16 +102,19 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       shared: Boolean, nullAware: Boolean, equality: Boolean, from: Option[LogicalPlan] = None): Unit =
     for (source <- sources if single.exists(_ eq source.scan)) {
       val (buildKey, ends) = (keys.lift(place), JoinRanges.extremes(source.key))
-      val known = buildKey.filter(_ => from.isEmpty).flatMap(KnownValues.of(source, _, build))
       val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
+      val filterable = source.key.references.forall(a => byScan(a.name))
+      // the other side's partitions are not listed for a scan of which nothing could be left out
+      val known = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
+        .flatMap(KnownValues.of(source, _, build))
       val statistics = source.scan.estimateStatistics().sizeInBytes()
       val facts = JObject(
         "scan" -> JInt(number(source.relation)),
-        "report" -> source.scan.report,
+        "report" -> source.scan.expected,
         "bytes" -> (if (statistics.isPresent) JInt(statistics.getAsLong) else JNull),
         "column" -> JString(if (ends.isEmpty) LogicalNames.of(source.key) else source.key.references.map(_.name).mkString(", ")),
         "form" -> JString(source.form),
-        "filterable" -> JBool(source.key.references.forall(a => byScan(a.name))),
+        "filterable" -> JBool(filterable),
         "join" -> JInt(number(join)),
         "type" -> JString(LogicalNames.of(if (from.isDefined) Inner else join.joinType)),
         "side" -> JString(side),

@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningSubquery, Expression, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
@@ -20,7 +20,25 @@ object RuntimeFilters extends Rule[LogicalPlan] {
   /** What was said of a join; those that have it were judged. */
   val judged = TreeNodeTag[Seq[RuntimeVerdict]]("parquetry.runtime")
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    val found = filtered(plan)
+    found.foreach {
+      case Filter(condition, child) if condition.exists(arrives) => child.foreach {
+        case relation: DataSourceV2ScanRelation if condition.references.exists(relation.outputSet.contains) => relation.scan match {
+          case scan: ParquetryScan => scan.awaitValues()
+          case _ =>
+        }
+        case _ =>
+      }
+      case _ =>
+    }
+    found
+  }
+
+  /** Whether it is known only when the query runs. */
+  private def arrives(e: Expression): Boolean = e.isInstanceOf[DynamicPruning] || e.isInstanceOf[SubqueryExpression]
+
+  private def filtered(plan: LogicalPlan): LogicalPlan = plan match {
     case correlated: Subquery if correlated.correlated => plan
     case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
     case _ if !plan.exists(ours) => plan

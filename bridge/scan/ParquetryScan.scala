@@ -39,24 +39,40 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   val predicates: Array[Predicate] = pushed.map(_.predicate).toArray
 
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
-  override def description(): String = plan.answer.description
-  override def report: JValue = plan.used.answer.report
-  def files: Int = plan.answer.files.count
-  override def toBatch: Batch = new PlannedBatch(this, plan.taken())
+  override def description(): String = (if (awaited && Running.query(session)) plan.known else plan.answer).description
+  override def report: JValue = plan.used.answer.report merge plan.missed
+  override def toBatch: Batch = plan.taken() match {
+    case Some(found) => new PlannedBatch(this, found)
+    case None => new PlannedBatch(this, plan.first)
+  }
+  /** Told without a look at what is read, where that is not to be listed yet. */
+  override def columnarSupportMode(): Scan.ColumnarSupportMode =
+    if (!plan.expected.late) Scan.ColumnarSupportMode.PARTITION_DEFINED
+    else if (readerFactory.supportColumnarReads(FilePartition(0, Array.empty))) Scan.ColumnarSupportMode.SUPPORTED
+    else Scan.ColumnarSupportMode.UNSUPPORTED
+
+  // What Spark plans by. Of a large table its totals do: the files are not listed before values of a join have come.
 
   override def estimateStatistics(): Statistics = new Statistics {
     private def known(count: Option[Long]) = count.fold(OptionalLong.empty())(OptionalLong.of(_))
-    override def sizeInBytes(): OptionalLong = known(plan.answer.bytes)
-    override def numRows(): OptionalLong = known(plan.answer.rows)
+    override def sizeInBytes(): OptionalLong = known(plan.known.bytes)
+    override def numRows(): OptionalLong = known(plan.known.rows)
   }
+  def files: Int = plan.known.count
+  def expected: JValue = plan.used.known.report
+  /** Whether nothing is listed yet. */
+  def late: Boolean = plan.known.late
+  /** Told of a scan for which the plan has values that arrive while the query runs. */
+  def awaitValues(): Unit = awaited = true
+  @volatile private var awaited = false
 
   // Values that arrive while the query runs. Spark does not apply them again: a superset is always right.
 
   override def filterAttributes(): Array[NamedReference] =
-    plan.first.filterable.map(n => Expressions.column(Schemas.quoted(n))).toArray
+    plan.expected.filterable.map(n => Expressions.column(Schemas.quoted(n))).toArray
   override def supportsIterativePushdown(): Boolean = true
   /** Those that the planner understands; the others come again, to be evaluated over the partitions' values. */
-  override def pushedPredicates(): Array[Predicate] = plan.known
+  override def pushedPredicates(): Array[Predicate] = plan.understood
   override def filter(values: Array[Predicate]): Unit = plan.narrow(values.toSeq)
 
   // Values of a join that are known in planning
@@ -68,7 +84,10 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   /** Values of the columns of `partitionSchema`, of each partition that is read. */
   def partitionRows: Seq[InternalRow] = plan.first.partitions
   def partitionSchema: StructType = plan.partitionSchema
-  def mostValues: Int = plan.first.mostValues
+  def mostValues: Int = plan.expected.mostValues
+  def mostWait: Option[Long] = plan.expected.mostWait
+  /** Told of values that were not there in time. */
+  def missed(of: String, milliseconds: Long): Unit = plan.miss(of, milliseconds)
 
   // Buckets. They are those of the first plan: values that arrive later leave every file in its partition.
 
@@ -108,7 +127,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
             case mixed => new FoundFilePartition(mixed.index, mixed.files, Some(own))
           }
       }
-      pieces = (answer, found) :: pieces.filter(_._1 eq plan.first)
+      pieces = (answer, found) :: pieces.filter(kept => plan.isFirst(kept._1))
       found
     }
   }
@@ -142,8 +161,8 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
 
   // What Spark's UI shows
 
-  // As the first plan lists them: of a number that it was not told of before, Spark makes an error.
-  private val metrics = plan.first.metrics.map(m => new PlannedMetric(m.name, m.text))
+  // As the first answer lists them: of a number that it was not told of before, Spark makes an error.
+  private val metrics = plan.expected.metrics.map(m => new PlannedMetric(m.name, m.text))
   override def supportedCustomMetrics(): Array[CustomMetric] = metrics.toArray
   override def reportDriverMetrics(): Array[CustomTaskMetric] = (for {
     metric <- plan.answer.metrics if metrics.exists(_.name() == metric.name)

@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.SQLConf
@@ -12,7 +13,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * What the planner answered of one scan: first, and then of values that arrive while the query runs.
+ * What the planner answered of one scan: first, and then of values that arrive while the query runs. Of a large table the first answer
+ * may be by its totals alone; the files are asked for when they are needed, which is when the values have come, if some come.
  *
  * @param wanted how many buckets Spark is to be told of, and the same files in as many as there are; None: in these
  * @param joined values of a join that were known in planning
@@ -29,20 +31,32 @@ class PlannedFiles private (
     (StructType(p), StructType(d))
   }
   private val static = pushed.map(_.tree)
+  private val settings = Settings.field // files may be asked for when a session has others
   /** What the planner was told before the query runs. */
   val trees: Seq[JValue] = static ++ joined
-  val first: ScanAnswer = asked(Nil, whole)
-  @volatile private var latest = (Seq.empty[JValue], first)
+  /** What Spark plans by: by the table's totals, or the same as `first`. */
+  val expected: ScanAnswer = asked(Nil, whole, late = true)
+  /** What is read without values that arrive while the query runs. */
+  lazy val first: ScanAnswer = {
+    if (expected.late) listed = Some(asked(Nil, whole))
+    listed.get
+  }
+  @volatile private var listed = Some(expected).filterNot(_.late)
+  @volatile private var latest = Option.empty[(Seq[JValue], ScanAnswer)]
   /** What was planned last. */
-  def answer: ScanAnswer = latest._2
+  def answer: ScanAnswer = latest.fold(first)(_._2)
+  /** The same, unless nothing was listed yet. */
+  def known: ScanAnswer = latest.map(_._2).orElse(listed).getOrElse(expected)
+  def isFirst(other: ScanAnswer): Boolean = listed.exists(_ eq other)
 
-  private def asked(runtime: Seq[JValue], before: Option[JValue]): ScanAnswer = Answers.scan(table.ref.ask("plan_scan",
+  private def asked(runtime: Seq[JValue], before: Option[JValue], late: Boolean = false): ScanAnswer = Answers.scan(table.ref.ask("plan_scan",
     table.identity ++ Seq[JField](
       "predicates" -> JArray(static.toList),
       "joined" -> JArray(joined.toList),
       "runtime" -> JArray(runtime.toList),
       "columns" -> Json.strings(required.fieldNames),
-      Json.readOptions(options), Settings.field) ++ before.map("before" -> _: JField)
+      "late" -> JBool(late),
+      Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
       ++ wanted.map { case (count, _) => "buckets" -> JInt(count): JField }: _*), partitionSchema)
 
   // A query may come to read the files in more buckets than there are, and come back from it: one report tells what it did.
@@ -64,7 +78,7 @@ class PlannedFiles private (
 
   /** What of these files is left by values of a join. */
   def by(values: JValue): PlannedFiles = {
-    val fewer = new PlannedFiles(table, pushed, required, options, None, joined :+ values, whole.orElse(Some(own.first.report)))
+    val fewer = new PlannedFiles(table, pushed, required, options, None, joined :+ values, whole.orElse(Some(own.expected.report)))
     wanted.fold(fewer) { case (count, _) => fewer.in(count) }
   }
 
@@ -82,14 +96,15 @@ class PlannedFiles private (
   /** Spark hands all over in a row, in one thread: in up to two calls of `narrow`, before it asks for what is read. */
   private val round = new ThreadLocal[Round]
 
-  def known: Array[Predicate] = Option(round.get).fold(Array.empty[Predicate])(_.known.toArray)
+  def understood: Array[Predicate] = Option(round.get).fold(Array.empty[Predicate])(_.known.toArray)
 
-  def narrow(values: Seq[Predicate]): Unit = if (values.nonEmpty) {
+  def narrow(all: Seq[Predicate]): Unit = if (all.exists(!always(_))) {
+    val values = all.filterNot(always)
     val before = Option(round.get)
     round.remove()
     val again = values.collect { case p: PartitionPredicateImpl => p }
     if (again.isEmpty) {
-      val found = values.map(RuntimeValues.tree(_, first.mostValues))
+      val found = values.map(RuntimeValues.tree(_, expected.mostValues))
       val answer = planned(found)
       val known = values.indices.filterNot(answer.again)
       round.set(Round(known.map(values), known.map(found), answer))
@@ -100,15 +115,30 @@ class PlannedFiles private (
     }
   }
 
-  /** Copies of one place in a plan are told the same values. */
-  private def planned(runtime: Seq[JValue]): ScanAnswer = synchronized {
-    if (latest._1 != runtime) latest = (runtime, asked(runtime, whole.orElse(Some(first.report))))
-    latest._2
+  /** Of a filter that Spark has given up TRUE is left. */
+  private def always(value: Predicate): Boolean = value match {
+    case p: PartitionPredicateImpl => p.expression == Literal.TrueLiteral
+    case _ => false
   }
 
-  /** What is to be read by the values that this thread has brought, if it has. */
-  def taken(): ScanAnswer = {
-    val found = Option(round.get).fold(first)(_.answer)
+  @volatile private var without = Seq.empty[(String, Long)]
+  def miss(of: String, milliseconds: Long): Unit =
+    own.synchronized { own.without = (own.without :+ (of -> milliseconds)).distinct }
+  /** What a report tells of values that were not there in time. */
+  def missed: JObject = {
+    val told = own.without.map { case (of, most) => JObject("condition" -> JString(of), "milliseconds" -> JInt(most)) }
+    if (told.isEmpty) JObject() else JObject("run_time" -> JObject("missed" -> JArray(told.toList)))
+  }
+
+  /** Copies of one place in a plan are told the same values. */
+  private def planned(runtime: Seq[JValue]): ScanAnswer = synchronized {
+    if (!latest.exists(_._1 == runtime)) latest = Some((runtime, asked(runtime, whole.orElse(Some(expected.report)))))
+    latest.get._2
+  }
+
+  /** What is to be read by the values that this thread has brought, if it has: then they were planned for. */
+  def taken(): Option[ScanAnswer] = {
+    val found = Option(round.get).map(_.answer)
     round.remove()
     found
   }
@@ -117,7 +147,7 @@ class PlannedFiles private (
    * The buckets that Spark can be told of. Its function of a column takes the whole of it; and those of several columns it must
    * not take one by one (see `KeyedFilePartition.guards`), nor evaluate.
    */
-  lazy val buckets: Option[BucketsAnswer] = first.buckets.filter { found =>
+  lazy val buckets: Option[BucketsAnswer] = expected.buckets.filter { found =>
     val conf = SQLConf.get
     def whole(column: String) =
       CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType)

@@ -24,6 +24,7 @@ from parquetry.setting_values import (
     parse_bucketing_version,
     parse_share,
     parse_size,
+    parse_wait,
 )
 
 SORT_BY = "sort-by"
@@ -37,6 +38,7 @@ BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
 RUNTIME_PRUNING = "runtime-pruning"
 RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
+RUNTIME_PRUNING_MAX_WAIT = "runtime-pruning-max-wait"
 HIVE_COMPATIBLE = "hive-compatible"
 WRITERS = ("parquet.", "orc.")
 """What names begin with that only the files' writers understand."""
@@ -206,6 +208,15 @@ TABLE_SETTINGS = (
         parse_size,
         "Up to which size, as estimated, the small side of a join that is not broadcast is read once more, for its values to "
         "leave files of this table unread.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        RUNTIME_PRUNING_MAX_WAIT,
+        "60s",
+        parse_wait,
+        "How long values are waited for for which a side of a join is read once more, from when that begins (`500ms`, `60s`, `5min`); "
+        "then it is stopped, and the table is read without them. `none`: until they are there. Of a broadcast, which the join waits "
+        "for in any case, Spark knows when to give up.",
         levels=EVERYWHERE,
     ),
     Setting(

@@ -28,6 +28,31 @@ def parse_size(text: str) -> int:
     return size
 
 
+_WAIT = re.compile(r"(\d+)\s*(ms|s|min|h)", re.IGNORECASE)
+_MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
+_LONGEST = 1 << 40
+
+
+def parse_wait(text: str) -> int | None:
+    """Return how many milliseconds to wait; None: without an end.
+
+    Raises:
+        ValueError: it is no such time, or longer than anybody waits.
+
+    >>> parse_wait("60s"), parse_wait("5 min"), parse_wait("none"), parse_wait("0")
+    (60000, 300000, None, None)
+    """
+    if text.strip().lower() in ("none", "0"):
+        return None
+    match = _WAIT.fullmatch(text.strip())
+    if not match:
+        raise ValueError("neither a time such as 60s nor none")
+    wait = int(match[1]) * _MILLISECONDS[match[2].lower()]
+    if wait > _LONGEST:
+        raise ValueError("more than a lifetime")
+    return wait or None
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """Return a parser that takes some words, in any case."""
 

@@ -33,6 +33,7 @@ TEXTS = {
     "bucket-join": ("larger", "smaller"),
     "runtime-pruning": ("false", "true"),
     "runtime-pruning-max-build-size": ("1mb", "2mb"),
+    "runtime-pruning-max-wait": ("1s", "none"),
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
@@ -58,7 +59,7 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 9 * 6 + 11 * 1
+    assert len(PAIRS) == 10 * 6 + 11 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -92,6 +93,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "bucket-join": "smaller",
         "runtime-pruning": "true",
         "runtime-pruning-max-build-size": "10mb",
+        "runtime-pruning-max-wait": "60s",
     }
     assert settings["target-file-size"] == 128 << 20
 
@@ -134,7 +136,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
             "parquetry.anything",
             "is unknown: known are parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
             "parquetry.empty-buckets, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
-            "parquetry.sort-by, parquetry.target-file-size",
+            "parquetry.runtime-pruning-max-wait, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),
         (

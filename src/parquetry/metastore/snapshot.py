@@ -9,17 +9,26 @@ import bisect
 import functools
 import weakref
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.key_schema import KeySchema
+from parquetry.keys import successor
 from parquetry.layout.paths import partition_path, partition_paths
 from parquetry.metastore.head import Head, live_head, read_head
-from parquetry.metastore.keyspace import COMMITS, commit_key, complement, metadata_key, number
+from parquetry.metastore.keyspace import (
+    COMMITS,
+    commit_key,
+    complement,
+    metadata_key,
+    number,
+    partition_prefix,
+)
 from parquetry.metastore.model import Commit, TableMetadata, Totals
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.reading import by_index, by_keys
-from parquetry.metastore.visible_rows import Examined, Row, VisibleRows
+from parquetry.metastore.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.metastore.wire import decoder
 from parquetry.scan.plan import ScanPlan
 from parquetry.store.base import Store
@@ -152,11 +161,7 @@ class TableSnapshot:
             if plan is None
             else self._planned(plan, examined)
         )
-        left = -1 if limit is None else limit
-        for key, age, value in rows:
-            if left == 0:
-                break
-            left -= 1
+        for key, age, value in islice(rows, limit):  # and no row more is read
             yield Partition(self, key, age, value)
         self.check_kept()
 
@@ -183,6 +188,19 @@ class TableSnapshot:
             self.check_kept()
             return None
         return Partition(self, key, complement(found.ticket), found.value)
+
+    def last_partition(self) -> Partition | None:
+        """Return the partition of the greatest key; None if the last that ever was there is not one of this version.
+
+        It costs two rows, however many partitions there are.
+        """
+        prefix = partition_prefix(self.id)
+        for row_key, _ in self.store.scan(prefix, successor(prefix), limit=1, reverse=True):
+            key = row_key[ROW_PREFIX:-ROW_SUFFIX]
+            found = self.visible.newest([key]).get(key)
+            if found is not None and not found.is_tombstone:
+                return Partition(self, key, complement(found.ticket), found.value)
+        return None
 
     def check_kept(self) -> None:
         """Make sure that no row of this version has been deleted.

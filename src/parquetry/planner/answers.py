@@ -190,6 +190,7 @@ class Statistics(msgspec.Struct, frozen=True):
 
     bytes: int
     rows: int | None
+    files: int
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -225,9 +226,11 @@ class Scan(Answer, frozen=True, omit_defaults=True):
         buckets: that all rows lie in; None: nothing is known of that.
         filterable: the columns read of which values that a join finds at run time can leave something out.
         most_values: of one set of these, that may be sent one by one.
+        most_wait: how many milliseconds values are waited for that something runs for alone; None: until they are there.
         again: of what was found, one for one, whether it is about partition columns alone and not understood, so that Spark
             can evaluate it over their values.
         row_groups: what the readers may leave row groups out by; joined by AND.
+        late: whether files and partitions are yet to be asked for, because values of a join may come before they are needed.
     """
 
     files: Files
@@ -239,8 +242,10 @@ class Scan(Answer, frozen=True, omit_defaults=True):
     buckets: Buckets | None = None
     filterable: list[str] = []
     most_values: int = 0
+    most_wait: int | None = None
     again: list[bool] = []
     row_groups: list[FoundRanges] = []
+    late: bool = False
 
 
 class Aggregated(msgspec.Struct, frozen=True):

@@ -107,9 +107,12 @@ def told(
     if not found:
         return None
     steps = [(step.name, step.kept, step.of) for step in after.steps]
-    known = [] if before is None else [(step.name, step.kept) for step in ScanReport.from_dict(before).steps]
-    cut: tuple[Cut, ...] = cuts(known, steps)
-    return RunTimeReport(tuple(each.told for each in found), cut)
+    without = None if before is None else ScanReport.from_dict(before)
+    late = without is not None and without.by_totals
+    known = () if without is None else without.steps
+    estimated = {step.name for step in known if step.about}
+    cut: tuple[Cut, ...] = cuts([(step.name, step.kept) for step in known], steps, estimated)
+    return RunTimeReport(tuple(each.told for each in found), cut, late=late)
 
 
 def _where(settings: Settings) -> str:

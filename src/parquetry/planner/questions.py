@@ -336,6 +336,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
         buckets: how many are wanted, a multiple of those that the scan has; None: those that it has.
         before: the report of the scan without what was found; None: nothing was.
         joined: what is known of a join's values before the query runs (trees).
+        late: whether the files may be told later, when they are asked for once more: values of a join may come before that.
     """
 
     runtime: list[dict[str, Any]]
@@ -343,6 +344,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     buckets: int | None = None
     before: dict[str, Any] | None = None
     joined: list[dict[str, Any]] = []
+    late: bool = False
 
 
 class RuntimeCandidate(msgspec.Struct, frozen=True):

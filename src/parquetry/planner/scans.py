@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from parquetry.config import RUNTIME_PRUNING
-from parquetry.layout.file_columns import UNKNOWN
+from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
+from parquetry.layout.file_columns import UNKNOWN, FileColumns
 from parquetry.layout.schema_json import logical_schema
-from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.metastore.snapshot import Partition
 from parquetry.planner import answers, questions
 from parquetry.planner.chosen_files import only_chosen
 from parquetry.planner.file_list import file_list
 from parquetry.planner.found_values import MOST_VALUES, found_conditions
 from parquetry.planner.found_values import told as told_of_values
 from parquetry.planner.lake import Lake
+from parquetry.planner.late_scans import late_scan
 from parquetry.planner.predicates import conditions, implied_by, without_implied
-from parquetry.planner.scan_buckets import ScanBuckets, scan_buckets
+from parquetry.planner.scan_buckets import scan_buckets
+from parquetry.planner.scan_facts import description, metrics, report_of, statistics, without_added
 from parquetry.planner.values import to_wire
 from parquetry.precedence import settle
-from parquetry.predicate.nodes import IsNull, Not, columns_of
+from parquetry.predicate.nodes import columns_of
 from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.bucket_report import without_buckets
@@ -30,16 +32,12 @@ from parquetry.prune.condition import Condition
 from parquetry.prune.filterable import filterable, has_parts
 from parquetry.prune.found_row_groups import found_ranges
 from parquetry.prune.partitions import candidates
-from parquetry.prune.render_text import condition_text
 from parquetry.prune.report import Report
 from parquetry.prune.row_groups import usable
-from parquetry.prune.scan_report import ScanReport
-from parquetry.prune.select import Selection, decided_conditions, exact_conditions, select_files
+from parquetry.prune.select import decided_conditions, exact_conditions, select_files
 from parquetry.types import type_from_json
 
 _COUNT = type_from_json("long")
-_LEAST_ROW_BYTES = 8
-_LONGEST_PUSHED = 1000
 
 
 def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
@@ -92,6 +90,9 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
     snapshot = lake.snapshot(q.table)
     settings = settle(q.read_options, q.settings, snapshot.metadata.properties, names_checked=False)
+    late = late_scan(lake, q, snapshot, settings)
+    if late is not None:
+        return late
     arrived = found_conditions(snapshot, q.runtime)
     found = found_conditions(snapshot, q.joined, "known") + arrived
     asked = conditions(snapshot, q.predicates) + [each.condition for each in found]
@@ -130,12 +131,14 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     return answers.Scan(
         files=files,
         partitions=partitions,
-        statistics=_statistics(selection),
-        metrics=_metrics(selection.report),
-        description=_description(snapshot, telling, selection, buckets),
-        report=_report(
+        statistics=statistics(selection.bytes, _rows(block.files), block.count),
+        metrics=metrics(selection.report),
+        description=description(
+            snapshot, telling, selection.report, None if buckets is None else buckets.text(selection.bytes)
+        ),
+        report=report_of(
             replace(
-                _without_added(telling, selection.report),
+                without_added(telling, selection.report),
                 buckets=told,
                 run_time=told_of_values(found, settings, q.before, selection.report),
             )
@@ -145,6 +148,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         if settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, selection.block.count, selection.bytes)
         else [],
         most_values=MOST_VALUES,
+        most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         again=[_comes_again(each.condition, names) for each in arrived],
         row_groups=[
             answers.FoundRanges(
@@ -159,58 +163,8 @@ def _comes_again(condition: Condition, partition_by: frozenset[str]) -> bool:
     return condition.within(partition_by) and not condition.decided_by(partition_by)
 
 
-def _without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport:
-    """Return a report without notes on the `c IS NOT NULL` that Spark adds beside `f(c) = 1`."""
-    added = {
-        one.text
-        for i, one in enumerate(asked)
-        if isinstance(one.predicate, Not)
-        and isinstance(one.predicate.child, IsNull)
-        and any(one.about <= other.about for j, other in enumerate(asked) if j != i)
-    }
-    told = (replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added)) for s in report.steps)
-    return replace(report, steps=tuple(told))
-
-
-def _statistics(selection: Selection) -> answers.Statistics:
-    size = selection.bytes
-    rows = selection.block.files.rows
-    if (rows == UNKNOWN).any():
-        return answers.Statistics(size, None)
-    known = int(rows.sum())
-    # a column of one value takes next to nothing in files, yet billions of its rows are not to be broadcast
-    return answers.Statistics(max(size, known * _LEAST_ROW_BYTES), known)
-
-
-def _metrics(report: ScanReport) -> list[answers.Metric]:
-    """Return what Spark's UI shows: of every step two numbers, null where the scan has no such step.
-
-    All are listed each time: Spark takes no number for which it was not told the name before the query ran.
-    """
-    metrics: list[answers.Metric] = []
-    for rule in steps.STEPS:
-        step = report.step(rule.name)
-        kept, of = (None, None) if step is None else (step.kept, step.of)
-        metrics.append(answers.Metric(f"{rule.name}Kept", rule.kept_text, kept))
-        metrics.append(answers.Metric(f"{rule.name}Total", rule.of_text, of))
-    return metrics
-
-
-def _description(
-    snapshot: TableSnapshot, asked: Sequence[Condition], selection: Selection, buckets: ScanBuckets | None
-) -> str:
-    """Return what EXPLAIN shows in the scan's line."""
-    pushed = ", ".join(condition_text(condition.text, condition.origin) for condition in asked)
-    if len(pushed) > _LONGEST_PUSHED:
-        pushed = f"{pushed[: _LONGEST_PUSHED - 1]}…"
-    fractions = str(Report((selection.report,))).split("\n")[0]
-    told = f"{snapshot.metadata.format} version {snapshot.version} · pushed filters: [{pushed}] · {fractions}"
-    return told if buckets is None else f"{told} · {buckets.text(selection.bytes)}"
-
-
-def _report(report: ScanReport) -> dict[str, Any]:
-    scans: list[dict[str, Any]] = Report((report,)).to_dict()["scans"]
-    return scans[0]
+def _rows(files: FileColumns) -> int | None:
+    return None if (files.rows == UNKNOWN).any() else int(files.rows.sum())
 
 
 def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
@@ -240,8 +194,8 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     wire = [[to_wire(type_, value) for type_, value in zip(types, row, strict=True)] for row in rows]
     report = steps.unread(selection.report)
     schema = {"type": "struct", "fields": fields}
-    description = str(Report((report,))).split("\n")[0]
-    return answers.MaybeAggregated(answers.Aggregated(schema, wire, description, _report(report)))
+    text = str(Report((report,))).split("\n")[0]
+    return answers.MaybeAggregated(answers.Aggregated(schema, wire, text, report_of(report)))
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

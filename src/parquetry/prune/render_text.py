@@ -72,14 +72,15 @@ def run_time_text(found: RunTimeReport) -> str:
     """Return what values found at run time did: `run time: k → 39 values: files 40 → 12`."""
     if found.off is not None:
         return f"run time: off ({found.off})"
-    values = ", ".join(map(str, found.values))
+    values = ", ".join(map(str, (*found.values, *found.missed)))
     cuts = " · ".join(
-        f"{size_text(cut.before)} → {size_text(cut.after)}"
+        f"{'about ' if cut.about else ''}{size_text(cut.before)} → {size_text(cut.after)}"
         if cut.name == BYTES
-        else f"{cut.name} {cut.before:,} → {cut.after:,}"
+        else f"{cut.name} {'about ' if cut.about else ''}{cut.before:,} → {cut.after:,}"
         for cut in found.cuts
     )
-    return f"run time: {values}: {cuts or 'nothing less is read'}"
+    listed = " (none listed before the values came)" if found.late else ""
+    return f"run time: {values}: {cuts or 'nothing less is read'}{listed}"
 
 
 def _lines(scan: ScanReport) -> list[str]:
@@ -92,6 +93,9 @@ def _lines(scan: ScanReport) -> list[str]:
 
 
 def _step(step: Step) -> str:
+    about = "about " if step.about else ""
     name = "" if step.of_bytes and step.unit == step.name else f"{step.name} "  # a size says what it is
     reason = reason_text(step)
-    return f"{name}{amount(step, step.kept)} of {amount(step, step.of)}{f' ({reason})' if reason else ''}"
+    return (
+        f"{name}{about}{amount(step, step.kept)} of {amount(step, step.of)}{f' ({reason})' if reason else ''}"
+    )

@@ -38,7 +38,8 @@ class Report:
         is: `query`, `join` (values found at run time) or `table`. A note in `not_by` has an `origin` if it is not
         the query's. A step has a `unit` if its name does not say what it counts. A scan has `buckets` if its table is in
         buckets, and the report has `joins` if one is of such tables. A scan has `run_time` if values of a join have come: `values`, each with
-        `column` and `count` or as a `condition`, and `cuts`, what a step left `before` and `after`; or `off`, where there are to be none.
+        `column` and `count` or as a `condition`, and `cuts`, what a step left `before` and `after` (`about`: an estimate), `late` if nothing
+        was listed before they came, and `missed`, which were not there in time; or `off`, where there are to be none.
         The report has `values` if a scan is of a table that is joined.
         """
         plain: dict[str, Any] = {"scans": [scan.to_dict() for scan in self.scans]}

@@ -4,11 +4,12 @@ The part of a scan's report reads, drawn as text:
 
     run time: k → 39 values, day > 2026-03-01: partitions 10 → 3 · files 40 → 12
     run time: off (session setting 'parquetry.runtime-pruning')
+    run time: no values of k within 60 s: nothing less is read
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +36,36 @@ class FoundValues:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedValues:
+    """Values that were not there in time.
+
+    Attributes:
+        text: the column, or the expression that they are of.
+        milliseconds: how long they were waited for.
+    """
+
+    text: str
+    milliseconds: int
+
+    def __str__(self) -> str:
+        return f"no values of {self.text} within {self.milliseconds / 1000:g} s"
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
-    """What a step left before the values were known, and after: of what the step's unit says."""
+    """What a step left before the values were known, and after: of what the step's unit says.
+
+    Attributes:
+        name: of the step.
+        before: without the values.
+        after: with them.
+        about: whether the number before is an estimate.
+    """
 
     name: str
     before: int
     after: int
+    about: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +76,35 @@ class RunTimeReport:
         values: in the order in which they came.
         cuts: the steps that left less because of them.
         off: where it was said that there are to be none; None: nowhere.
+        late: whether partitions and files were listed only when the values had come.
+        missed: values that did not come in time.
     """
 
     values: tuple[FoundValues, ...] = ()
     cuts: tuple[Cut, ...] = ()
     off: str | None = None
+    late: bool = False
+    missed: tuple[MissedValues, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `Report.to_dict` gives it."""
         if self.off is not None:
             return {"off": self.off}
-        return {
+        plain: dict[str, Any] = {
             "values": [_plain(each) for each in self.values],
-            "cuts": [{"name": cut.name, "before": cut.before, "after": cut.after} for cut in self.cuts],
+            "cuts": [
+                {"name": cut.name, "before": cut.before, "after": cut.after}
+                | ({"about": True} if cut.about else {})
+                for cut in self.cuts
+            ],
         }
+        if self.late:
+            plain["late"] = True
+        if self.missed:
+            plain["missed"] = [
+                {"condition": each.text, "milliseconds": each.milliseconds} for each in self.missed
+            ]
+        return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> RunTimeReport:
@@ -74,8 +114,13 @@ class RunTimeReport:
                 FoundValues(each.get("column") or each["condition"], each.get("count"), each.get("note"))
                 for each in plain.get("values", ())
             ),
-            tuple(Cut(cut["name"], cut["before"], cut["after"]) for cut in plain.get("cuts", ())),
+            tuple(
+                Cut(cut["name"], cut["before"], cut["after"], cut.get("about", False))
+                for cut in plain.get("cuts", ())
+            ),
             plain.get("off"),
+            plain.get("late", False),
+            tuple(MissedValues(each["condition"], each["milliseconds"]) for each in plain.get("missed", ())),
         )
 
 
@@ -86,16 +131,19 @@ def _plain(found: FoundValues) -> dict[str, Any]:
     return plain if found.note is None else plain | {"note": found.note}
 
 
-def cuts(before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int, int]]) -> tuple[Cut, ...]:
+def cuts(
+    before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int, int]], estimated: Collection[str] = ()
+) -> tuple[Cut, ...]:
     """Return the steps that left less.
 
     Args:
         before: steps by name, and what each left without the values.
         after: steps by name, what each left with them, and of how much.
+        estimated: steps of which it is not known exactly what they left without the values.
 
     >>> cuts([("files", 40)], [("buckets", 3, 16), ("files", 12, 30)])
-    (Cut(name='buckets', before=16, after=3), Cut(name='files', before=40, after=12))
+    (Cut(name='buckets', before=16, after=3, about=False), Cut(name='files', before=40, after=12, about=False))
     """
     known = dict(before)
-    told = (Cut(name, known.get(name, of), kept) for name, kept, of in after)
+    told = (Cut(name, known.get(name, of), kept, name in estimated) for name, kept, of in after)
     return tuple(cut for cut in told if cut.after < cut.before)

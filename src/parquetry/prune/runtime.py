@@ -150,7 +150,9 @@ class Gathered(msgspec.Struct, frozen=True):
     Attributes:
         values: how many there were; None: the query has not run yet, or did not wait for them.
         shared: whether they are those of a broadcast.
+        missed: after how many milliseconds they were given up, as they were not there; None: they were not.
     """
 
     values: int | None
     shared: bool
+    missed: int | None = None

@@ -35,6 +35,7 @@ class Step:
         not_by: the conditions that did not.
         origins: where the conditions in `by` come from, one for one; empty: all from the query.
         unit: what is counted; empty: what the name says.
+        about: whether what is left is an estimate, as nothing was listed.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Step:
     not_by: tuple[NotBy, ...] = ()
     origins: tuple[Origin, ...] = ()
     unit: str = ""
+    about: bool = False
 
     def __post_init__(self) -> None:
         if not self.unit:
@@ -76,6 +78,8 @@ class Step:
             plain["origins"] = list(self.origins)
         if self.unit != self.name:
             plain["unit"] = self.unit
+        if self.about:
+            plain["about"] = True
         return plain
 
     @classmethod
@@ -92,6 +96,7 @@ class Step:
             ),
             tuple(plain.get("origins", ())),
             plain.get("unit", ""),
+            plain.get("about", False),
         )
 
 
@@ -104,12 +109,14 @@ class ScanReport:
         steps: in their order.
         buckets: what joins may rely on; None: the table is not in buckets.
         run_time: what values did that joins found at run time; None: none have come.
+        by_totals: whether the table's totals tell this, before partitions and files are listed; see `by_totals`.
     """
 
     table: str
     steps: tuple[Step, ...]
     buckets: BucketReport | None = None
     run_time: RunTimeReport | None = None
+    by_totals: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scan as `Report.to_dict` gives it."""
@@ -118,6 +125,8 @@ class ScanReport:
             plain["buckets"] = self.buckets.to_dict()
         if self.run_time is not None:
             plain["run_time"] = self.run_time.to_dict()
+        if self.by_totals:
+            plain["by_totals"] = True
         return plain
 
     @classmethod
@@ -129,6 +138,7 @@ class ScanReport:
             tuple(map(Step.from_dict, plain["steps"])),
             None if buckets is None else BucketReport.from_dict(buckets),
             None if run_time is None else RunTimeReport.from_dict(run_time),
+            plain.get("by_totals", False),
         )
 
     def step(self, name: str) -> Step | None:

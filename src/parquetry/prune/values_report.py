@@ -104,6 +104,9 @@ def _report(told: Told) -> ValuesReport:
         if how == "collected":
             reason = f"{candidate.table} itself is broadcast, for its values"
         how = "refused"
+    if gathered is not None and gathered.missed is not None:
+        reason = f"{candidate.build.name} was not there within {gathered.missed / 1000:g} s, the runtime-pruning-max-wait"
+        how = "refused"
     values = None if gathered is None else gathered.values
     if how == "known" and candidate.known is not None:
         values = candidate.known.count

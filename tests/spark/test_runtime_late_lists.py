@@ -1,0 +1,205 @@
+"""Of a large table that waits for values of a join, partitions and files are listed when the values have come, and no others."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+import parquetry
+from parquetry import metastore as ms
+from tests.support.bucketed_tables import settings
+from tests.support.rows_examined import RowsExamined, rows_examined
+
+DAYS = 1000
+SAMPLED = 4
+"""Rows by which the share of some columns is estimated: the first two partitions, and the last, which is found first and then read."""
+
+
+@pytest.fixture(scope="module")
+def star(spark: SparkSession, store: ms.Metastore) -> Iterator[str]:
+    """A table of 1,000 partitions of a file each, of 2 rows, and small ones."""
+    spark.sql("CREATE NAMESPACE lake.late")
+    spark.sql("CREATE TABLE lake.late.sales (item int, amount int, day int) PARTITIONED BY (day)")
+    rows = spark.range(2 * DAYS).selectExpr("int(id % 7) item", "int(id) amount", f"int(id % {DAYS}) day")
+    rows.coalesce(1).writeTo("lake.late.sales").append()
+    spark.sql("CREATE TABLE lake.late.days (day int, week int, year int)")
+    spark.range(DAYS).selectExpr("int(id) day", "int(id DIV 3) week", "int(id DIV 300) year").coalesce(
+        1
+    ).writeTo("lake.late.days").append()
+    rows.write.saveAsTable("late_sales")
+    yield "lake.late"
+    spark.sql("DROP TABLE late_sales")
+    spark.sql("DROP NAMESPACE lake.late CASCADE")
+
+
+@pytest.fixture
+def examined(
+    spark: SparkSession, store: ms.Metastore, star: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RowsExamined]:
+    """What is read of the partitions of the large table, in a version of which no query has read any yet."""
+    spark.sql(f"ALTER TABLE {star}.sales SET TBLPROPERTIES ('mine' = '{uuid.uuid4()}')")
+    table = store.table("late", "sales")
+    with rows_examined(monkeypatch, table.id) as found:
+        yield found
+
+
+JOIN = "SELECT sum({what}) FROM {sales} s JOIN lake.late.days d ON s.day = d.day WHERE d.week = {week}"
+
+
+@pytest.mark.parametrize(
+    ("adaptive", "week", "what", "sampled"),
+    [
+        (True, 11, "amount", SAMPLED),
+        (False, 12, "amount", SAMPLED),
+        (True, 13, "amount + s.item", 0),
+        (False, 14, "amount + s.item", 0),
+    ],
+)
+def test_star_join_examines_what_it_reads(
+    spark: SparkSession, star: str, examined: RowsExamined, adaptive: bool, week: int, what: str, sampled: int
+) -> None:
+    """Of 1,000 partitions 3 are looked at, which are those that are read, and a few by which the bytes are estimated."""
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(JOIN.format(what=what, sales=f"{star}.sales", week=week))
+        found = frame.collect()
+        read = len(examined)
+        told = parquetry.report(frame)
+        assert len(examined) == read
+        assert found == spark.sql(JOIN.format(what=what, sales="late_sales", week=week)).collect()
+    assert read == 3 + sampled
+    scan = next(s for s in told.to_dict()["scans"] if s["table"] == f"{star}.sales")
+    kept = {step["name"]: (step["kept"], step["of"]) for step in scan["steps"]}
+    assert kept["partitions"] == (3, DAYS)
+    assert kept["files"] == (3, 3)
+    cuts = {cut["name"]: (cut["before"], cut["after"]) for cut in scan["run_time"]["cuts"]}
+    assert cuts["partitions"] == (DAYS, 3)
+    assert cuts["files"] == (DAYS, 3)
+    assert scan["run_time"]["late"]
+
+
+def test_explain_lists_what_would_be_read_without_values(
+    spark: SparkSession, star: str, examined: RowsExamined
+) -> None:
+    """EXPLAIN, the report before the run and `parquetry.explain` tell of all files, with the bytes that their columns have."""
+    query = JOIN.format(what="amount", sales=f"{star}.sales", week=15)
+    whole = f"SELECT sum(amount), sum(day) FROM {star}.sales"
+    line = "partitions 1,000 of 1,000 · files 1,000 of 1,000 · "
+    told = str(parquetry.explain(whole)).split(line)[1].split("\n")[0]
+    for text in (
+        str(parquetry.explain(query)),
+        str(parquetry.report(spark.sql(query))),
+        spark.sql(f"EXPLAIN {query}").first()[0],
+        spark.sql(query)._jdf.queryExecution().toString(),
+    ):
+        assert line + told in text
+        assert "about" not in text
+    assert len(set(examined.keys)) == DAYS
+
+
+def test_values_that_do_not_come_leave_all_to_be_read(
+    spark: SparkSession, star: str, examined: RowsExamined
+) -> None:
+    """Where Spark gives up its filter the files are listed once, when they are read."""
+    never = {"spark.sql.autoBroadcastJoinThreshold": -1, "parquetry.runtime-pruning-max-build-size": "1b"}
+    with settings(spark, never):
+        frame = spark.sql(JOIN.format(what="amount + item", sales=f"{star}.sales", week=16))
+        found = frame.collect()
+        assert len(examined) == DAYS
+    assert found == spark.sql(JOIN.format(what="amount + item", sales="late_sales", week=16)).collect()
+    scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == f"{star}.sales")
+    assert "run_time" not in scan
+    assert {step["name"]: step["kept"] for step in scan["steps"]}["files"] == DAYS
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_small_side_without_rows(
+    spark: SparkSession, star: str, examined: RowsExamined, adaptive: bool
+) -> None:
+    """Of no values nothing is listed."""
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(
+            JOIN.format(what="amount + item", sales=f"{star}.sales", week=16).replace("= 16", "= -5")
+        )
+        assert frame.collect()[0][0] is None
+    assert len(examined) == 0
+
+
+def test_each_place_reads_its_own(spark: SparkSession, star: str, examined: RowsExamined) -> None:
+    """A table that a query reads twice is listed for each place by its own values; one that is read the same way, once."""
+    query = """
+        SELECT (SELECT sum(amount + item) FROM {sales} s JOIN lake.late.days d ON s.day = d.day WHERE d.week = 5) a,
+               (SELECT sum(amount + item) FROM {sales} s JOIN lake.late.days d ON s.day = d.day WHERE d.week = 8) b,
+               (SELECT sum(amount + item) FROM {sales} s JOIN lake.late.days d ON s.day = d.day WHERE d.week = 5) c"""
+    found = spark.sql(query.format(sales=f"{star}.sales")).collect()
+    assert found == spark.sql(query.format(sales="late_sales")).collect()
+    assert len(set(examined.keys)) == 6
+    assert len(examined) == 6
+
+
+def test_null_partitions_are_subtracted(spark: SparkSession, db: str) -> None:
+    """`day IS NOT NULL`, which Spark adds to the join, leaves out the partition of NULL: of totals, too."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (v int, day int) PARTITIONED BY (day)")
+    spark.range(150).selectExpr("int(id) v", "IF(id = 7, NULL, int(id)) day").coalesce(1).writeTo(
+        table
+    ).append()
+    spark.sql(f"CREATE TABLE {db}.d (day int, week int)")
+    spark.range(150).selectExpr("int(id) day", "int(id DIV 3) week").coalesce(1).writeTo(f"{db}.d").append()
+    frame = spark.sql(f"SELECT sum(v) FROM {table} t JOIN {db}.d d ON t.day = d.day WHERE d.week = 2")
+    assert frame.collect()[0][0] == 6 + 8
+    scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == table)
+    cuts = {cut["name"]: (cut["before"], cut["after"]) for cut in scan["run_time"]["cuts"]}
+    assert cuts["partitions"] == (149, 2)
+    assert cuts["files"] == (149, 2)
+    assert scan["run_time"]["late"]
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        (
+            "SELECT sum(s.amount) FROM lake.late.days d LEFT JOIN {sales} s ON s.day = d.day WHERE d.week = 21",
+            3,
+        ),
+        (
+            "SELECT sum(s.amount) FROM {sales} s JOIN lake.late.days d ON s.day + 1 = d.day WHERE d.week = 22",
+            3,
+        ),
+        (
+            "SELECT sum(amount) FROM {sales} WHERE day = (SELECT max(day) FROM lake.late.days WHERE week = 23)",
+            1,
+        ),
+        (
+            "SELECT sum(s.amount) FROM {sales} s JOIN lake.late.days d ON s.day BETWEEN d.day AND d.day + 2 WHERE d.week = 24",
+            5,
+        ),
+        (
+            "SELECT sum(s.amount) FROM {sales} s LEFT JOIN lake.late.days d ON s.day = d.day AND d.week = 25",
+            DAYS,
+        ),
+        (
+            "SELECT count(*) FROM {sales} s LEFT ANTI JOIN lake.late.days d ON s.day = d.day AND d.week < 30",
+            DAYS,
+        ),
+    ],
+)
+def test_shapes_of_joins(spark: SparkSession, star: str, query: str, kept: int, adaptive: bool) -> None:
+    """Whichever way values come, or if none do: the answer is plain Spark's, and the partitions are those that can have matches."""
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(query.format(sales=f"{star}.sales"))
+        found = frame.collect()
+    assert found == spark.sql(query.format(sales="late_sales")).collect()
+    scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == f"{star}.sales")
+    assert {step["name"]: step["kept"] for step in scan["steps"]}["partitions"] == kept
+
+
+def test_a_large_table_narrows_another(spark: SparkSession, star: str) -> None:
+    """Two large tables joined by their partition columns, of which one has values of a small one: the answer is plain Spark's."""
+    query = """SELECT sum(a.amount), count(*) FROM {sales} a JOIN {sales} b ON a.day = b.day AND a.item = b.item
+               JOIN lake.late.days d ON b.day = d.day WHERE d.week = 27"""
+    frame = spark.sql(query.format(sales=f"{star}.sales"))
+    assert frame.collect() == spark.sql(query.format(sales="late_sales")).collect()

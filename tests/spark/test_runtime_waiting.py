@@ -1,0 +1,114 @@
+"""Values for which something runs alone are waited for only so long; then the table is read without them, and that is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import parquetry
+from tests.support.bucketed_tables import settings
+
+ALONE = {
+    "spark.sql.autoBroadcastJoinThreshold": -1,
+    "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly": False,
+    "spark.sql.optimizer.dynamicPartitionPruning.fallbackFilterRatio": 1000,
+}
+"""Spark joins without a broadcast, and reads the small table once more for its values."""
+WAIT = "parquetry.runtime-pruning-max-wait"
+SLOW = "aggregate(sequence(1, 2000000 + n), 0L, (sum, x) -> sum + x % 7) > 0"
+"""A condition that takes long at each row, and holds."""
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[str]:
+    """A table of 10 files, one of 10 partitions, and a small one with a row for each of four keys."""
+    spark.sql("CREATE NAMESPACE lake.waiting")
+    rows = spark.range(0, 100, 1, 10).selectExpr("CAST(id AS INT) k", "id v", "CAST(id DIV 10 AS INT) p")
+    spark.sql(
+        "CREATE TABLE lake.waiting.files (k int, v bigint, p int) TBLPROPERTIES ('distribution' = 'none')"
+    )
+    rows.writeTo("lake.waiting.files").append()
+    spark.sql("CREATE TABLE lake.waiting.parts (k int, v bigint, p int) PARTITIONED BY (p)")
+    rows.coalesce(1).writeTo("lake.waiting.parts").append()
+    spark.range(4).selectExpr("CAST(id AS INT) k", "CAST(id + 20 AS INT) n", "1 a").coalesce(
+        1
+    ).write.saveAsTable("waiting_dim")
+    yield "lake.waiting"
+    spark.sql("DROP TABLE waiting_dim")
+    spark.sql("DROP NAMESPACE lake.waiting CASCADE")
+
+
+def scan(frame: DataFrame, table: str) -> dict[str, Any]:
+    """Return what the report says of the scan of a table."""
+    told: list[dict[str, Any]] = parquetry.report(frame).to_dict()["scans"]
+    return next(each for each in told if each["table"] == table)
+
+
+def kept(told: dict[str, Any]) -> int:
+    """Return how many files a scan read."""
+    return next(int(step["kept"]) for step in told["steps"] if step["name"] == "files")
+
+
+JOIN = "SELECT sum(v) FROM {f} f JOIN waiting_dim d ON {key} = d.k WHERE d.a = 1"
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize(
+    ("name", "key", "told"), [("files", "f.k", "k"), ("parts", "f.p", "p"), ("parts", "f.p + 1", "(p + 1)")]
+)
+def test_a_slow_small_side_is_given_up(
+    spark: SparkSession, tables: str, adaptive: bool, name: str, key: str, told: str
+) -> None:
+    """A condition that takes long: everything is read, the answer is right, and report and plan say what was not there in time."""
+    query = JOIN.format(f=f"{tables}.{name}", key=key)
+    expected = spark.sql(query).collect()
+    with settings(spark, {**ALONE, "spark.sql.adaptive.enabled": adaptive, WAIT: "100ms"}):
+        frame = spark.sql(f"{query} AND {SLOW}")
+        assert frame.collect() == expected
+        found = scan(frame, f"{tables}.{name}")
+        assert found["run_time"]["missed"] == [{"condition": told, "milliseconds": 100}]
+        assert kept(found) == 10
+        assert f"run time: no values of {told} within 0.1 s: nothing less is read" in str(
+            parquetry.report(frame)
+        )
+        assert "given up" in frame._jdf.queryExecution().executedPlan().toString()
+
+
+@pytest.mark.parametrize("most", ["60s", "none"])
+def test_a_small_side_that_is_in_time_is_waited_for(spark: SparkSession, tables: str, most: str) -> None:
+    """The same values, given more time, leave out what they can."""
+    with settings(spark, {**ALONE, WAIT: most}):
+        frame = spark.sql(f"{JOIN.format(f=f'{tables}.files', key='f.k')} AND {SLOW}")
+        assert frame.collect()[0][0] == 0 + 1 + 2 + 3
+        found = scan(frame, f"{tables}.files")
+    assert "missed" not in found["run_time"]
+    assert kept(found) == 1
+
+
+def test_what_parquetry_asks_for_is_given_up_as_well(spark: SparkSession, tables: str) -> None:
+    """A small table that is read once more for its values, with a condition that takes long: the line of the join says why none came."""
+    query = f"SELECT sum(v) FROM waiting_dim d LEFT JOIN {tables}.files f ON d.k = f.k WHERE {SLOW}"
+    with settings(spark, {WAIT: "20ms", "spark.sql.autoBroadcastJoinThreshold": -1}):
+        frame = spark.sql(query)
+        assert frame.collect()[0][0] == 0 + 1 + 2 + 3
+        report = parquetry.report(frame)
+    line = "was not there within 0.02 s, the runtime-pruning-max-wait"
+    assert line in str(report)
+    assert kept(scan(frame, f"{tables}.files")) == 10
+
+
+def test_what_is_given_up_does_not_go_on(spark: SparkSession, tables: str) -> None:
+    """The jobs of a small side that was given up are stopped: what other queries need is free."""
+    with settings(spark, {**ALONE, WAIT: "100ms"}):
+        frame = spark.sql(f"{JOIN.format(f=f'{tables}.files', key='f.k')} AND {SLOW}")
+        frame.collect()
+    tracker = spark.sparkContext.statusTracker()
+    until = time.monotonic() + 10
+    while tracker.getActiveJobsIds() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert tracker.getActiveJobsIds() == []
+    assert scan(frame, f"{tables}.files")["run_time"]["missed"]
