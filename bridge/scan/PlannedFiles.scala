@@ -28,7 +28,7 @@ class PlannedFiles private (
     val (p, d) = required.fields.partition(f => table.partitionColumns.contains(f.name))
     (StructType(p), StructType(d))
   }
-  private val static = pushed.map(_.tree)
+  val static: Seq[JValue] = pushed.map(_.tree)
   /** What the planner was told before the query runs. */
   val trees: Seq[JValue] = static ++ joined
   val first: ScanAnswer = asked(Nil, whole)
