@@ -28,12 +28,17 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
 
   /**
    * An item, of which those rows are left that have matches in others: in those that have matches in theirs, and so on, which may be
-   * dear; and in its own neighbours alone. None: none of these is likely to leave any out.
+   * dear; in its own neighbours alone; and in those of them by which it is partitioned. None: none of these is likely to leave any out.
    *
    * @param key whose values are wanted: a match by it alone has the same values itself
    */
   def narrowed(item: LogicalPlan, key: Attribute, without: LogicalPlan): Seq[LogicalPlan] =
-    Seq(InnerJoins.deepest, 1).flatMap(narrowed(item, Some(key), items.filterNot(_ eq without), _)).distinct
+    (Seq(InnerJoins.deepest, 1).flatMap(narrowed(item, Some(key), items.filterNot(_ eq without), _)) ++
+      narrowed(item, Some(key), items.filter(other => !(other eq without) && partitions(item, other)), 1)).distinct
+
+  private def partitions(item: LogicalPlan, other: LogicalPlan): Boolean = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }.exists {
+    case (a, b) => other.outputSet.contains(b) && item.outputSet.contains(a) && KeySource.of(a, item).exists(_.ofPartitions)
+  }
 
   private def narrowed(item: LogicalPlan, key: Option[Attribute], among: Seq[LogicalPlan], depth: Int): Option[LogicalPlan] = {
     val others = among.filterNot(_ eq item)

@@ -18,7 +18,7 @@ from parquetry.prune.runtime import OPENING, Build, Candidate, Verdict
 Spread = Callable[[int], float]
 """Which part of a column's whole range a file spans, on average, for a candidate by its place."""
 
-_SURE = 10
+_SURE = 5
 """How many times as large as what is estimated to be read of a side a scan must be."""
 _NARROW = 0.5
 """Files that span more of a column's range are likely to span some of many values, whichever these are."""

@@ -219,7 +219,7 @@ BY_DAY = candidate(
         ({}, {}, 0.1, "collected"),
         ({}, {"shared": True}, 0.1, "collected"),
         ({}, {}, 0.6, "refused"),
-        ({}, {"files": 200}, 0.1, "refused"),
+        ({}, {"files": 90}, 0.1, "refused"),
         ({}, {"type": "FULL OUTER"}, 0.1, "refused"),
         ({}, {"build": msgspec.structs.replace(SALES, parts=())}, 0.1, "refused"),
         ({}, {"build": msgspec.structs.replace(SALES, unrepeatable="an RDD")}, 0.1, "refused"),
