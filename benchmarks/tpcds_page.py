@@ -44,6 +44,12 @@ reads {oracle} of what Spark reads (geometric mean; the same in {same} of them).
 where the condition is on another date than that of the partitions, on rare items, on facts that Spark leaves unpruned because their values come by way \
 of another table or an outer join, where facts narrow each other, and where facts are not partitioned at all: then least and greatest values of \
 sorted files do what partitions did, with a fraction of the files.
+
+Facts narrow each other by columns of which files hold narrow ranges: the order numbers of catalog returns (q40, q80). Of tickets, web orders, items \
+and customers each file of l1 holds some from all over (98 % of the range of tickets, on average), so least and greatest values leave nothing out by \
+them (q25, q29, q50, the other returns of q80), and a fact is not read again for them. Looked up one by one in every file, tickets would leave 205 of \
+q50's 1,823 partitions of sales; sets of single columns would leave 0.78 of the partitions that Spark reads in q25, 0.68 in q29, and only pairs of \
+customer and item, which are the join itself, three partitions (counted at scale 1).
 """
 
 

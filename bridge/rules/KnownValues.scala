@@ -71,7 +71,7 @@ object KnownValues extends PredicateHelper {
   private val mostRows = 100000
 
   /** What an expression of partition columns is in those that a scan reads. */
-  private def held(source: KeySource): Option[Set[Any]] = Some(source).filter(_.ofPartitions).map(_.scan).flatMap { scan =>
+  def held(source: KeySource): Option[Set[Any]] = Some(source).filter(_.ofPartitions).map(_.scan).flatMap { scan =>
     evaluated(source.key.transform {
       case a: AttributeReference => BoundReference(scan.partitionSchema.fieldIndex(a.name), a.dataType, a.nullable)
     }, scan.partitionRows)

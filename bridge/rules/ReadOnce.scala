@@ -13,20 +13,27 @@ class ReadOnce(plan: LogicalPlan) {
   private val parents = new IdentityHashMap[LogicalPlan, LogicalPlan]
   plan.foreach(node => node.children.foreach(parents.put(_, node)))
   private val parts = new IdentityHashMap[LogicalPlan, LogicalPlan]
-  plan.collectLeaves().collect { case relation: DataSourceV2ScanRelation => relation }.groupBy(_.canonicalized).values
-    .filter(_.length > 1).foreach(same => for (one <- same; other <- same if !(one eq other)) {
-      val part = common(one, other)
-      if (part.exists(exchanged) && Option(parts.get(one)).forall(known => part.exists(_ eq known))) parts.put(one, part)
-    })
+  private val same = plan.collectLeaves().collect { case relation: DataSourceV2ScanRelation => relation: LogicalPlan }
+    .groupBy(_.canonicalized).values.filter(_.length > 1).toSeq
+  same.foreach(some => for (one <- some; other <- some if !(one eq other)) {
+    val part = common(one, other)
+    if (part.exists(exchanged) && Option(parts.get(one)).forall(known => part.exists(_ eq known))) parts.put(one, part)
+  })
 
   /** Whether a filter of a scan by what a join finds would make its part of the plan one that is there once only. */
   def broken(relation: LogicalPlan, join: Join): Boolean = Option(parts.get(relation)).exists(part => !part.exists(_ eq join))
 
+  /** A scan, and those that have its place in parts which are the same. */
+  def places(relation: LogicalPlan): Seq[LogicalPlan] = Option(parts.get(relation)).toSeq.flatMap(part =>
+    same.filter(_.exists(_ eq relation)).flatten.filter(other => (other eq relation) || (common(relation, other) eq part)))
+
+  /** How far up the plans above two scans are the same, with the scans in the same place. */
   private def common(one: LogicalPlan, other: LogicalPlan): LogicalPlan = (parents.get(one), parents.get(other)) match {
-    case (above, beside) if above != null && beside != null && !(above eq beside) && above.canonicalized == beside.canonicalized =>
-      common(above, beside)
+    case (above, beside) if above != null && beside != null && !(above eq beside) && place(above, one) == place(beside, other) &&
+        above.canonicalized == beside.canonicalized => common(above, beside)
     case _ => one
   }
+  private def place(above: LogicalPlan, child: LogicalPlan): Int = above.children.indexWhere(_ eq child)
 
   private def exchanged(plan: LogicalPlan): Boolean = plan match {
     case _: Aggregate | _: Join | _: Window | _: Sort | _: RepartitionOperation | _: Distinct => true

@@ -18,23 +18,34 @@ import org.apache.spark.sql.internal.SQLConf
  * @param build what the values come from
  * @param keys of the join on that side, in its order: a broadcast is by all of them; none where the source's key names the ends of ranges
  * @param place of the key whose values these are
- * @param shared whether the join is to be by a broadcast of the same
+ * @param shared whether the join is to be by a broadcast of the same, which Spark will find
  * @param known values that are known before anything runs
+ * @param valuesOf the one scan of ours that the values come from, if there is one
  * @param facts for the planner, which judges
  */
 case class RuntimeCandidate(
     join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
-    known: Option[KnownValues], facts: JObject) {
+    known: Option[KnownValues], valuesOf: Option[ParquetryScan], facts: JObject) {
+  def fact(name: String): JValue = facts \ name
+  def factsWith(others: JField*): JObject = JObject(facts.obj.filterNot(f => others.exists(_._1 == f._1)) ++ others)
+  /** The column of the scan, as SQL. */
+  def column: String = LogicalNames.of(source.key)
+  def keyText: String = (fact("build") \ "key").asInstanceOf[JString].s
+
   val exprId: ExprId = JoinRanges.extremes(source.key).headOption.fold(NamedExpression.newExprId)(_.exprId)
 
-  /** What runs for its values alone does so in one task: Spark takes each value once, for which it would shuffle. */
-  def filter(build: LogicalPlan, onlyShared: Boolean): Expression = source.widened match {
+  /**
+   * What runs for its values alone does so in one task: Spark takes each value once, for which it would shuffle.
+   *
+   * @param alone whether it is to run for its values alone, though there is a broadcast of the same
+   */
+  def filter(build: LogicalPlan, onlyShared: Boolean, alone: Boolean): Expression = source.widened match {
     case _ if keys.isEmpty => JoinRanges.filter(source.key, build)
     case Some((column, back)) =>
       // of values that the column's type does not have, NULL is made, which Spark leaves out
       val value = Alias(back(keys(place)), "value")()
       of(column, Repartition(1, shuffle = false, Project(Seq(value), build)), Seq(value.toAttribute), 0, onlyShared = false)
-    case None => of(source.key, if (shared) build else Repartition(1, shuffle = false, build), keys, place, onlyShared)
+    case None => of(source.key, if (shared && !alone) build else Repartition(1, shuffle = false, build), keys, place, onlyShared)
   }
 
   private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =
@@ -47,8 +58,9 @@ object RuntimeCandidate extends PredicateHelper {
    *
    * @param text of the keys
    * @param runs how often it would run for its values
+   * @param number what tells a scan from others
    */
-  def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int = 1): JObject = JObject(
+  def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int, number: AnyRef => Int): JObject = JObject(
     "name" -> JString(LogicalNames.of(build)),
     "key" -> JString(text),
     "size" -> size(build.stats.sizeInBytes),
@@ -59,7 +71,11 @@ object RuntimeCandidate extends PredicateHelper {
     "files" -> JInt(build.collectLeaves().map(files).sum * runs),
     "deterministic" -> JBool(build.deterministic && keys.forall(_.deterministic)),
     "python" -> JBool(keys.exists(python(_, build))),
-    "unrepeatable" -> unrepeatable(build).fold[JValue](JNull)(JString(_)))
+    "unrepeatable" -> unrepeatable(build).fold[JValue](JNull)(JString(_)),
+    "parts" -> JArray(build.collectLeaves().toList.collect {
+      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => JObject("scan" -> JInt(number(relation)),
+        "bytes" -> JInt(relation.stats.sizeInBytes * runs), "files" -> JInt(scan.files * runs))
+    }))
 
   private def size(bytes: BigInt): JValue = if (bytes >= unknown) JNull else JInt(bytes)
   private def unknown: BigInt = SQLConf.get.defaultSizeInBytes

@@ -7,7 +7,7 @@ import org.json4s._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
@@ -26,8 +26,9 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
 
   def all: Seq[RuntimeCandidate] = {
     joins.foreach(direct)
+    val directly = found.length
     roots(plan).filter(root => joins.exists(_ eq root)).foreach(narrowed)
-    found.toSeq
+    found.toSeq ++ new ValuesOfAllPlaces(once, number).of(found.drop(directly).toSeq)
   }
 
   /** What tells an object from others, for the planner. */
@@ -63,10 +64,11 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         val sources = KeySource.of(ranges, pruned)
         // each value of partition columns is looked up: that is what an equality is evaluated for
         val others = if (equal && e.isInstanceOf[EqualNullSafe]) sources.filterNot(_.ofPartitions) else sources
-        add(join, side, others, build, Nil, 0, LogicalNames.of(e), shared = false, nullAware = false, equality = false)
+        add(join, side, others, build, Nil, 0, LogicalNames.of(e), shared = false, nullAware = false, equality = false, join.joinType)
       case None if !equal => // NOT IN and the like: told, so that a report has a reason
         for (key <- e.references.toSeq if pruned.outputSet.contains(key))
-          add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, ofNotIn(e), equality = false)
+          add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, ofNotIn(e), equality = false,
+            join.joinType)
       case None =>
     }
   }
@@ -92,15 +94,16 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       condition <- JoinRanges.of(EqualTo(key, keys(place)), pruned.outputSet, build.outputSet).toSeq if days.nonEmpty
       source <- KeySource.of(condition, pruned) if days.exists(_.relation eq source.relation)
     } yield source
-    add(join, side, ranges, build, Nil, 0, LogicalNames.of(keys(place)), shared = false, nullAware, equality = false)
+    add(join, side, ranges, build, Nil, 0, LogicalNames.of(keys(place)), shared = false, nullAware, equality = false, join.joinType)
     val others = sources.filterNot(source => source.ofDays && ranges.exists(_.relation eq source.relation))
-    add(join, side, others, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true)
+    add(join, side, others, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true, join.joinType)
   }
 
   private def add(
       join: Join, side: String, sources: Seq[KeySource], build: LogicalPlan, keys: Seq[Expression], place: Int, key: String,
-      shared: Boolean, nullAware: Boolean, equality: Boolean, from: Option[LogicalPlan] = None): Unit =
+      shared: Boolean, nullAware: Boolean, equality: Boolean, joinType: JoinType, from: Option[LogicalPlan] = None): Unit =
     for (source <- sources if single.exists(_ eq source.scan)) {
+      val outside = shared && RuntimePlacement.fromOutside(build)
       val (buildKey, ends) = (keys.lift(place), JoinRanges.extremes(source.key))
       val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
       val filterable = source.key.references.forall(a => byScan(a.name))
@@ -116,21 +119,24 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         "form" -> JString(source.form),
         "filterable" -> JBool(filterable),
         "join" -> JInt(number(join)),
-        "type" -> JString(LogicalNames.of(if (from.isDefined) Inner else join.joinType)),
+        "type" -> JString(LogicalNames.of(joinType)),
         "side" -> JString(side),
         "steps" -> JArray(source.steps.toList),
         "equality" -> JBool(equality),
         "null_aware" -> JBool(nullAware),
         "build" -> RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
-          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length)),
+          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length), number),
         "source" -> JInt(number(from.getOrElse(build))),
         "narrowed" -> JBool(from.exists(!_.eq(build))),
-        "shared" -> JBool(shared),
+        "shared" -> JBool(shared && !outside),
+        "outside" -> JBool(outside),
         "read_once" -> JBool(SQLConf.get.exchangeReuseEnabled && once.broken(source.relation, join)),
         "known" -> known.fold[JValue](JNull)(_.facts),
+        "held" -> Some(source).filterNot(_.scan.late).flatMap(KnownValues.held).fold[JValue](JNull)(values => JInt(values.size)),
         "placed" -> buildKey.flatMap(spark(source.key, _)).fold[JValue](JNull)(d =>
           JString(if (d.onlyInBroadcast) "shared" else "always")))
-      found += RuntimeCandidate(join, source, build, keys, place, shared, known, facts)
+      val valuesOf = buildKey.map(KeySource.of(_, build)).collect { case Seq(one) => one.scan }
+      found += RuntimeCandidate(join, source, build, keys, place, shared && !outside, known, valuesOf, facts)
     }
 
   /** Spark's own filter of the same. */
@@ -155,8 +161,21 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       (column, key) <- Seq(a -> b, b -> a)
       pruned <- joined.items.find(_.outputSet.contains(column))
       item <- joined.items.find(_.outputSet.contains(key)) if !(item eq pruned)
-      build <- joined.narrowed(item, key, pruned).toSeq ++ Some(item).filter(InnerJoins.selective)
-    } add(root, "inner", KeySource.of(column, pruned), build, Seq(key), 0, LogicalNames.of(key), shared = false, nullAware = false,
-      equality = true, from = Some(item))
+      build <- joined.narrowed(item, key, pruned) ++ Some(item).filter(InnerJoins.selective)
+    } narrowed(root, Inner, "inner", KeySource.of(column, pruned), build, key, item)
+    for {
+      join <- if (joined.items.length <= most) joined.beside else Nil
+      (a, b) <- InnerJoins.equalities(join)
+      (column, key) <- Seq(a -> b, b -> a)
+      (side, pruned) <- Seq("left" -> join.left, "right" -> join.right).filter(one => joined.apart.exists(_ eq one._2))
+      if pruned.outputSet.contains(column)
+      item <- joined.items.find(_.outputSet.contains(key))
+      build <- joined.narrowed(item, key, pruned)
+    } narrowed(join, join.joinType, side, KeySource.of(column, pruned), build, key, item)
   }
+
+  private def narrowed(
+      join: Join, joinType: JoinType, side: String, sources: Seq[KeySource], build: LogicalPlan, key: Attribute, item: LogicalPlan): Unit =
+    add(join, side, sources, build, Seq(key), 0, LogicalNames.of(key), shared = false, nullAware = false, equality = true,
+      joinType, from = Some(item))
 }

@@ -56,7 +56,7 @@ object RuntimeFilters extends Rule[LogicalPlan] {
       val verdicts = judge(candidates)
       joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
       val wanted = verdicts.filter(_.verdict.wanted)
-      if (wanted.isEmpty) plan else new RuntimePlacement(wanted).on(plan)
+      if (wanted.isEmpty) plan else new RuntimePlacement(plan, wanted).everywhere
     }
   }
   private val mostRounds = 10
@@ -81,8 +81,13 @@ object RuntimeFilters extends Rule[LogicalPlan] {
   private def judge(candidates: Seq[RuntimeCandidate]): Seq[RuntimeVerdict] =
     candidates.groupBy(_.source.scan.table.ref).toSeq.flatMap { case (catalog, some) =>
       val answer = catalog.ask("judge_runtime_filters", Settings.field, "candidates" -> JArray(some.map(candidate =>
-        JObject(candidate.source.scan.table.identity.toList :+ Json.readOptions(candidate.source.relation.relation.options) :+
-          ("facts" -> candidate.facts))).toList))
+        JObject(candidate.source.scan.table.identity.toList ++ List[JField](
+          Json.readOptions(candidate.source.relation.relation.options),
+          "facts" -> candidate.facts,
+          "predicates" -> JArray(candidate.source.scan.asked.toList),
+          "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
+          "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>
+            JObject(scan.table.identity.toList :+ ("predicates" -> JArray(scan.asked.toList): JField)))))).toList))
       some.zip(Answers.verdicts(answer)).map { case (candidate, verdict) => RuntimeVerdict(candidate, verdict) }
     }
 }

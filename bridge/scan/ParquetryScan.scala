@@ -81,6 +81,8 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   def by(values: JValue): ParquetryScan = new ParquetryScan(plan.by(values), keyed, whole)
   def joined: Seq[JValue] = plan.joined
   def trees: Seq[JValue] = plan.trees
+  /** What the query itself asks. */
+  def asked: Seq[JValue] = plan.static
   /** Values of the columns of `partitionSchema`, of each partition that is read. */
   def partitionRows: Seq[InternalRow] = plan.first.partitions
   def partitionSchema: StructType = plan.partitionSchema

@@ -30,7 +30,7 @@ class PlannedFiles private (
     val (p, d) = required.fields.partition(f => table.partitionColumns.contains(f.name))
     (StructType(p), StructType(d))
   }
-  private val static = pushed.map(_.tree)
+  val static: Seq[JValue] = pushed.map(_.tree)
   private val settings = Settings.field // files may be asked for when a session has others
   /** What the planner was told before the query runs. */
   val trees: Seq[JValue] = static ++ joined

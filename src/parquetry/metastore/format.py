@@ -62,7 +62,9 @@ def check_format(store: Store, *, create: bool) -> None:
     value = store.get(FORMAT)
     if value is None:
         if not create:
-            raise WarehouseError("The store holds no metastore; a Spark session makes one (parquetry.configure), or correct the path.")
+            raise WarehouseError(
+                "The store holds no metastore; a Spark session makes one (parquetry.configure), or correct the path."
+            )
         if next(iter(store.scan(b"", None, limit=1)), None) is not None:
             raise MetastoreVersionError("The store holds rows, but is not a metastore; choose another place.")
         if swap(store, FORMAT, None, encode(FormatRow(MAGIC, FORMAT_VERSION, __version__))):

@@ -347,6 +347,18 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     late: bool = False
 
 
+class AskedTable(msgspec.Struct, frozen=True):
+    """A table, and what a query asks of it.
+
+    Attributes:
+        table: the table.
+        predicates: joined by AND (trees).
+    """
+
+    table: TableRef
+    predicates: list[dict[str, Any]]
+
+
 class RuntimeCandidate(msgspec.Struct, frozen=True):
     """What the values of a join could do for the scan of a table.
 
@@ -354,11 +366,17 @@ class RuntimeCandidate(msgspec.Struct, frozen=True):
         table: the table.
         read_options: of the scan; see `Reading`.
         facts: about the join and the scan.
+        predicates: that the scan was planned for (trees).
+        columns: that the values are of.
+        values_of: the table of this catalog that the values come from; None: there is not one such table.
     """
 
     table: TableRef
     facts: Candidate
     read_options: dict[str, str] = {}
+    predicates: list[dict[str, Any]] = []
+    columns: list[str] = []
+    values_of: AskedTable | None = None
 
 
 class JudgeRuntimeFilters(CatalogQuestion, tag="judge_runtime_filters", frozen=True):

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
+from parquetry.planner.predicates import conditions
 from parquetry.precedence import settle
+from parquetry.prune.runtime import Candidate
 from parquetry.prune.runtime_rules import judge
+from parquetry.prune.select import Selection, select_files
+from parquetry.prune.selected_rows import selected_rows, spread
 
 
 def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:
@@ -20,7 +26,10 @@ def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answe
         PropertyError: a table property or an option of the read cannot be used.
     """
     limits = [_limit(lake, each, q.settings) for each in q.candidates]
-    return answers.RuntimeVerdicts(judge([each.facts for each in q.candidates], limits))
+    candidates = [_with_rows(lake, each) for each in q.candidates]
+    return answers.RuntimeVerdicts(
+        judge(candidates, limits, lambda place: _spread(lake, q.candidates[place]))
+    )
 
 
 def _limit(lake: Lake, asked: questions.RuntimeCandidate, session: dict[str, str]) -> int | None:
@@ -29,6 +38,41 @@ def _limit(lake: Lake, asked: questions.RuntimeCandidate, session: dict[str, str
     settings = settle(asked.read_options, session, properties, names_checked=False)
     limit: int = settings[RUNTIME_PRUNING_MAX_BUILD_SIZE]
     return limit if settings[RUNTIME_PRUNING] else None
+
+
+def _with_rows(lake: Lake, asked: questions.RuntimeCandidate) -> Candidate:
+    """Return a candidate with an estimate of how many values it will bring, where it tells how much of a fact will be left."""
+    facts, of = asked.facts, asked.values_of
+    held = facts.held if facts.held is not None else _held(lake, asked)
+    if of is None or held is None:
+        return facts
+    snapshot = lake.snapshot(of.table)
+    wanted = conditions(snapshot, of.predicates)
+    selection = _selected(lake, of, {name for each in wanted for name in each.about})
+    rows = selected_rows(snapshot.metadata, selection, [each.predicate for each in wanted])
+    return replace(facts, held=held, build=replace(facts.build, rows=rows))
+
+
+def _held(lake: Lake, asked: questions.RuntimeCandidate) -> int | None:
+    """Return how many values of the column a scan's partitions have, if it is their one: of partitions yet to be listed all that is known."""
+    by = lake.snapshot(asked.table).metadata.partition_by
+    one = asked.facts.form == "column" and len(by) == 1 and tuple(asked.columns) == tuple(by)
+    return asked.facts.partitions_left if one else None
+
+
+def _spread(lake: Lake, asked: questions.RuntimeCandidate) -> float:
+    """Return which part of the range of its column a file of a candidate's scan spans."""
+    if len(asked.columns) != 1:
+        return 1.0
+    of = questions.AskedTable(asked.table, asked.predicates)
+    (column,) = asked.columns
+    return spread(lake.snapshot(of.table).metadata, _selected(lake, of, {column}), column)
+
+
+def _selected(lake: Lake, of: questions.AskedTable, about: set[str]) -> Selection:
+    snapshot = lake.snapshot(of.table)
+    wanted = conditions(snapshot, of.predicates)
+    return select_files(snapshot, wanted, (), about=about, recent=lake.recent)
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

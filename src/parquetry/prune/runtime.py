@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from parquetry.prune.scan_report import ScanReport
+
 
 class Step(msgspec.Struct, frozen=True):
     """A node between a join and a scan.
@@ -28,6 +30,20 @@ class Step(msgspec.Struct, frozen=True):
     deterministic: bool = True
 
 
+class Part(msgspec.Struct, frozen=True):
+    """A scan of one of our tables that a side of a join reads.
+
+    Attributes:
+        scan: its number among those of the query.
+        bytes: that are read if the side runs for its values.
+        files: that are opened then.
+    """
+
+    scan: int
+    bytes: int
+    files: int
+
+
 class Build(msgspec.Struct, frozen=True):
     """The side of a join that values come from.
 
@@ -40,6 +56,8 @@ class Build(msgspec.Struct, frozen=True):
         deterministic: whether Spark takes it for that.
         python: whether a Python function computes the key.
         unrepeatable: what of it may give other rows if it runs once more; None: nothing.
+        rows: how many rows of the table that the key is of are likely to satisfy the query's conditions; None: not known.
+        parts: the scans of our tables among what it reads: of these, other values may leave out most.
     """
 
     name: str
@@ -50,6 +68,8 @@ class Build(msgspec.Struct, frozen=True):
     deterministic: bool = True
     python: bool = False
     unrepeatable: str | None = None
+    rows: int | None = None
+    parts: tuple[Part, ...] = ()
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -65,6 +85,9 @@ class Known(msgspec.Struct, frozen=True):
     complete: bool
     useful: bool
 
+
+OPENING = 1 << 18
+"""As how many bytes more the opening of a file counts: columns of small files are tiny, and it is the opening that takes the time."""
 
 Form = Literal["column", "widened", "partitions", "ranges", "computed"]
 
@@ -90,10 +113,14 @@ class Candidate(msgspec.Struct, frozen=True):
         build: the other side.
         source: number of what the values come from.
         narrowed: whether of that only those rows are left that have matches in its own neighbours.
-        shared: whether Spark is to broadcast the other side.
+        shared: whether Spark is to broadcast the other side, and will find its broadcast where the values are taken.
+        outside: whether it is to broadcast it, but not to find it: filters of its own within that side have values of other joins.
         placed: Spark's own filter of the same: one that takes the values from a broadcast alone (`shared`), or `always`.
         known: what is known of the values in planning.
         read_once: whether Spark would read the scan once for several places of the query, were it not for these values.
+        held: how many values the scan's partitions have; None: the values are not those of partitions, or these are not listed yet.
+        together: number of candidates of which all are to be used or none: for scans that Spark reads once for several places of the
+            query, with the values of all of these; None: it stands alone.
     """
 
     scan: int
@@ -115,11 +142,28 @@ class Candidate(msgspec.Struct, frozen=True):
     placed: Literal["shared", "always"] | None = None
     known: Known | None = None
     read_once: bool = False
+    outside: bool = False
+    held: int | None = None
+    together: int | None = None
 
     @property
     def serves_itself(self) -> bool:
         """Return whether the join's broadcast has the values: where they must be cast back, or are the ends of ranges, it does not."""
         return self.shared and self.form not in ("widened", "ranges")
+
+    @property
+    def files_left(self) -> int | None:
+        """Return how many files the scan would read without the values; None: not known."""
+        return self._left("files")
+
+    @property
+    def partitions_left(self) -> int | None:
+        """Return how many partitions the scan would read without the values; None: not known."""
+        return self._left("partitions")
+
+    def _left(self, name: str) -> int | None:
+        step = ScanReport.from_dict(self.report).step(name)
+        return None if step is None else step.kept
 
     @property
     def table(self) -> str:
@@ -142,6 +186,11 @@ class Verdict(msgspec.Struct, frozen=True):
 
     how: How
     reason: str = ""
+
+    @property
+    def used(self) -> bool:
+        """Return whether values come of it."""
+        return self.how not in ("refused", "replaced")
 
 
 class Gathered(msgspec.Struct, frozen=True):

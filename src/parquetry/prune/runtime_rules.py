@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parquetry.prune.reduced_builds import Spread, affordable
 from parquetry.prune.render_text import size_text
-from parquetry.prune.runtime import Candidate, Verdict
-from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.runtime import OPENING, Candidate, Verdict
 
 _PRUNED = {
     ("INNER", "left"),
@@ -52,32 +52,46 @@ _SHARED_TIMES = 10
 """By how much a broadcast side, which need not be run again, may be larger than one that must be."""
 _GAIN = 2
 """How many times as large as a side that is run once more a scan must be that its values may leave something out of."""
-_OPENING = 1 << 18
-"""As how many bytes more the opening of a file counts: columns of small files are tiny, and it is the opening that takes the time."""
 
 
-def judge(candidates: Sequence[Candidate], limits: Sequence[int | None]) -> list[Verdict]:
+def judge(
+    candidates: Sequence[Candidate], limits: Sequence[int | None], spread: Spread = lambda _: 0.0
+) -> list[Verdict]:
     """Return what is to become of the candidates of a query, one for one.
 
     Args:
         candidates: those for the tables of a catalog.
         limits: for each, how many bytes a side may have that runs only for its values; None: run-time pruning is off.
+        spread: for a candidate by its place, which part of its column's range a file spans.
     """
-    verdicts = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
+    alone = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
+    verdicts = list(alone)
+    for place, (candidate, limit) in enumerate(zip(candidates, limits, strict=True)):
+        if limit is None or alone[place].how not in ("refused", "shared") or candidate.form == "ranges":
+            continue
+        if _barred(candidate) is None and affordable(candidates, alone, place, limit, spread):
+            verdicts[place] = Verdict("collected")
+    apart = {one.together for one, verdict in zip(candidates, verdicts, strict=True) if not verdict.used} - {
+        None
+    }
+    verdicts = [
+        Verdict("refused", _serves_several(one)) if one.together in apart and verdict.used else verdict
+        for one, verdict in zip(candidates, verdicts, strict=True)
+    ]
     for place, candidate in enumerate(candidates):
-        if _used(verdicts[place]) and candidate.narrowed:
+        if verdicts[place].used and candidate.narrowed:
             for other, one in enumerate(candidates):
                 same = (one.scan, one.column, one.source) == (
                     candidate.scan,
                     candidate.column,
                     candidate.source,
                 )
-                if same and one.form != "ranges" and not one.narrowed and _used(verdicts[other]):
+                if same and one.form != "ranges" and not one.narrowed and verdicts[other].used:
                     verdicts[other] = Verdict("replaced")
     for place, candidate in enumerate(candidates):
         if verdicts[place].how == "collected" and any(
             _opposed(candidate, one)
-            and _used(verdicts[other])
+            and verdicts[other].used
             and verdicts[other].how != "known"
             and _before(one, candidate)
             for other, one in enumerate(candidates)
@@ -90,17 +104,13 @@ def _once(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verd
     """Take the same values for the same column only once."""
     seen: set[tuple[int, str, int, str]] = set()
     for place, candidate in enumerate(candidates):
-        if not _used(verdicts[place]):
+        if not verdicts[place].used:
             continue
         key = (candidate.scan, candidate.column, candidate.source, candidate.build.key)
         if key in seen:
             verdicts[place] = Verdict("replaced")
         seen.add(key)
     return verdicts
-
-
-def _used(verdict: Verdict) -> bool:
-    return verdict.how not in ("refused", "replaced")
 
 
 def _opposed(one: Candidate, other: Candidate) -> bool:
@@ -119,10 +129,9 @@ def _before(one: Candidate, other: Candidate) -> bool:
 def _alone(candidate: Candidate, limit: int | None) -> Verdict:
     if limit is None:
         return Verdict("refused", "runtime-pruning is false")
-    for asked in (_of_join, _of_way, _of_scan, _of_column, _of_values):
-        reason = asked(candidate)
-        if reason is not None:
-            return Verdict("refused", reason)
+    barred = _barred(candidate)
+    if barred is not None:
+        return Verdict("refused", barred)
     known = candidate.known
     if known is not None and (known.useful or known.complete):
         return Verdict("known")
@@ -130,6 +139,12 @@ def _alone(candidate: Candidate, limit: int | None) -> Verdict:
     if candidate.placed is not None and not widened and (candidate.shared or candidate.placed == "always"):
         return Verdict("spark")
     return _of_cost(candidate, limit)
+
+
+def _barred(candidate: Candidate) -> str | None:
+    """Say why a candidate is of no use, whatever it costs."""
+    reasons = (asked(candidate) for asked in (_of_join, _of_way, _of_scan, _of_column, _of_values))
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def _of_join(candidate: Candidate) -> str | None:
@@ -178,13 +193,16 @@ def _of_values(candidate: Candidate) -> str | None:
     return None
 
 
+def _serves_several(candidate: Candidate) -> str:
+    return f"what is read of {candidate.table} serves several places of the query"
+
+
 def _of_scan(candidate: Candidate) -> str | None:
     """Say why no values could leave anything out, or would have more read."""
     if candidate.read_once:
-        return f"what is read of {candidate.table} serves several places of the query"
-    files = ScanReport.from_dict(candidate.report).step("files")
-    if files is not None and files.kept < 2:
-        return f"{files.kept} {'file' if files.kept == 1 else 'files'} of {candidate.table} left"
+        return _serves_several(candidate)
+    if candidate.files_left is not None and candidate.files_left < 2:
+        return f"{candidate.files_left} {'file' if candidate.files_left == 1 else 'files'} of {candidate.table} left"
     return None
 
 
@@ -202,7 +220,9 @@ def _of_cost(candidate: Candidate, limit: int) -> Verdict:
         return Verdict("collected")
     if candidate.form == "ranges":
         return Verdict("refused", f"{build.name} is asked for the ends of a range, and {reason}")
-    why = "is not broadcast" if not candidate.shared else "is of another type"
+    why = "is of another type" if candidate.shared else "is not broadcast"
+    if candidate.outside:
+        why = "is broadcast with values of other joins, which makes it another broadcast"
     return Verdict("refused", f"{build.name} {why}, and {reason}")
 
 
@@ -216,9 +236,8 @@ def _too_dear(candidate: Candidate, limit: int) -> str | None:
     if build.cost > limit:
         return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
     if candidate.bytes is not None:
-        files = ScanReport.from_dict(candidate.report).step("files")
-        gain = candidate.bytes + (0 if files is None else files.kept * _OPENING)
-        if (build.cost + build.files * _OPENING) * _GAIN > gain:
+        gain = candidate.bytes + (candidate.files_left or 0) * OPENING
+        if (build.cost + build.files * OPENING) * _GAIN > gain:
             return (
                 f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
                 f"{candidate.table}"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from parquetry.prune.report import Report
-from parquetry.prune.runtime import Build, Candidate, Gathered, Known, Step, Verdict
+from parquetry.prune.runtime import Build, Candidate, Gathered, Known, Part, Step, Verdict
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.scan_report import Step as Counted
@@ -122,6 +122,11 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
         ),
         ({"build": build(cost=None)}, "dim is not broadcast, and its size is not known"),
         (
+            {"outside": True, "build": build(cost=None)},
+            "dim is broadcast with values of other joins, which makes it another broadcast, and its size is not known",
+        ),
+        ({"outside": True}, "collected"),
+        (
             {"build": build(cost=LIMIT + MB)},
             "dim is not broadcast, and has 11.5 MB, more than runtime-pruning-max-build-size (10.5 MB)",
         ),
@@ -195,6 +200,60 @@ def test_one_of_several() -> None:
     assert how([candidate(), back]) == ["collected", "replaced"]
     assert how([back, candidate(build=build(cost=3 * MB))]) == ["collected", "replaced"]
     assert how([candidate(), candidate(scan=5, side="right", join=9, source=6)]) == ["collected"] * 2
+
+
+SALES = Build("sales", "n", cost=20 * MB, files=1000, parts=(Part(1, 20 * MB, 1000), Part(2, 0, 1)))
+"""1,000 days of sales, and the table of days."""
+BY_DAY = candidate(
+    scan=1,
+    column="day",
+    held=1000,
+    build=Build("days", "day", cost=0, files=1, rows=20, parts=(Part(2, 0, 1),)),
+)
+"""Of which the days asked for leave 20."""
+
+
+@pytest.mark.parametrize(
+    ("day", "returns", "spread", "expected"),
+    [
+        ({}, {}, 0.1, "collected"),
+        ({}, {"shared": True}, 0.1, "collected"),
+        ({}, {}, 0.6, "refused"),
+        ({}, {"files": 90}, 0.1, "refused"),
+        ({}, {"type": "FULL OUTER"}, 0.1, "refused"),
+        ({}, {"build": msgspec.structs.replace(SALES, parts=())}, 0.1, "refused"),
+        ({}, {"build": msgspec.structs.replace(SALES, unrepeatable="an RDD")}, 0.1, "refused"),
+        ({"held": None}, {}, 0.1, "refused"),
+        ({"build": build(rows=None)}, {}, 0.1, "refused"),
+        ({"build": build(rows=400)}, {}, 0.1, "refused"),
+        ({"build": build(cost=None)}, {}, 0.1, "refused"),
+        ({"placed": "shared", "shared": True}, {}, 0.1, "collected"),
+        (
+            {"placed": "shared", "shared": True},
+            {"build": msgspec.structs.replace(SALES, parts=SALES.parts[:1])},
+            0.1,
+            "refused",
+        ),
+    ],
+)
+def test_what_other_values_leave_of_a_side(
+    day: dict[str, Any], returns: dict[str, Any], spread: float, expected: str
+) -> None:
+    """A fact is read for its values if few of its partitions are, those are worth it, and files hold narrow ranges of the column."""
+    by_day = msgspec.structs.replace(BY_DAY, **day)
+    files = returns.pop("files", 1000)
+    facts = {"scan": 3, "bytes": 2 * MB, "join": 5, "build": SALES, "source": 9, "column": "n"} | returns
+    verdicts = judge([by_day, candidate(files, **facts)], [LIMIT] * 2, lambda _: spread)
+    used = verdicts[1].how if verdicts[1].how != "shared" else "refused"
+    assert used == expected, verdicts
+
+
+def test_all_places_or_none() -> None:
+    """Values of all places of a scan that Spark reads once are used in all of them, or in none."""
+    one, other = (candidate(scan=n, source=n + 5, together=1) for n in (1, 2))
+    assert how([one, other]) == ["collected", "collected"]
+    barred = msgspec.structs.replace(other, filterable=False)
+    assert how([one, barred, candidate(scan=3, source=8)]) == ["refused", "refused", "collected"]
 
 
 def test_what_a_report_says() -> None:

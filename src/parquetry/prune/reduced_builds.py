@@ -1,0 +1,94 @@
+"""Sides of joins that are dear as they stand, and cheap by other values: a fact of which a date leaves few partitions.
+
+    catalog_sales JOIN date_dim ON cs_sold_date_sk = d_date_sk LEFT JOIN catalog_returns ON cs_order_number = cr_order_number
+
+To read all sales a second time for their order numbers would not pay for what these leave out of the returns. Two months of them are read
+sooner: that many days satisfy the conditions on `date_dim`, by an estimate (`selected_rows`), of 1,830 that the sales have partitions for.
+
+What is left is an estimate, and a fact's values are many. So it must be far less than what they may save, and they must be of a column of
+which files hold narrow ranges: values from all over would leave out nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from parquetry.prune.runtime import OPENING, Build, Candidate, Verdict
+
+Spread = Callable[[int], float]
+"""Which part of a column's whole range a file spans, on average, for a candidate by its place."""
+
+_SURE = 5
+"""How many times as large as what is estimated to be read of a side a scan must be."""
+_NARROW = 0.5
+"""Files that span more of a column's range are likely to span some of many values, whichever these are."""
+
+
+def affordable(
+    candidates: Sequence[Candidate],
+    verdicts: Sequence[Verdict],
+    place: int,
+    limit: int,
+    spread: Spread,
+) -> bool:
+    """Return whether a side is worth running once more because of what other values leave of it.
+
+    Args:
+        candidates: all of a query.
+        verdicts: what is to become of them as things stand.
+        place: of the candidate in question.
+        limit: how many bytes a side may have that runs only for its values.
+        spread: of the column in the files.
+    """
+    candidate = candidates[place]
+    build = candidate.build
+    if candidate.bytes is None or build.cost is None or build.unrepeatable is not None or not build.parts:
+        return False
+    size, files = build.cost, build.files
+    for part in build.parts:
+        left = _left(candidates, verdicts, part.scan, build)
+        size -= part.bytes - round(part.bytes * left)
+        files -= part.files - round(part.files * left)
+    if size > limit:
+        return False
+    saved = (candidate.bytes + (candidate.files_left or 0) * OPENING) * _left(
+        candidates, verdicts, candidate.scan, None
+    )
+    return (size + files * OPENING) * _SURE <= saved and spread(place) <= _NARROW
+
+
+def _left(
+    candidates: Sequence[Candidate], verdicts: Sequence[Verdict], scan: int, within: Build | None
+) -> float:
+    """Return which part of a scan's partitions is likely to be left by values that are taken.
+
+    Args:
+        candidates: all of a query.
+        verdicts: what is to become of them.
+        scan: its number.
+        within: the side that is run once more, in which only values count that reach it there; None: the query itself.
+    """
+    least = 1.0
+    for one, verdict in zip(candidates, verdicts, strict=True):
+        if one.scan != scan or not one.held or one.build.rows is None or not verdict.used:
+            continue
+        if within is not None and not _reach(candidates, verdicts, one, verdict, within):
+            continue
+        least = min(least, one.build.rows / one.held)
+    return least
+
+
+def _reach(
+    candidates: Sequence[Candidate],
+    verdicts: Sequence[Verdict],
+    one: Candidate,
+    verdict: Verdict,
+    within: Build,
+) -> bool:
+    """Return whether values come to a scan also where it is read for another's values: a broadcast's do if the join is there."""
+    scans = {part.scan for part in one.build.parts}
+    if verdict.how in ("shared", "spark"):
+        return scans <= {part.scan for part in within.parts}
+    return not any(
+        other.scan in scans and found.used for other, found in zip(candidates, verdicts, strict=True)
+    )

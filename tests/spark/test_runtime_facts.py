@@ -1,0 +1,169 @@
+"""Facts that other facts narrow, dates that come by way of weeks, and parts of a query that Spark makes once: what values do there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import parquetry
+from tests.support import plans
+from tests.support.bucketed_tables import settings
+
+DATABASE = "lake.run_time_facts"
+DAYS = 200
+TABLES = {
+    "sales": ("number int, item int, amount int, day int", "day", f"SELECT id, id % 17, id, id DIV 5 FROM range({DAYS * 5})"),
+    # of each day those of the three before, of every second number
+    "returns": (
+        "number int, item int, back int, why int, day int",
+        "day",
+        f"SELECT id * 2, (id * 2) % 17, id, id % 3, least((id * 2) DIV 5 + id % 3, {DAYS - 1}) FROM range({DAYS * 5 // 2})",
+    ),
+    "days": (
+        "day int, week int, month int, year int",
+        "",
+        f"SELECT id, id DIV 7, id DIV 20, id DIV 100 FROM range(0, {DAYS}, 1, 1)",
+    ),
+    "reasons": ("why int, text string", "", "SELECT id, concat('why ', id) FROM range(0, 3, 1, 1)"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def views(spark: SparkSession) -> Iterator[dict[str, str]]:
+    """Sales and returns in a partition a day, the days and the reasons of returns; and plain views of their rows."""
+    spark.sql(f"CREATE NAMESPACE {DATABASE}")
+    found = {}
+    for name, (columns, by, rows) in TABLES.items():
+        partitioned = f"PARTITIONED BY ({by})" if by else ""
+        spark.sql(f"CREATE TABLE {DATABASE}.{name} ({columns}) USING parquet {partitioned}")
+        spark.sql(f"INSERT INTO {DATABASE}.{name} {rows}")
+        found[name] = f"plain_{name}_of_facts"
+        table = spark.table(f"{DATABASE}.{name}")
+        spark.createDataFrame(table.collect(), table.schema).createOrReplaceTempView(found[name])
+    yield found
+    spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
+
+
+def answered(spark: SparkSession, views: dict[str, str], query: str) -> DataFrame:
+    """Return a query of our tables that has run, and gave the answer of plain Spark."""
+    frame = spark.sql(query.format(**{name: f"{DATABASE}.{name}" for name in TABLES}))
+    found = plans.comparable(frame.collect())
+    assert found == plans.comparable(spark.sql(query.format(**views)).collect())
+    assert found, "a query without an answer shows nothing"
+    return frame
+
+
+def files(frame: DataFrame, table: str) -> list[int]:
+    """Return how many files each scan of a table in the plan has read."""
+    steps = [
+        scan.step("files") for scan in parquetry.report(frame).scans if scan.table == f"{DATABASE}.{table}"
+    ]
+    return [step.kept for step in steps if step is not None]
+
+
+def scans(frame: DataFrame, table: str) -> int:
+    """Return how many scans of a table have run."""
+    text = str(frame._jdf.queryExecution().executedPlan().toString())
+    final = re.sub(r"\+- == Initial Plan ==.*?(?=\+- == Final Plan ==|\Z)", "", text, flags=re.DOTALL)
+    return len(re.findall(rf"BatchScan {DATABASE}\.{table}\b", final))
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+@pytest.mark.parametrize(
+    ("join", "returned"),
+    [
+        ("{sales} s LEFT JOIN {returns} r ON s.number = r.number AND s.item = r.item", "coalesce(r.back, 0)"),
+        (
+            "{returns} r RIGHT JOIN {sales} s ON s.number = r.number AND s.item = r.item",
+            "coalesce(r.back, 0)",
+        ),
+        ("{sales} s JOIN {returns} r ON s.number = r.number AND s.item = r.item", "r.back"),
+        ("{sales} s LEFT ANTI JOIN {returns} r ON s.number = r.number", "1"),
+    ],
+)
+def test_a_fact_narrowed_by_another(
+    spark: SparkSession, views: dict[str, str], join: str, returned: str, adaptive: bool
+) -> None:
+    """Of few days' sales the numbers are looked for among the returns; they lie in the files of these days and the next."""
+    with settings(
+        spark, {"spark.sql.adaptive.enabled": adaptive, "spark.sql.autoBroadcastJoinThreshold": "10kb"}
+    ):
+        frame = answered(
+            spark,
+            views,
+            f"SELECT sum(s.amount), sum({returned}) FROM {join} JOIN {{days}} d ON s.day = d.day WHERE d.month = 4 AND d.year = 0 "
+            "AND d.week < 13",
+        )
+    (returns,) = files(frame, "returns")
+    assert returns < DAYS // 5, str(parquetry.report(frame))
+    assert files(frame, "sales")[0] <= 20
+
+
+def test_a_fact_of_which_much_is_left_is_not_read_for_another(
+    spark: SparkSession, views: dict[str, str]
+) -> None:
+    """Half of the sales are too many to be read a second time, and numbers of items lie in all files."""
+    for where, key in (("d.year = 0", "number"), ("d.month = 4", "item")):
+        with settings(spark, {"spark.sql.autoBroadcastJoinThreshold": "1kb"}):
+            frame = answered(
+                spark,
+                views,
+                f"SELECT sum(s.amount), sum(r.back) FROM {{sales}} s LEFT JOIN {{returns}} r ON s.{key} = r.{key} "
+                f"JOIN {{days}} d ON s.day = d.day WHERE {where}",
+            )
+        assert files(frame, "returns") == [DAYS]
+        assert scans(frame, "sales") == 1
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+def test_weeks_of_an_aggregate(spark: SparkSession, views: dict[str, str], adaptive: bool) -> None:
+    """A condition on what an aggregate is joined with tells which days are wanted below it, by the weeks that it groups by."""
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = answered(
+            spark,
+            views,
+            "SELECT w.week, w.amount FROM (SELECT d.week, sum(amount) amount FROM {sales} s JOIN {days} d ON s.day = d.day "
+            "GROUP BY d.week) w JOIN {days} x ON w.week = x.week WHERE x.month = 3 AND x.day % 7 = 0",
+        )
+    assert files(frame, "sales") == [21]
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+def test_values_of_all_places(spark: SparkSession, views: dict[str, str], adaptive: bool) -> None:
+    """What Spark reads once for two places is read for the weeks of both, and still once."""
+    query = (
+        "WITH w AS (SELECT d.week, sum(amount) amount FROM {sales} s JOIN {days} d ON s.day = d.day GROUP BY d.week) "
+        "SELECT a.week, a.amount + b.amount FROM (SELECT w.* FROM w JOIN {days} x ON w.week = x.week WHERE x.day = 30) a, "
+        "(SELECT w.* FROM w JOIN {days} x ON w.week = x.week WHERE x.day = 100) b WHERE a.week = b.week - 10"
+    )
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = answered(spark, views, query)
+        assert plans.nodes(frame)["ReusedExchange"] >= 1
+    assert min(files(frame, "sales")) == 14  # of the place that was read
+    assert scans(frame, "sales") == 1
+
+
+def test_near_tables_where_far_ones_are_dear(spark: SparkSession, views: dict[str, str]) -> None:
+    """Where the rows that have matches further on would be dear to find, those that have them in the next table serve."""
+    frame = answered(
+        spark,
+        views,
+        "SELECT count(*), sum(r.back) FROM {sales} s JOIN {days} d ON s.day = d.day JOIN {days} e ON d.week = e.week "
+        "JOIN {returns} r ON r.day = e.day WHERE d.year = 0 AND d.month = 4 AND s.item > 3",
+    )
+    assert max(files(frame, "returns")) <= 28
+
+
+@pytest.mark.parametrize("condition", ["", "AND q.text LIKE 'why%'"])
+def test_a_broadcast_is_made_once(spark: SparkSession, views: dict[str, str], condition: str) -> None:
+    """A broadcast that gets values of a join outside of it is made once: it is the same where its own values are taken."""
+    frame = answered(
+        spark,
+        views,
+        "SELECT count(*), sum(s.amount) FROM {sales} s JOIN (SELECT /*+ BROADCAST */ * FROM {returns}) r ON s.number = r.number "
+        f"JOIN {{reasons}} q ON r.why = q.why WHERE s.amount > 3 {condition}",
+    )
+    assert scans(frame, "returns") == 1, frame._jdf.queryExecution().executedPlan().toString()

@@ -1,0 +1,101 @@
+"""What is expected of statistics: rows that conditions leave of a dimension, and how far a file's values lie apart."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate
+from parquetry.prune.select import Selection, select_files
+from parquetry.prune.selected_rows import selected_rows, spread
+from parquetry.store.memory import MemoryStore
+from parquetry.types import parse_type
+
+INT, STRING, MONEY = parse_type("int"), parse_type("string"), parse_type("decimal(7,2)")
+COLUMNS = (
+    Column("year", "integer"),
+    Column("month", "integer"),
+    Column("price", "decimal(7,2)"),
+    Column("name", "string"),
+    Column("p", "integer"),
+)
+YEARS = (ColumnStatistics(10, 0, 1900, 1999), ColumnStatistics(10, 0, 2000, 2099))
+MONTHS = (ColumnStatistics(10, 0, 1, 12),) * 2
+
+
+def days(*files: DataFile) -> TableSnapshot:
+    """Return a table of 24,000 days in two files: 200 years, twelve months; or of these files."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    metastore.create_database("db")
+    table = metastore.create_table("db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t"))
+    transaction = table.begin("append")
+    prices = ColumnStatistics(10, 0, Decimal(0), Decimal(100))
+    default = tuple(
+        DataFile(f"{n}.parquet", 1000, 12_000, 1, {"year": YEARS[n], "month": MONTHS[n], "price": prices})
+        for n in range(2)
+    )
+    transaction.append((1,), files or default)
+    return transaction.commit()
+
+
+def whole(table: TableSnapshot) -> Selection:
+    return select_files(table, [], ())
+
+
+def year(op: str, value: int) -> Compare:
+    return Compare(op, "year", value, INT)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ([], 24_000),
+        ([year("=", 2000)], 120),
+        ([year("=", 2000), Compare("=", "month", 3, INT)], 10),
+        ([And((year(">=", 2000), year("<=", 2001)))], 240),
+        ([year(">=", 2000), year(">=", 2090)], 1200),
+        ([year("<", 1900 - 7)], 0),
+        ([In("year", (1999, 2000, 2001), INT)], 360),
+        ([In("year", (1900, 2099), INT), year(">=", 2000)], 240),
+        ([Compare("<=", "price", Decimal(25), MONEY)], 6000),
+        ([Compare("=", "name", "a", STRING)], 24_000),
+        ([Or((year("=", 2000), year("=", 2001)))], 24_000),
+        ([Not(IsNull("year"))], 24_000),
+        ([Compare("=", "p", 1, INT)], 24_000),
+    ],
+)
+def test_rows_that_conditions_leave(asked: list[Predicate], expected: int) -> None:
+    """Values lie evenly, columns know nothing of each other, and what is not understood leaves all rows."""
+    table = days()
+    assert selected_rows(table.metadata, whole(table), asked) == expected
+
+
+def test_what_is_not_known_leaves_all() -> None:
+    """A file without statistics makes a condition leave all rows; one of NULLs alone has no part in it."""
+    plain = DataFile("a.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 0, 2000, 2009)})
+    bare = DataFile("b.parquet", 10, 100)
+    empty = DataFile("c.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 100, None, None)})
+    table = days(plain, bare)
+    assert selected_rows(table.metadata, whole(table), [year("=", 2000)]) == 200
+    assert spread(table.metadata, whole(table), "year") == 1
+    table = days(plain, empty)
+    assert selected_rows(table.metadata, whole(table), [year("=", 2000)]) == 20
+
+
+def test_how_far_values_lie_apart() -> None:
+    """Of the whole range, on average of the files; a partition has one value; of what has no place on a line it is not known."""
+    table = days()
+    assert spread(table.metadata, whole(table), "year") == pytest.approx(99 / 199)
+    assert spread(table.metadata, whole(table), "month") == 1
+    assert spread(table.metadata, whole(table), "p") == 0
+    assert spread(table.metadata, whole(table), "name") == 1
+    many = days(
+        *(
+            DataFile(f"{n}.parquet", 10, 5, 1, {"year": ColumnStatistics(10, 0, n * 10, n * 10 + 5)})
+            for n in range(300)
+        )
+    )
+    assert spread(many.metadata, whole(many), "year") == pytest.approx(5 / 2995)
