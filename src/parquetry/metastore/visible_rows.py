@@ -122,6 +122,8 @@ class VisibleRows:
     @functools.cached_property
     def _informed(self) -> Groups:
         """The groups with the rows that are known, if this version shows them."""
+        if not self._newest:
+            return self._groups
         rows = (self._prefix + key + complement(newest.ticket) for key, newest in decode_newest(self._newest))
         known = tuple(filter(self._groups.wants, rows))
         if 2 * len(known) <= self._partitions:
