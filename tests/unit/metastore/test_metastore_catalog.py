@@ -503,7 +503,7 @@ def test_a_listing_shows_a_table_once_while_it_is_renamed() -> None:
 def test_open(tmp_path: Path) -> None:
     """A metastore is made when asked for, and found by path or file: URI; otherwise an error says how."""
     folder = tmp_path / "my lake"
-    with pytest.raises(WarehouseError, match="create"):
+    with pytest.raises(WarehouseError, match="a Spark session makes one"):
         open_metastore(str(folder))
     assert not folder.exists()
     with open_metastore(str(folder), create=True) as metastore:
