@@ -64,6 +64,8 @@ case class SubqueryInTime(child: SparkPlan, most: Long, @transient scan: Parquet
 
   override protected def doExecute(): RDD[InternalRow] =
     throw new UnsupportedOperationException("a subquery's rows are collected")
+  /** The same values are waited for once, whichever scans they are for. */
+  override protected def doCanonicalize(): SparkPlan = SubqueryInTime(child.canonicalized, most, null, "")
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
 }
 

@@ -50,7 +50,7 @@ def test_stopped_at_every_row(store: Store, name: str, expected: Expected, how: 
     """Dead before or after a row, or without an answer to it: others find the old state or the new one."""
     # SQLite writes a batch whole, so that an answer is one to all of it
     whole = isinstance(store, SQLiteStore) and how in ("unanswered", "unreachable")
-    for stop in stops(expected, how, whole_calls=whole):
+    for stop in stops(expected, how, name, type(store).__name__, whole_calls=whole):
         expected.world.enter(store)
         done = crash(OPERATIONS[name], expected, store, stop, how)
         check(OPERATIONS[name], expected, store, done=done)
@@ -61,7 +61,7 @@ def test_stopped_at_every_row(store: Store, name: str, expected: Expected, how: 
 def test_rows_of_a_batch_in_another_order(name: str, expected: Expected) -> None:
     """Nothing depends on which of a batch's rows are written first."""
     store = MemoryStore()
-    for stop in stops(expected, "before"):
+    for stop in stops(expected, "before", name, "backwards"):
         expected.world.enter(store)
         done = crash(OPERATIONS[name], expected, store, stop, "before", backwards=True)
         check(OPERATIONS[name], expected, store, done=done)
@@ -92,7 +92,7 @@ def test_killed_at_every_row(
     world = expected.world
     assert killed.stdin is not None
     assert killed.stdout is not None
-    for stop in (*stops(expected, "before"), expected.writes):
+    for stop in (*stops(expected, "before", name, "killed"), expected.writes):
         world.enter(store)
         print(name, stop, path, world.folder, world.dumped, sep="\t", file=killed.stdin, flush=True)
         ended = int(killed.stdout.readline())

@@ -1,4 +1,4 @@
-"""Random stars and snowflakes, of all types of joins, with NULLs and keys of mixed types: the rows are plain Spark's."""
+"""Random stars and snowflakes, of all types of joins, of several facts and of groups, with NULLs and keys of mixed types: as plain Spark."""
 
 from __future__ import annotations
 
@@ -80,7 +80,13 @@ def drawn(chance: random.Random) -> str:
         join, alias = chance.choice(JOINS), f"t{number}"
         keys = [name for name in visible if name.endswith(".k")]
         links = [name for name in visible if name.endswith((".y", ".x"))]
-        if not links or (keys and chance.random() < 0.65):
+        if keys and chance.random() < 0.1:
+            table, on, columns = (
+                f"{{fact_{chance.choice(list(LAYOUTS))}}}",
+                (chance.choice(keys), "k"),
+                ["k", "x"],
+            )
+        elif not links or (keys and chance.random() < 0.65):
             table, on, columns = (
                 f"{{dim_{chance.choice((0, 1, 2, 3, 4, 5, 5, 6, 6))}}}",
                 (chance.choice(keys), "k"),
@@ -94,19 +100,19 @@ def drawn(chance: random.Random) -> str:
             )
         if chance.random() < 0.4:
             text = columns[-1]
-            some = chance.choice(
-                [f"{text} < '{text[0]}3'", f"{text} LIKE '%1'", f"{text} IS NOT NULL", f"{columns[0]} > 2"]
-            )
+            of_text = [f"{text} < '{text[0]}3'", f"{text} LIKE '%1'"] if text != "x" else ["v < 60"] * 2
+            some = chance.choice([*of_text, f"{text} IS NOT NULL", f"{columns[0]} > 2"])
             table = f"(SELECT * FROM {table} WHERE {some})"
         other = f"{alias}.{on[1]}"
+        more = f"{alias}.{'x' if columns[-1] == 'x' else 'y'}"
         condition = chance.choice(
             [
                 *([f"{on[0]} = {other}"] * 16),
                 f"{on[0]} <=> {other}",
                 f"{on[0]} < {other}",
                 f"{other} <= {on[0]}",
-                f"{on[0]} = {other} OR {on[0]} = {alias}.y",
-                f"{on[0]} BETWEEN {alias}.y AND {other}",
+                f"{on[0]} = {other} OR {on[0]} = {more}",
+                f"{on[0]} BETWEEN {more} AND {other}",
             ]
         )
         if "f.v" in visible and chance.random() < 0.1:
@@ -119,6 +125,9 @@ def drawn(chance: random.Random) -> str:
         else:
             source = f"{source} {join} {table} {alias} ON {condition}"
             visible = visible if semi else visible + added
+        if {"f.k", "f.v", "f.x"} <= set(visible) and chance.random() < 0.15:
+            source = f"(SELECT f.k, f.x, count(*) v FROM {source} GROUP BY f.k, f.x) f"
+            visible = ["f.k", "f.v", "f.x"]
     hint = chance.choice(["", "", "/*+ MERGE(t0) */", "/*+ BROADCAST(t0) */", "/*+ SHUFFLE_HASH(t0) */"])
     picked = chance.sample(visible, chance.randint(1, len(visible)))
     asked = f" WHERE {' AND '.join(where)}" if where else ""

@@ -112,3 +112,20 @@ def test_what_is_given_up_does_not_go_on(spark: SparkSession, tables: str) -> No
         time.sleep(0.05)
     assert tracker.getActiveJobsIds() == []
     assert scan(frame, f"{tables}.files")["run_time"]["missed"]
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_the_same_values_are_waited_for_once(spark: SparkSession, tables: str, adaptive: bool) -> None:
+    """Two tables that take values of one small table: it runs for them once, and both read only what these leave."""
+    query = (
+        f"SELECT sum(f.v), sum(p.v) FROM {tables}.files f JOIN {tables}.parts p ON f.k = p.p "
+        "JOIN waiting_dim d ON f.k = d.k WHERE d.a = 1"
+    )
+    expected = spark.sql(query).collect()
+    with settings(spark, {**ALONE, "spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(query)
+        assert frame.collect() == expected
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        assert kept(scan(frame, f"{tables}.files")) == 1
+        assert kept(scan(frame, f"{tables}.parts")) == 4
+    assert "ReusedSubquery" in plan

@@ -456,7 +456,8 @@ def test_a_failed_job_leaves_nothing(
     before = on_disk(tmp_path / "f")
     failing = sf.expr("if(id = 39999, raise_error('boom at 39999'), sha1(cast(id AS STRING)))")
     for mode in ("INTO", "OVERWRITE"):
-        spark.range(0, 40_000, 1, 8).select(
+        # of seven tasks, two at a time, the last runs alone
+        spark.range(0, 40_000, 1, 7).select(
             "id", failing, sf.expr("cast(id % 3 AS INT)")
         ).createOrReplaceTempView("failing")
         with pytest.raises(PySparkException, match="boom at 39999") as error:

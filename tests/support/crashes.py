@@ -202,17 +202,18 @@ def expect(world: World, operation: Operation) -> Expected:
     return Expected(world, states, [range(*ends) for ends in itertools.pairwise(starts)])
 
 
-def stops(expected: Expected, how: How, *, whole_calls: bool = False) -> Sequence[int]:
+def stops(expected: Expected, how: How, *case: str, whole_calls: bool = False) -> Sequence[int]:
     """Return the rows at which a client is to be stopped; after a row is before the next.
 
     Args:
         expected: of the operation.
         how: it stops.
+        case: what tells this test from others, which are to be stopped at other rows where a sample is tried.
         whole_calls: only at the last row of each call.
     """
     if whole_calls:
-        return sampled([call[-1] for call in expected.calls])
-    return sampled(range(expected.writes - 1 if how == "after" else 0, expected.writes))
+        return sampled([call[-1] for call in expected.calls], how, *case)
+    return sampled(range(expected.writes - 1 if how == "after" else 0, expected.writes), how, *case)
 
 
 def crash(

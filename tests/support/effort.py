@@ -26,9 +26,15 @@ def examples(all_of_them: int, least: int = 10) -> int:
 
 def steps(*case: str) -> Iterator[int]:
     """Count 0, 1, 2, … without end, or from a place that depends on the case, each of `STEP`."""
-    return itertools.count(zlib.crc32("|".join(case).encode()) % STEP, STEP)
+    return itertools.count(_begin(case), STEP)
 
 
-def sampled(things: Sequence[_T]) -> Sequence[_T]:
-    """Return things, or a sample of them: each of `STEP`, and the last."""
-    return things if STEP == 1 else [*things[:-1:STEP], *things[-1:]]
+def sampled(things: Sequence[_T], *case: str) -> Sequence[_T]:
+    """Return things, or a sample of them: each of `STEP`, and the last; where there are cases, from a place that depends on the case."""
+    if STEP == 1 or not things:
+        return things
+    return things[_begin(case) % len(things) :: STEP] if case else [*things[:-1:STEP], *things[-1:]]
+
+
+def _begin(case: Sequence[str]) -> int:
+    return zlib.crc32("|".join(case).encode()) % STEP
