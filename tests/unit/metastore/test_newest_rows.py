@@ -197,6 +197,30 @@ def test_a_library_that_knows_of_no_list() -> None:
     assert len(listed(table)) == 3
 
 
+def test_rows_from_when_the_table_had_other_partition_columns() -> None:
+    """Keys of today lie behind theirs, among the rows that stand for what was dropped: none of them is passed over."""
+    days = metadata().columns[1:2]
+    both = metadata()
+    table = new_table(columns=(both.columns[0], *days), partition_by=(days[0].name,))
+    for number in range(3 * ROUNDS):
+        transaction = table.begin("append")
+        transaction.append((number % 3,), [file(f"f{number}")])
+        table = transaction.commit()
+    assert listed(table)
+    transaction = table.begin("drop")
+    for day in range(3):
+        transaction.drop((day,))
+    table = transaction.commit()
+    transaction = table.begin("other columns")
+    transaction.set_metadata(msgspec.structs.replace(both, location=table.metadata.location))
+    table = transaction.commit()
+    for number in range(6 * ROUNDS):
+        table = append(table, number % 3)
+    table = table.refresh()
+    assert listed(table)
+    assert [partition.values for partition in table.partitions()] == [(0, "a"), (1, "a"), (2, "a")]
+
+
 def test_a_damaged_list_is_made_anew() -> None:
     """A list that cannot be read changes nothing that is read, and two commits later there is one again."""
     table = filled()
