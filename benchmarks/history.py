@@ -18,8 +18,8 @@ from rich.console import Console
 from benchmarks.measure import Finding, Result, take_turns
 from benchmarks.metastore_table import progress
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, TableSnapshot
-from parquetry.metastore.access import cheapest_plan
 from parquetry.predicate.parse import parse_filter
+from parquetry.prune.select import select_files
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from parquetry.store.hbase import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
@@ -190,8 +190,8 @@ def _read(store: Store) -> int:
 
 
 def _plan(store: Store) -> int:
-    """Find the table, plan for all of its partitions, and list their files."""
+    """Find the table and select its files, as the planner does for a query of all partitions."""
     table = Metastore(store, "/bench").table(_DATABASE, _TABLE)
     condition = "key >= 0" if table.partition_types else "true"
-    plan = cheapest_plan(table, parse_filter(condition, table.key_schema.types))
-    return sum(len(partition.files) for partition in table.partitions(plan))
+    selection = select_files(table, [parse_filter(condition, table.key_schema.types)], about=())
+    return selection.block.count

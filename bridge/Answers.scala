@@ -15,6 +15,11 @@ case class TableAnswer(
     partitionColumns: Seq[String], format: String, properties: Map[String, String],
     clauses: Map[String, String], details: Seq[(String, String)])
 
+/** A view; `catalog`, `namespace` and `settings` are those by which its text is read. */
+case class ViewAnswer(
+    schema: StructType, text: String, catalog: String, namespace: Seq[String], settings: Map[String, String],
+    schemaMode: String, queryColumns: Seq[String], properties: Map[String, String])
+
 case class MetadataTableAnswer(name: String, kind: String, identity: JValue, schema: StructType)
 
 /** Some rows of a metadata table; `next` is what the question about those behind them names, if there are any. */
@@ -45,7 +50,7 @@ case class ScanAnswer(
     mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges], late: Boolean)
 
 /** Ranges that hold all values of a column that a join has found, by the least and the greatest of each. */
-case class FoundRanges(column: String, ends: Seq[(JValue, JValue)])
+case class FoundRanges(column: String, ends: Seq[(JValue, JValue)], values: Seq[JValue])
 case class MetricAnswer(name: String, text: String, value: Option[Long])
 
 /**
@@ -95,12 +100,19 @@ class FilesAnswer(
       name
     }
   }
+  /** Names with their folders, as `FileColumn` has them. */
+  def paths: Iterator[String] = names.zipWithIndex.map { case (name, i) => folders(folder(i)) + "/" + name }
 }
 
 /** Reads what the planner answers, each answer here and nowhere else; `planner/answers.py` is the other side. */
 object Answers {
   def held(answer: JValue): Boolean = answer \ "held" == JBool(true)
   def names(answer: JValue): Seq[String] = texts(answer \ "names")
+  /** What was written, by its name. */
+  def written(answer: JValue): Map[String, Long] = answer match {
+    case JObject(fields) => fields.collect { case (what, JInt(n)) => what -> n.toLong }.toMap
+    case _ => Map.empty
+  }
   def properties(answer: JValue): Map[String, String] = map(answer \ "properties")
   def rewritten(answer: JValue): Option[String] = Option(text(answer \ "text"))
   def schema(answer: JValue): StructType = Json.struct(answer \ "schema")
@@ -117,6 +129,16 @@ object Answers {
       texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), map(answer \ "clauses"),
       (answer \ "details").children.map(pair => (text(pair(0)), text(pair(1)))))
   }
+
+  def relation(answer: JValue): Either[TableAnswer, ViewAnswer] = answer \ "view" match {
+    case view: JObject => Right(ViewAnswer(
+      schema(view), text(view \ "text"), text(view \ "catalog"), texts(view \ "namespace"), map(view \ "settings"),
+      text(view \ "schema_mode"), texts(view \ "query_columns"), properties(view)))
+    case _ => Left(table(answer \ "table"))
+  }
+
+  /** Database and name of a table. */
+  def path(identity: JValue): Seq[String] = Seq(text(identity \ "database"), text(identity \ "table"))
 
   def metadataTable(answer: JValue): MetadataTableAnswer =
     MetadataTableAnswer(text(answer \ "name"), text(answer \ "kind"), answer \ "table", schema(answer))
@@ -147,8 +169,11 @@ object Answers {
       text(answer \ "description"), answer \ "report", buckets(answer \ "buckets"), texts(answer \ "filterable"),
       number(answer \ "most_values").getOrElse(0L).toInt, number(answer \ "most_wait"), flags(answer \ "again"),
       (answer \ "row_groups").children.map(found => FoundRanges(
-        text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))))), answer \ "late" == JBool(true))
+        text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))), (found \ "values").children)), answer \ "late" == JBool(true))
   }
+
+  /** How far a stream is: only the planner reads it. */
+  def position(answer: JValue): String = text(answer \ "position")
 
   private def buckets(answer: JValue): Option[BucketsAnswer] = answer match {
     case found: JObject => Some(BucketsAnswer(

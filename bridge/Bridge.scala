@@ -37,7 +37,8 @@ object Bridge {
     if (planner == null) {
       throw new ParquetryException("NOT_ATTACHED",
         "No planner is attached to this session: call parquetry.attach(spark) in Python once, " +
-          "before the first statement on a Parquetry catalog.")
+          "before the first statement on a Parquetry catalog. spark-sql and a Thrift server of their own have no Python: " +
+          "start the server within a Python session (docs/sql-clients.md).")
     }
     planner
   }
@@ -76,8 +77,8 @@ object Bridge {
   def ask(catalog: CatalogRef, op: String, fields: JField*): JValue =
     unwrap(asked.ask(question(op, about(catalog) ++ fields)))
 
-  def write(catalog: CatalogRef, data: Object, fields: JField*): JValue =
-    unwrap(asked.write(question("write", about(catalog) ++ fields), data))
+  def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): JValue =
+    unwrap(asked.write(question(op, about(catalog) ++ fields), data))
 
   /** The text to parse in place of a statement's; the planner is asked where it wants to be. */
   def rewritten(session: SparkSession, statement: String, parameters: => Seq[JField]): Option[String] =

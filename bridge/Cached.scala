@@ -4,6 +4,8 @@ import org.apache.spark.sql.classic.SparkSession
 
 /** Data that Spark has cached of a table, for statements after which Spark itself does not look for it. */
 object Cached {
+  def refresh(table: ParquetryTable): Unit = refresh(table.ref, Some(table.path))
+
   /** Caches anew what is made of a table; `changed` is its database and name, if it did change. */
   def refresh(catalog: CatalogRef, changed: Option[Seq[String]]): Unit = changed.foreach { parts =>
     val session = SparkSession.active

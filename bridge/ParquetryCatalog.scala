@@ -6,21 +6,25 @@ import scala.jdk.CollectionConverters._
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.analysis.{NoSuchFunctionException, NoSuchNamespaceException, NoSuchTableException}
+import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.TableChange._
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructField, StructType}
+import org.apache.spark.sql.types.{DataType, Metadata, MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A catalog whose every answer is the planner's. `spark.sql.catalog.<name>` names this class. */
-class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
+class ParquetryCatalog
+  extends StagingTableCatalog with RelationCatalog with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
   private var ref: CatalogRef = _
 
+  override def capabilities(): util.Set[TableCatalogCapability] =
+    util.EnumSet.of(TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE)
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = ref = CatalogRef(name, options)
   override def name(): String = ref.name
+  def reference: CatalogRef = ref
   override def defaultNamespace(): Array[String] = Array("default")
 
   private def at(ident: Identifier): Seq[JField] =
@@ -40,7 +44,12 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
       case _ => throw new NoSuchTableException(ident)
     }
 
-  override def loadTable(ident: Identifier): Table = load(ident)
+  override def loadRelation(ident: Identifier): Relation =
+    if (ident.namespace().length != 1) load(ident)
+    else Answers.relation(ref.ask("load_relation", at(ident): _*)) match {
+      case Left(table) => new ParquetryTable(ref, table)
+      case Right(view) => Views.of(view)
+    }
   override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> JString(version))
   override def loadTable(ident: Identifier, timestamp: Long): Table = load(ident, "as_of" -> JInt(timestamp))
 
@@ -50,14 +59,18 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
     "properties" -> Json.strings(info.properties().asScala.toMap))
 
   private def described(c: Column): StructField = {
-    if (c.defaultValue() != null || c.generationExpression() != null || c.identityColumnSpec() != null) {
+    if (c.generationExpression() != null || c.identityColumnSpec() != null) {
       throw new ParquetryException("UNSUPPORTED",
-        s"Column ${c.name()}: default, generated and identity values are not supported; leave the clause out.")
+        s"Column ${c.name()}: generated and identity values are not supported; leave the clause out.")
     }
     val metadata = new MetadataBuilder()
     if (c.comment() != null) metadata.putString("comment", c.comment())
-    StructField(c.name(), c.dataType(), c.nullable(), metadata.build())
+    StructField(c.name(), c.dataType(), c.nullable(), withDefault(metadata.build(), c.dataType(), c.defaultValue()))
   }
+
+  /** Metadata of a column with its default value, in the words of Spark's own tables, which its readers know, too. */
+  private def withDefault(metadata: Metadata, dataType: DataType, default: ColumnDefaultValue): Metadata =
+    CatalogV2Util.v2ColumnsToStructType(Array(Column.create("column", dataType, true, null, default, metadata.json)))(0).metadata
 
   private def transform(t: Transform): JValue = JObject(
     "name" -> JString(t.name()),
@@ -90,8 +103,9 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
     def of(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
     def column(c: ColumnChange): JField = "column" -> Json.strings(c.fieldNames())
     // a type's own JSON says nothing of collations: they are in the metadata of the field
-    def typed(t: DataType): Seq[JField] = {
-      val field = (Json.ofType(StructType(Seq(StructField("column", t)))) \ "fields")(0)
+    def typed(t: DataType, default: ColumnDefaultValue = null): Seq[JField] = {
+      val metadata = withDefault(Metadata.empty, t, default)
+      val field = (Json.ofType(StructType(Seq(StructField("column", t, true, metadata)))) \ "fields")(0)
       Seq("type" -> (field \ "type"), "metadata" -> (field \ "metadata"))
     }
     def place(p: ColumnPosition): JField = "position" -> (p match {
@@ -103,16 +117,14 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
       case s: SetProperty => of("set_property", "key" -> JString(s.property()), "value" -> JString(s.value()))
       case r: RemoveProperty => of("remove_property", "key" -> JString(r.property()))
       case a: AddColumn =>
-        if (a.defaultValue() != null) {
-          throw new ParquetryException("UNSUPPORTED",
-            s"Column ${a.fieldNames().mkString(".")}: default values are not supported; leave DEFAULT out.")
-        }
-        of("add_column", typed(a.dataType()) ++ Seq[JField](column(a), "nullable" -> JBool(a.isNullable()),
+        of("add_column", typed(a.dataType(), a.defaultValue()) ++ Seq[JField](column(a), "nullable" -> JBool(a.isNullable()),
           "comment" -> Option(a.comment()).map(JString(_)).getOrElse(JNull), place(a.position())): _*)
       case r: RenameColumn => of("rename_column", column(r), "to" -> JString(r.newName()))
       case u: UpdateColumnType => of("update_type", typed(u.newDataType()) :+ column(u): _*)
       case u: UpdateColumnNullability => of("update_nullability", column(u), "nullable" -> JBool(u.nullable()))
       case u: UpdateColumnComment => of("update_comment", column(u), "comment" -> JString(u.newComment()))
+      case u: UpdateColumnDefaultValue => of("update_default", column(u),
+        "default" -> (if (u.newCurrentDefault() == null) JNull else JString(u.newDefaultValue())))
       case u: UpdateColumnPosition => of("update_position", column(u), place(u.position()))
       case d: DeleteColumn => of("drop_column", column(d), "if_exists" -> JBool(d.ifExists()))
       case other => of("other", "text" -> JString(other.getClass.getSimpleName))
@@ -126,6 +138,29 @@ class ParquetryCatalog extends StagingTableCatalog with SupportsNamespaces with 
 
   override def renameTable(from: Identifier, to: Identifier): Unit =
     ref.ask("rename_table", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*)
+
+  // Views
+
+  override def listViews(namespace: Array[String]): Array[Identifier] =
+    Answers.names(ref.ask("list_views", at(namespace))).map(Identifier.of(namespace, _)).toArray
+
+  private def put(ident: Identifier, view: View, mode: String): View = {
+    ofView(ident)(ref.ask("put_view", at(ident) ++ Seq[JField]("view" -> Views.described(view), "mode" -> JString(mode)): _*))
+    view
+  }
+  override def createView(ident: Identifier, view: View): View = put(ident, view, "create")
+  override def replaceView(ident: Identifier, view: View): View = put(ident, view, "replace")
+  override def createOrReplaceView(ident: Identifier, view: View): View = put(ident, view, "create_or_replace")
+  override def dropView(ident: Identifier): Boolean = Answers.held(ref.ask("drop_view", at(ident): _*))
+  override def renameView(from: Identifier, to: Identifier): Unit = ofView(from, to)(
+    ref.ask("rename_view", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*))
+
+  /** What is said of a table said of a view: Spark looks for that where it asks about one. */
+  private def ofView(ident: Identifier)(ask: => JValue): JValue = ofView(ident, ident)(ask)
+  private def ofView(gone: Identifier, there: Identifier)(ask: => JValue): JValue = try ask catch {
+    case _: NoSuchTableException => throw new NoSuchViewException(gone)
+    case _: TableAlreadyExistsException => throw new ViewAlreadyExistsException(there)
+  }
 
   // Namespaces
 

@@ -9,31 +9,49 @@ import org.json4s._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
-import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** One version of a table, as the planner described it. Every question about it names that version. */
 class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
-  extends Table with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsAtomicPartitionManagement {
+  extends Table with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsRowLevelOperations
+  with SupportsMetadataColumns with SupportsAtomicPartitionManagement {
 
   val logical: StructType = answer.logical
   /** The same schema, field by field, under the names that the files use. */
   val physical: StructType = answer.physical
   val partitionColumns: Seq[String] = answer.partitionColumns
   val format: String = answer.format
+  val fileColumn: FileColumn = FileColumn.of(logical)
+  val metadataStruct: MetadataStruct = MetadataStruct.of(logical)
+  override def metadataColumns(): Array[MetadataColumn] = Array(fileColumn, metadataStruct)
+  /** Whether a reference is to one of these, or to a field of one. */
+  def isHidden(r: NamedReference): Boolean = metadataColumns().exists(_.name() == r.fieldNames().head)
   /** Clauses that say some of the properties, and what DESCRIBE EXTENDED shows besides Spark's own rows. */
   val clauses: Seq[String] = answer.clauses.values.toSeq
   val details: Seq[(String, String)] = answer.details
+  /** What takes in files of others as they are now. */
+  def sync: String = s"CALL ${ref.name}.system.sync(table => '${name()}')"
+  /** Whether a stream reads it. Where this is all that differs, the rule that makes it so must not seem to have changed nothing. */
+  def isStreamed: Boolean = false
+  /** The same table, whose scans are those of a streaming query. */
+  def streamed: ParquetryTable = new ParquetryTable(ref, answer) {
+    override val isStreamed: Boolean = true
+    override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+      () => new StreamScan(this, logical, Nil, options)
+  }
   /** The same table without the properties that clauses say. */
   def withoutClauses: ParquetryTable =
     new ParquetryTable(ref, answer.copy(properties = answer.properties -- answer.clauses.keys))
   val identity: Seq[JField] = Seq("table" -> answer.identity)
 
   override def name(): String = answer.name
+  /** Database and name. */
+  def path: Seq[String] = Answers.path(answer.identity)
   override def id(): String = answer.id
   override def version(): String = answer.version.toString
   override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(logical, false)
@@ -47,13 +65,15 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
     TableCapability.SCAN_MERGING, // of subqueries that differ in their columns: one scan reads for all of them
     TableCapability.BATCH_WRITE, // claimed for OVERWRITE_DYNAMIC's sake: a rule turns that into a V1 write
     TableCapability.V1_BATCH_WRITE,
+    TableCapability.MICRO_BATCH_READ,
+    TableCapability.STREAMING_WRITE,
     TableCapability.TRUNCATE,
     TableCapability.OVERWRITE_BY_FILTER,
     TableCapability.OVERWRITE_DYNAMIC)
 
   // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it is loaded.
   override def equals(other: Any): Boolean = other match {
-    case t: ParquetryTable => t.ref == ref && t.id() == id() && t.version() == version()
+    case t: ParquetryTable => t.isStreamed == isStreamed && t.ref == ref && t.id() == id() && t.version() == version()
     case _ => false
   }
   override def hashCode(): Int = (id(), version()).hashCode()
@@ -62,12 +82,14 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(this, options)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ParquetryWriteBuilder(this, info)
+  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
+    () => new RowsOperation(this, info.command())
 
   /** What the planner makes of predicates that Spark offers. */
-  def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap): Seq[PushedPredicate] = {
+  def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap, more: JField*): Seq[PushedPredicate] = {
     val trees = offered.map(Json.ofExpression)
     val answer = Answers.pushed(ask("push_predicates",
-      "predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field))
+      Seq[JField]("predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field) ++ more: _*))
     offered.indices.map(i =>
       PushedPredicate(offered(i), trees(i), answer.exact(i), answer.again(i), answer.rowGroups(i)))
   }

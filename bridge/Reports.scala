@@ -56,7 +56,9 @@ object Reports extends PredicateHelper {
     def visit(plan: LogicalPlan, above: Seq[Expression]): Unit = {
       plan match {
         case DataSourceV2ScanRelation(_, scan: Reported, _, _, _, _, _) =>
-          if (seen.add(scan)) scans += JObject("report" -> scan.report, "untranslated" -> untranslated(above))
+          // what a statement reads to write it again goes by the statement's condition, and not by what is above it
+          val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above
+          if (seen.add(scan)) scans += JObject("report" -> scan.report, "untranslated" -> untranslated(conditions))
         case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition))
         case Project(_, child) => visit(child, above)
         // what fills the cache, as it was written: planned as a query, it would find itself in the cache
@@ -65,10 +67,14 @@ object Reports extends PredicateHelper {
           visit(session.sessionState.optimizer.execute(cached.cacheBuilder.logicalPlan), Nil)
         // a write plans its query on its own, out of sight: it is planned once more here
         case create: V2CreateTableAsSelectPlan => visitQuery(planned(session, create.query))
-        case done: CommandResult => done.commandPhysicalPlan.foreach(_.productIterator.foreach {
-          case query: LogicalPlan => visitQuery(planned(session, query))
-          case _ =>
-        })
+        case done: CommandResult => done.commandPhysicalPlan.foreach {
+          case rows: RewriteRowsExec =>
+            rows.write.operation.scan.foreach(scan => scans += JObject("report" -> scan.report, "untranslated" -> JArray(Nil)))
+          case other => other.productIterator.foreach {
+            case query: LogicalPlan => visitQuery(planned(session, query))
+            case _ =>
+          }
+        }
         case write: V2WriteCommand =>
           addJoins(planned(session, write.query))
           visit(write.query, Nil)

@@ -5,7 +5,8 @@ Every limit is counted from the raw rows by DuckDB, so it owes nothing to the li
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,12 +51,31 @@ class Query:
     limits: tuple[Limit, ...]
     shuffles: int | None = None
 
+    @property
+    def tables(self) -> frozenset[str]:
+        """Return the tables that it is about: those with a limit."""
+        return frozenset(limit.table for limit in self.limits)
+
 
 class Shuffles(NamedTuple):
     """How many times a query shuffled rows by the hash of some columns: through Parquetry, and through plain Spark."""
 
     ours: int
     plain: int
+
+
+class PlainRead(NamedTuple):
+    """What plain Spark opened of the large tables of a query, and how long the query took.
+
+    Attributes:
+        files: that it read.
+        bytes: of these.
+        seconds: of the query, planning included.
+    """
+
+    files: int
+    bytes: int
+    seconds: float
 
 
 def _days(table: str, rows: str) -> Limit:
@@ -239,6 +259,7 @@ class Outcome:
         seconds: it took through Parquetry, planning included.
         faults: in what the answer or the reading is wrong; empty if all is well.
         shuffles: of its rows.
+        plain: what plain Spark read for it.
     """
 
     query: Query
@@ -247,12 +268,22 @@ class Outcome:
     seconds: float
     faults: tuple[str, ...]
     shuffles: Shuffles
+    plain: PlainRead
 
     @property
     def limited(self) -> tuple[ScanReport, ...]:
         """The scans of the tables this query is about: those with a limit."""
-        tables = {limit.table for limit in self.query.limits}
-        return tuple(scan for scan in self.report.scans if bare_name(scan.table) in tables)
+        return tuple(scan for scan in self.report.scans if bare_name(scan.table) in self.query.tables)
+
+
+def tables_of(asked: Sequence[Query], tables: Iterable[str]) -> list[str]:
+    """Return those of some tables that queries name, in their order.
+
+    >>> tables_of([Query("q", "", "SELECT * FROM store_sales, item", ())], ["item", "store", "store_sales"])
+    ['item', 'store_sales']
+    """
+    words = {word for query in asked for word in re.findall(r"\w+", query.sql)}
+    return [table for table in tables if table in words]
 
 
 def bare_name(table: str) -> str:

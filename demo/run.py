@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -20,11 +21,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 import parquetry
-from demo import tpcds
+from demo import plain, tpcds
 from demo.answers import difference
 from demo.page import page
-from demo.queries import Outcome, Query, Shuffles, excesses, queries
-from demo.summary import shuffles_text, summary
+from demo.queries import Outcome, Query, Shuffles, excesses, queries, tables_of
+from demo.summary import files_text, shuffles_text, summary
 from parquetry.prune.report import Report
 
 CATALOG, DATABASE = "lake", "tpcds"
@@ -48,13 +49,16 @@ def main() -> int:
     with console.status("Starting Spark …"):
         spark = _session(folder)
     console.print(f"[green]✓[/] Spark {spark.version} with the catalog {CATALOG}")
-    load(spark, raw, console)
+    asked = queries(tpcds.query_texts())
+    tables = tables_of(asked, raw.rows)
+    load(spark, raw, tables, console)
 
     spark.sql(f"USE {CATALOG}.{DATABASE}")
-    plain = _plain_session(spark, raw)
+    with console.status("Listing the same files for plain Spark …"):
+        beside = plain.session(spark, raw, _locations(folder, tables))
     outcomes = []
-    for query in queries(tpcds.query_texts()):
-        outcomes.append(ask(query, spark, plain, raw))
+    for query in asked:
+        outcomes.append(ask(query, spark, beside, raw))
         _print_outcome(console, outcomes[-1])
     spark.stop()
     sizes = _table_sizes(folder)
@@ -75,13 +79,13 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def load(spark: SparkSession, raw: tpcds.Raw, console: Console) -> None:
+def load(spark: SparkSession, raw: tpcds.Raw, tables: Sequence[str], console: Console) -> None:
     """Create the tables and insert the raw rows into those that do not hold them yet.
 
     An INSERT is there whole or not at all, so counting rows tells which an interrupted run has left to do.
     """
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{DATABASE}")
-    missing = [table for table in raw.rows if not _holds(spark, raw, table)]
+    missing = [table for table in tables if not _holds(spark, raw, table)]
     if not missing:
         console.print("[green]✓[/] The tables are loaded already")
         return
@@ -118,7 +122,7 @@ def load(spark: SparkSession, raw: tpcds.Raw, console: Console) -> None:
     )
 
 
-def ask(query: Query, spark: SparkSession, plain: SparkSession, raw: tpcds.Raw) -> Outcome:
+def ask(query: Query, spark: SparkSession, beside: SparkSession, raw: tpcds.Raw) -> Outcome:
     """Run a query through Parquetry and through plain Spark, and compare."""
     started = time.perf_counter()
     frame = spark.sql(query.sql)
@@ -126,8 +130,11 @@ def ask(query: Query, spark: SparkSession, plain: SparkSession, raw: tpcds.Raw) 
     seconds = time.perf_counter() - started
     report = parquetry.report(frame)
     faults = excesses(report, {limit: raw.count(limit.count) for limit in query.limits})
-    asked = plain.sql(query.sql)
-    differs = difference(ours, asked.collect())
+    started = time.perf_counter()
+    asked = beside.sql(query.sql)
+    theirs = asked.collect()
+    read = plain.read_of(asked, query.tables, time.perf_counter() - started)
+    differs = difference(ours, theirs)
     if differs is not None:
         faults.insert(0, f"the answer is not plain Spark's: {differs}")
     shuffled = Shuffles(_shuffled(frame), _shuffled(asked))
@@ -135,7 +142,7 @@ def ask(query: Query, spark: SparkSession, plain: SparkSession, raw: tpcds.Raw) 
         faults.append(
             f"{shuffled.ours} inputs of joins and groups were shuffled where {query.shuffles} have to be"
         )
-    return Outcome(query, report, len(ours), seconds, tuple(faults), shuffled)
+    return Outcome(query, report, len(ours), seconds, tuple(faults), shuffled, read)
 
 
 def _shuffled(frame: DataFrame) -> int:
@@ -158,14 +165,6 @@ def _session(folder: Path) -> SparkSession:
     for name, value in settings.items():
         builder = builder.config(name, value)
     return parquetry.configure(builder, catalog=CATALOG, warehouse=folder / "warehouse").getOrCreate()
-
-
-def _plain_session(spark: SparkSession, raw: tpcds.Raw) -> SparkSession:
-    """Return a session in which the tables' bare names are the raw files, read by Spark alone."""
-    plain = spark.newSession()
-    for table in raw.rows:
-        plain.read.parquet(str(raw.file(table))).createOrReplaceTempView(table)
-    return plain
 
 
 def _holds(spark: SparkSession, raw: tpcds.Raw, table: str) -> bool:
@@ -221,12 +220,17 @@ def _table_sizes(folder: Path) -> dict[str, int]:
         }
 
 
+def _locations(folder: Path, tables: Sequence[str]) -> dict[str, str]:
+    """Return where the files of tables are, by their bare names."""
+    with parquetry.open(folder / "warehouse") as catalog:
+        return {table: catalog.table(f"{DATABASE}.{table}").location for table in tables}
+
+
 def _print_outcome(console: Console, outcome: Outcome) -> None:
     mark = "[red]✗[/]" if outcome.faults else "[green]✓[/]"
-    console.print(
-        f"\n{mark} [bold]{outcome.query.name}[/]: {outcome.query.asks} [dim]({outcome.seconds:.1f} s)[/]"
-    )
+    console.print(f"\n{mark} [bold]{outcome.query.name}[/]: {outcome.query.asks}")
     console.print(Padding(Text(str(Report(outcome.limited, outcome.report.joins)), "dim"), (0, 0, 0, 2)))
+    console.print(Padding(Text(files_text(outcome), "dim"), (0, 0, 0, 2)))
     if outcome.query.shuffles is not None:
         console.print(Padding(Text(shuffles_text(outcome.shuffles), "dim"), (0, 0, 0, 2)))
     for fault in outcome.faults:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from demo.queries import Outcome, Shuffles, bare_name
 from parquetry.prune.bytes_rule import BytesRule
+from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.render_text import reason_text, size_text
 from parquetry.prune.scan_report import ScanReport, Step
@@ -32,6 +33,8 @@ def summary(outcomes: Sequence[Outcome], sizes: Mapping[str, int], *, wide: bool
     table.add_column(BytesRule.name, no_wrap=True, width=_WIDTH)
     table.add_column("", justify="right", no_wrap=True)
     if wide:
+        table.add_column("s", justify="right", no_wrap=True)
+        table.add_column("plain Spark", justify="right", no_wrap=True)
         table.add_column("because of", no_wrap=True, overflow="ellipsis")
     table.add_column("answer", no_wrap=True)
     for outcome in outcomes:
@@ -45,10 +48,16 @@ def summary(outcomes: Sequence[Outcome], sizes: Mapping[str, int], *, wide: bool
                 _partitions(scan),
                 bar(read_bytes(scan), total),
                 f"{size_text(read_bytes(scan))} of {size_text(total)}",
-                *([Text(reason(scan), "dim")] if wide else []),
+                *(_beside(outcome, scan, first=first) if wide else ()),
                 answer if first else "",
             )
     return table
+
+
+def _beside(outcome: Outcome, scan: ScanReport, *, first: bool) -> tuple[Text, Text, Text]:
+    """Return how long a query took, what plain Spark read for it, and what the scan went by."""
+    seconds, plain = (f"{outcome.seconds:.1f}", plain_text(outcome)) if first else ("", "")
+    return Text(seconds), Text(plain), Text(reason(scan), "dim")
 
 
 def read_bytes(scan: ScanReport) -> int:
@@ -60,6 +69,20 @@ def read_bytes(scan: ScanReport) -> int:
 def reason(scan: ScanReport) -> str:
     """Return what a scan went by."""
     return "; ".join(reason_text(step) for step in scan.steps if step.by and not step.of_bytes)
+
+
+def plain_text(outcome: Outcome) -> str:
+    """Say what plain Spark read of the same tables."""
+    files, size, seconds = outcome.plain
+    return f"{files:,} files, {size_text(size)}, {seconds:.1f} s"
+
+
+def files_text(outcome: Outcome) -> str:
+    """Say what was opened of the large tables, through Parquetry and through plain Spark."""
+    steps = [(scan.step(FileRule.name), scan.step(BytesRule.name)) for scan in outcome.limited]
+    files = sum(step.kept for step, _ in steps if step is not None)
+    size = sum(step.of for _, step in steps if step is not None)
+    return f"opened: {files:,} files, {size_text(size)}, {outcome.seconds:.1f} s (plain Spark: {plain_text(outcome)})"
 
 
 def shuffles_text(shuffles: Shuffles) -> str:

@@ -13,8 +13,12 @@ from tests.support.effort import examples
 
 _HERE = Path(__file__).parent
 _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
-# This file has no doctests, and pytest cannot import two of the name `conftest` to look for them.
-collect_ignore = ["conftest.py", *([] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"])]
+# This file has no doctests, and pytest cannot import two of one name to look for them: of `conftest`, or of what makes a golden store.
+collect_ignore = [
+    "conftest.py",
+    "golden",
+    *([] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"]),
+]
 
 # An example is not wrong because the machine was busy; the rest is as it is by default, or on CI.
 settings.register_profile("patient", parent=settings(), deadline=None, max_examples=examples(100))

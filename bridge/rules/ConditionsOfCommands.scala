@@ -3,8 +3,9 @@ package org.apache.spark.sql.parquetry
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan, OverwriteByExpression, Project}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.write.RowLevelOperation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2Strategy}
 import org.apache.spark.sql.internal.connector.{PartitionPredicateField, PartitionPredicateImpl}
 
@@ -14,27 +15,30 @@ import org.apache.spark.sql.internal.connector.{PartitionPredicateField, Partiti
  */
 object ConditionsOfCommands extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
-    case d @ DeleteFromTable(r: DataSourceV2Relation, condition) if d.resolved => d.copy(condition = settled(r, condition))
-    // Spark pads a char there, and computes what a condition needs twice: `upper(p) BETWEEN 'A' AND 'B'`
-    case d @ DeleteFromTable(below @ Project(_, r: DataSourceV2Relation), condition) if d.resolved =>
-      d.copy(condition = settled(r, condition, OnPartitions.aliases(below)))
+    case rows @ ReplaceData(_, condition, _, r: DataSourceV2Relation, _, _, _)
+        if RowsConditions.isOurs(rows) && rows.operation.command == RowLevelOperation.Command.DELETE =>
+      val found = settled(r, condition)
+      if (found fastEquals condition) rows else whole(r, found).getOrElse(rows.copy(condition = found))
     case o @ OverwriteByExpression(r: DataSourceV2Relation, condition, _, _, _, _, _, _) =>
       o.copy(deleteExpr = settled(r, condition))
   }
 
-  private def settled(relation: DataSourceV2Relation, given: Expression,
-      aliases: AttributeMap[Alias] = AttributeMap.empty): Expression =
+  /** The same statement without a look at rows, if the condition selects whole partitions. */
+  private def whole(relation: DataSourceV2Relation, condition: Expression): Option[LogicalPlan] = {
+    val predicates = OnPartitions.conjuncts(condition).map(DataSourceV2Strategy.translateFilterV2(_))
+    OnPartitions.table(relation).filter(table => predicates.forall(_.isDefined) && table.canDeleteWhere(predicates.flatten.toArray))
+      .map(_ => DeleteFromTableWithFilters(relation, predicates.flatten))
+  }
+
+  private def settled(relation: DataSourceV2Relation, given: Expression): Expression =
     OnPartitions.table(relation).fold(given) { table =>
       val columns = OnPartitions.columns(relation, table)
-      val computed = AttributeMap(aliases.filterNot { case (_, alias) => relation.output.exists(_.name == alias.name) }.toSeq)
       // a statement may write columns' names in any case
-      val condition = OnPartitions.inlined(given, computed).transform {
+      val condition = given.transform {
         case a: AttributeReference => relation.output.find(_.exprId == a.exprId).getOrElse(a)
       }
       val (functions, others) = OnPartitions.conjuncts(condition).partitionMap { c =>
-        val whole = OnPartitions.inlined(c, aliases)
-        if (OnPartitions.evaluable(whole) && !OnPartitions.plain(c) && whole.references.subsetOf(columns)) scala.Left(whole)
-        else scala.Right(c)
+        if (OnPartitions.evaluable(c) && !OnPartitions.plain(c) && c.references.subsetOf(columns)) scala.Left(c) else scala.Right(c)
       }
       if (functions.isEmpty) condition
       else (others ++ evaluated(table, relation.output, functions, others)).reduceLeft(And(_, _))

@@ -11,12 +11,15 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 
-/** `MSCK REPAIR TABLE`, which Spark refuses for any V2 table, is the planner's procedure `sync`. */
+/** `MSCK REPAIR TABLE` and `RECOVER PARTITIONS`, which Spark refuses for any V2 table, are the planner's procedure `sync`. */
 object RepairStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
-    case RepairTable(ResolvedTable(_, _, t: ParquetryTable, _), add, drop) =>
-      RepairCommand(t, add, drop, toAttributes(Answers.schema(t.ref.ask("repair_schema"))))
+    case RepairTable(ResolvedTable(_, _, t: ParquetryTable, _), add, drop) => command(t, add, drop)
+    case RecoverPartitions(ResolvedTable(_, _, t: ParquetryTable, _)) => command(t, add = true, drop = false)
   }
+
+  private def command(t: ParquetryTable, add: Boolean, drop: Boolean) =
+    RepairCommand(t, add, drop, toAttributes(Answers.schema(t.ref.ask("repair_schema"))))
 }
 
 case class RepairCommand(table: ParquetryTable, add: Boolean, drop: Boolean, override val output: Seq[Attribute])

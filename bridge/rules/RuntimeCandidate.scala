@@ -62,6 +62,7 @@ object RuntimeCandidate extends PredicateHelper {
    */
   def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int, number: AnyRef => Int): JObject = JObject(
     "name" -> JString(LogicalNames.of(build)),
+    "where" -> Json.strings(conditions(build)),
     "key" -> JString(text),
     "size" -> size(build.stats.sizeInBytes),
     "cost" -> build.collectLeaves().map(cost).foldLeft[Option[BigInt]](Some(0)) {
@@ -76,6 +77,14 @@ object RuntimeCandidate extends PredicateHelper {
       case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => JObject("scan" -> JInt(number(relation)),
         "bytes" -> JInt(relation.stats.sizeInBytes * runs), "files" -> JInt(scan.files * runs))
     }))
+
+  /** What the query asks of the tables of a plan, as SQL: what Spark applies, and what is left to our scans. */
+  private def conditions(plan: LogicalPlan): Seq[String] = plan.collect {
+    case Filter(condition, _) => splitConjunctivePredicates(condition).collect {
+      case e if !e.isInstanceOf[IsNotNull] && !e.exists(_.isInstanceOf[DynamicPruning]) => LogicalNames.of(e)
+    }
+    case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.decided
+  }.flatten.distinct
 
   private def size(bytes: BigInt): JValue = if (bytes >= unknown) JNull else JInt(bytes)
   private def unknown: BigInt = SQLConf.get.defaultSizeInBytes

@@ -28,7 +28,7 @@ object UntranslatableConditions extends Rule[LogicalPlan] {
   }
 
   /** What stands between the topmost ANDs is translated one by one. */
-  private def conjunctsGuarded(e: Expression): Expression = {
+  def conjunctsGuarded(e: Expression): Expression = {
     val parts = chain(e, _.isInstanceOf[And])
     val guardedParts = parts.map { part =>
       val flat = balanced(part)

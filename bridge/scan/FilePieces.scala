@@ -5,8 +5,12 @@ import scala.collection.mutable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 
-/** Cuts and packs the files of a scan into what its tasks read, as Spark's own sources do. */
-class FilePieces(session: SparkSession, answer: ScanAnswer) {
+/**
+ * Cuts and packs the files of a scan into what its tasks read, as Spark's own sources do.
+ *
+ * @param told makes of a piece, and of the path of its file, the piece with what rows are told of it
+ */
+class FilePieces(session: SparkSession, answer: ScanAnswer, told: (PartitionedFile, => String) => PartitionedFile) {
   private val files = answer.files
   private val most = FilePartition.maxSplitBytes(
     session, files.bytes.map(_ + session.sessionState.conf.filesOpenCostInBytes).sum)
@@ -40,11 +44,12 @@ class FilePieces(session: SparkSession, answer: ScanAnswer) {
     val found = mutable.ArrayBuffer.empty[PartitionedFile]
     places.foreach { i =>
       val (path, size) = (folders(files.folder(i)).file(names(i)), files.bytes(i))
+      val values = answer.partitions(files.partition(i))
       var start = 0L
       while (start < size) {
         val length = math.min(most, size - start)
-        found += PartitionedFile(answer.partitions(files.partition(i)), path, start, length, Array.empty[String],
-          files.modified(i), size, Map.empty)
+        val piece = PartitionedFile(values, path, start, length, Array.empty[String], files.modified(i), size, Map.empty)
+        found += told(piece, files.folders(files.folder(i)) + "/" + names(i))
         start += length
       }
     }

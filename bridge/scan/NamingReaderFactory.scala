@@ -32,11 +32,17 @@ class NamingReaderFactory(inner: PartitionReaderFactory, table: String, remedy: 
     case e: Throwable if NonFatal(e) && causes(e).exists(_.isInstanceOf[FileNotFoundException]) => throw new SparkException(
       s"[PARQUETRY_FILE_MISSING] A data file of table $table has vanished: ${reason(e)}. Put it back, or make the " +
         s"table forget it with $remedy. Files asked for: ${files(partition)}", e)
+    case e: Throwable if NonFatal(e) && causes(e).exists(lacksCodec) => throw new SparkException(
+      s"[PARQUETRY_CODEC_MISSING] A data file of table $table is compressed by a codec that this session has not: ${reason(e)}. Add " +
+        s"the jar of the codec to spark.jars, or have the file written with another one. Files asked for: ${files(partition)}", e)
     case e: Throwable if NonFatal(e) && broken(e) => throw new SparkException(
       s"[PARQUETRY_FILE_CORRUPT] A data file of table $table cannot be read: ${reason(e)}. Restore it from a copy, or " +
         s"remove it and $remedy. Files asked for: ${files(partition)}", e)
   }
   private def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(16)
+  private def lacksCodec(c: Throwable): Boolean =
+    (c.isInstanceOf[ClassNotFoundException] || c.getClass.getName.endsWith("BadConfigurationException")) &&
+      String.valueOf(c.getMessage).contains("Codec")
   /** Whether the bytes are at fault, and not, say, rights, the network, or a type that Spark does not convert. */
   private def broken(e: Throwable): Boolean = causes(e).exists { c =>
     val (name, text) = (c.getClass.getName, String.valueOf(c.getMessage))
@@ -50,4 +56,9 @@ class NamingReaderFactory(inner: PartitionReaderFactory, table: String, remedy: 
     case f: FilePartition => f.files.take(3).map(_.urlEncodedPath).mkString(", ") + (if (f.files.length > 3) ", …" else "")
     case other => other.toString
   }
+}
+
+object NamingReaderFactory {
+  def of(inner: PartitionReaderFactory, table: ParquetryTable): PartitionReaderFactory =
+    new NamingReaderFactory(inner, table.name(), table.sync)
 }

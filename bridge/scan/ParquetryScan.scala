@@ -12,8 +12,6 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.datasources._
-import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
-import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -28,7 +26,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean)
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with SupportsRuntimeV2Filtering with Reported {
-  import plan.{dataSchema, options, pushed}
+  import plan.{dataSchema, hidden, options, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
     this(new PlannedFiles(table, pushed, required, options), keyed = true, whole = false)
@@ -38,7 +36,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   def required: StructType = plan.required
   val predicates: Array[Predicate] = pushed.map(_.predicate).toArray
 
-  override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields)
+  override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields ++ hidden.fields)
   override def description(): String = (if (awaited && Running.query(session)) plan.known else plan.answer).description
   override def report: JValue = plan.used.answer.report merge plan.missed
   override def toBatch: Batch = plan.taken() match {
@@ -60,6 +58,11 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   }
   def files: Int = plan.known.count
   def expected: JValue = plan.used.known.report
+  /** Conditions of the query that left out partitions, as text; Spark applies none that these decide. */
+  def decided: Seq[String] = (expected \ "steps").children.filter(_ \ "name" == JString("partitions")).flatMap { step =>
+    val origins = (step \ "origins").children
+    (step \ "by").children.zipAll(origins, JNull, JString("query")).collect { case (JString(text), JString("query")) => text }
+  }
   /** Whether nothing is listed yet. */
   def late: Boolean = plan.known.late
   /** Told of a scan for which the plan has values that arrive while the query runs. */
@@ -86,6 +89,10 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   /** Values of the columns of `partitionSchema`, of each partition that is read. */
   def partitionRows: Seq[InternalRow] = plan.first.partitions
   def partitionSchema: StructType = plan.partitionSchema
+  /** What is read without values that arrive while the query runs. */
+  def first: ScanAnswer = plan.first
+  /** Of that the files of some paths. */
+  def only(paths: Seq[String]): ScanAnswer = plan.only(paths)
   def mostValues: Int = plan.expected.mostValues
   def mostWait: Option[Long] = plan.expected.mostWait
   /** Told of values that were not there in time. */
@@ -114,12 +121,12 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
 
   // Spark makes copies of the node that reads while it plans, and asks each of them anew: kept are those of the first answer,
   // and of the last.
-  private var pieces = List.empty[(ScanAnswer, Array[InputPartition])]
+  private var planned = List.empty[(ScanAnswer, Array[InputPartition])]
 
   def partitions(answer: ScanAnswer): Array[InputPartition] = synchronized {
-    pieces.find(_._1 eq answer).map(_._2).getOrElse {
+    planned.find(_._1 eq answer).map(_._2).getOrElse {
       val files = buckets.fold[Array[FilePartition]](
-        new FilePieces(session, answer).mixed)(_ => FilePieces.narrowed(byBucket, answer).toArray)
+        pieces(answer).mixed)(_ => FilePieces.narrowed(byBucket, answer).toArray)
       val found = RowGroupFilters.found(answer.rowGroups, table) match {
         case Array() => files.toArray[InputPartition]
         case filters =>
@@ -129,45 +136,33 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
             case mixed => new FoundFilePartition(mixed.index, mixed.files, Some(own))
           }
       }
-      pieces = (answer, found) :: pieces.filter(kept => plan.isFirst(kept._1))
+      planned = (answer, found) :: planned.filter(kept => plan.isFirst(kept._1))
       found
     }
   }
 
-  private lazy val byBucket = new FilePieces(session, plan.first).byBucket(buckets.get)
+  private lazy val byBucket = pieces(plan.first).byBucket(buckets.get)
+  private def pieces(answer: ScanAnswer) = new FilePieces(session, answer, hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   lazy val readerFactory: PartitionReaderFactory = {
     val inner = new FoundReaders(readers(rowGroupFilters))
     val chosen = buckets.filter(b => b.held < b.count).fold[PartitionReaderFactory](inner)(
       new BucketReaderFactory(inner, _, readSchema()))
-    new NamingReaderFactory(chosen, table.name(), s"CALL ${table.ref.name}.system.sync(table => '${table.name()}')")
+    NamingReaderFactory.of(chosen, table)
   }
 
-  /** Spark's readers. */
-  private def readers(rowGroups: Array[sources.Filter]): PartitionReaderFactory = {
-    val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
-    val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
-      case (p, l) if !table.partitionColumns.contains(l.name) => p
-    })
-    val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
-    // readers go by place, and ORC's would convert a column of the same name that files hold, too
-    val inPath = StructType(partitionSchema.fields.zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
-    val hadoop = session.sessionState.newHadoopConf()
-    table.format match {
-      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, rowGroups, Nil, Nil).createReaderFactory()
-      case _ => ParquetScan(session, hadoop, index, whole, read, inPath, rowGroups, options, None, Nil, Nil, Array.empty)
-        .createReaderFactory()
-    }
-  }
+  private def readers(rowGroups: Array[sources.Filter]): PartitionReaderFactory =
+    new FileReaders(session, table, partitionSchema, dataSchema, hidden, options).factory(rowGroups)
 
   // What Spark's UI shows
 
   // As the first answer lists them: of a number that it was not told of before, Spark makes an error.
   private val metrics = plan.expected.metrics.map(m => new PlannedMetric(m.name, m.text))
   override def supportedCustomMetrics(): Array[CustomMetric] = metrics.toArray
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = (for {
-    metric <- plan.answer.metrics if metrics.exists(_.name() == metric.name)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = driverMetrics(plan.answer)
+  def driverMetrics(answer: ScanAnswer): Array[CustomTaskMetric] = (for {
+    metric <- answer.metrics if metrics.exists(_.name() == metric.name)
     number <- metric.value
   } yield new CustomTaskMetric {
     override def name(): String = metric.name

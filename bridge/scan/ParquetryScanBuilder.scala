@@ -15,8 +15,8 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   extends ScanBuilder with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns
   with SupportsPushDownAggregates {
 
-  private var pushed = Seq.empty[PushedPredicate]
-  private var required = table.logical
+  protected var pushed = Seq.empty[PushedPredicate]
+  protected var required: StructType = table.logical
   private var aggregate: Option[AggregateAnswer] = None
 
   private def ask(op: String, fields: JField*): JValue =
@@ -29,11 +29,12 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   override def supportsIterativePushdown(): Boolean = true
   override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
     val again = offered.collect { case p: PartitionPredicateImpl => p }
+    val (ofHidden, ofRows) = offered.toSeq.partition(_.references().exists(table.isHidden(_)))
     val judged =
-      if (again.isEmpty) table.judge(offered.toSeq, options)
+      if (again.isEmpty) table.judge(ofRows, options)
       else PartitionConditions.evaluate(table, pushed.map(_.tree), again.toSeq)
     pushed = (if (again.isEmpty) pushed else pushed.filterNot(_.again)) ++ judged
-    judged.filterNot(_.exact).map(_.predicate).toArray
+    (judged.filterNot(_.exact).map(_.predicate) ++ ofHidden).toArray
   }
   /** Spark does not offer again what it is told was pushed. */
   override def pushedPredicates(): Array[Predicate] = pushed.filterNot(_.again).map(_.predicate).toArray
@@ -46,7 +47,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
 
   private def answered(aggregation: Aggregation): Option[AggregateAnswer] = {
     def column(e: Expression): Option[String] = e match {
-      case r: NamedReference if r.fieldNames.length == 1 => Some(r.fieldNames.head)
+      case r: NamedReference if r.fieldNames.length == 1 && !table.isHidden(r) => Some(r.fieldNames.head)
       case _ => None
     }
     def asked(function: String, e: Expression): Option[JValue] =
@@ -67,7 +68,9 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
       ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten)))
   }
 
-  override def pruneColumns(schema: StructType): Unit = required = schema
+  /** A column with a default value is read whole: that is what the readers know for rows of files without it. */
+  override def pruneColumns(schema: StructType): Unit = required = StructType(schema.map(f =>
+    table.logical.find(_.name == f.name).filter(_.getExistenceDefaultValue().isDefined).getOrElse(f)))
 
   override def build(): Scan = aggregate match {
     case Some(answer) => new MetadataScan(answer)

@@ -26,8 +26,9 @@ class PlannedFiles private (
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
     this(table, pushed, required, options, None, Nil, None)
 
+  val hidden: HiddenColumns = new HiddenColumns(table, required)
   val (partitionSchema, dataSchema) = {
-    val (p, d) = required.fields.partition(f => table.partitionColumns.contains(f.name))
+    val (p, d) = required.fields.filterNot(f => hidden.names(f.name)).partition(f => table.partitionColumns.contains(f.name))
     (StructType(p), StructType(d))
   }
   val static: Seq[JValue] = pushed.map(_.tree)
@@ -49,14 +50,19 @@ class PlannedFiles private (
   def known: ScanAnswer = latest.map(_._2).orElse(listed).getOrElse(expected)
   def isFirst(other: ScanAnswer): Boolean = listed.exists(_ eq other)
 
-  private def asked(runtime: Seq[JValue], before: Option[JValue], late: Boolean = false): ScanAnswer = Answers.scan(table.ref.ask("plan_scan",
+  /** Of the files those of some paths. */
+  def only(paths: Seq[String]): ScanAnswer = asked(Nil, None, files = Some(paths))
+
+  private def asked(runtime: Seq[JValue], before: Option[JValue], late: Boolean = false, files: Option[Seq[String]] = None): ScanAnswer =
+    Answers.scan(table.ref.ask("plan_scan",
     table.identity ++ Seq[JField](
       "predicates" -> JArray(static.toList),
       "joined" -> JArray(joined.toList),
       "runtime" -> JArray(runtime.toList),
-      "columns" -> Json.strings(required.fieldNames),
+      "columns" -> Json.strings(required.fieldNames.filterNot(hidden.names)),
       "late" -> JBool(late),
       Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
+      ++ files.map("files" -> Json.strings(_): JField)
       ++ wanted.map { case (count, _) => "buckets" -> JInt(count): JField }: _*), partitionSchema)
 
   // A query may come to read the files in more buckets than there are, and come back from it: one report tells what it did.

@@ -18,12 +18,15 @@ object RowGroupFilters {
   /** What values that a join has found leave of row groups. */
   def found(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
     val (column, dataType) = (Expressions.column(Schemas.quoted(range.column)), table.logical(range.column).dataType)
-    def compared(op: String, end: JValue) = leaf(new Predicate(op, Array(column, LiteralValue(Json.toValue(end, dataType), dataType))), table)
+    def compared(op: String, values: JValue*) =
+      leaf(new Predicate(op, (column +: values.map(v => LiteralValue(Json.toValue(v, dataType), dataType))).toArray[Expression]), table)
     val parts = range.ends.map {
       case (least, greatest) if least == greatest => compared("=", least)
       case (least, greatest) => for (l <- compared(">=", least); g <- compared("<=", greatest)) yield sources.And(l, g)
     }
-    if (parts.exists(_.isEmpty)) None else Some(joined("OR", parts.flatten))
+    val between = if (parts.exists(_.isEmpty)) None else Some(joined("OR", parts.flatten))
+    // Each is enough: what a file's reader has no form for, it passes over.
+    between ++ Option.when(range.values.nonEmpty)(compared("IN", range.values: _*)).flatten
   }.toArray
 
   /** Spark 4.3.0's own translation drops the side of an OR that it has no form for: here nothing is left of the whole. */

@@ -21,7 +21,7 @@ case class WrittenFile(directory: String, slot: Long, path: String, bytes: Long,
  * Where there are several `places`, the last level that Spark gives a file, `…=3`, is the number of the slot that its rows
  * are of. The place of the slot says the file's directory, below its partition or absolute, and the bucket in its name.
  */
-class DirectCommitProtocol(location: String, prefix: String, places: Array[Place])
+class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[Place])
   extends FileCommitProtocol with Serializable {
   private case class Begun(directory: String, slot: Long, suffix: String, name: String, path: Path)
 
@@ -39,7 +39,7 @@ class DirectCommitProtocol(location: String, prefix: String, places: Array[Place
   override def onTaskCommit(task: TaskCommitMessage): Unit =
     ended.addAll(task.obj.asInstanceOf[Seq[WrittenFile]].asJava)
   override def abortJob(job: JobContext): Unit =
-    Leftovers.delete(new Path(location), ended.asScala.map(f => new Path(f.path)), job.getConfiguration)
+    Leftovers.delete(folders.root, ended.asScala.map(f => new Path(f.path)), job.getConfiguration)
 
   override def setupTask(task: TaskAttemptContext): Unit = begun = ArrayBuffer.empty
 
@@ -51,7 +51,7 @@ class DirectCommitProtocol(location: String, prefix: String, places: Array[Place
   override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], ext: String): String =
     newTaskTempFile(task, dir, FileNameSpec("", ext))
   override def newTaskTempFileAbsPath(task: TaskAttemptContext, dir: String, ext: String): String =
-    throw new UnsupportedOperationException("partitions with a location of their own are written below the table")
+    throw new UnsupportedOperationException("partitions with a location of their own are known to the protocol")
 
   /** A further file for the rows of one that has become large enough. */
   def another(path: String): String = {
@@ -68,7 +68,7 @@ class DirectCommitProtocol(location: String, prefix: String, places: Array[Place
     }
 
   private def begin(directory: String, slot: Long, name: String, suffix: String): String = {
-    val path = Place.of(places, slot).path(location, directory, slot, f"$name-${begun.size}%04d", suffix)
+    val path = Place.of(places, slot).path(folders(directory), slot, f"$name-${begun.size}%04d", suffix)
     begun += Begun(directory, slot, suffix, name, path)
     path.toString
   }
@@ -82,5 +82,5 @@ class DirectCommitProtocol(location: String, prefix: String, places: Array[Place
     })
   }
   override def abortTask(task: TaskAttemptContext): Unit =
-    Leftovers.delete(new Path(location), begun.map(_.path), task.getConfiguration)
+    Leftovers.delete(folders.root, begun.map(_.path), task.getConfiguration)
 }

@@ -19,11 +19,11 @@ class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, 
   private final val Threads = 8
 
   /**
-   * Writes a file for each directory of a partition below `location` and slot; all of them or none.
+   * Writes a file for each directory of a partition and slot; all of them or none.
    *
    * @param prefix of the names, which no other write has
    */
-  def write(location: String, prefix: String, places: Array[Place], slots: Seq[(String, Long)]): Seq[WrittenFile] = {
+  def write(folders: Folders, prefix: String, places: Array[Place], slots: Seq[(String, Long)]): Seq[WrittenFile] = {
     val job = Job.getInstance(session.sessionState.newHadoopConfWithOptions(options))
     job.setOutputKeyClass(classOf[Void])
     job.setOutputValueClass(classOf[InternalRow])
@@ -31,7 +31,7 @@ class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, 
     val conf = job.getConfiguration
     val suffix = factory.getFileExtension(context(conf))
     val files = slots.zipWithIndex.map { case ((directory, slot), i) =>
-      val path = Place.of(places, slot).path(location, directory, slot, f"$prefix-empty-$i%04d", suffix)
+      val path = Place.of(places, slot).path(folders(directory), slot, f"$prefix-empty-$i%04d", suffix)
       WrittenFile(directory, slot, path.toString, 0, 0)
     }
     try {
@@ -44,7 +44,7 @@ class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, 
         measured(file, conf)
       }
     } catch { case NonFatal(e) =>
-      Leftovers.delete(new Path(location), files.map(f => new Path(f.path)), conf)
+      Leftovers.delete(folders.root, files.map(f => new Path(f.path)), conf)
       throw e
     }
   }

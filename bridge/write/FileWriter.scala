@@ -38,18 +38,20 @@ object FileWriter {
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
    * hold `prefix`, and returns them as JSON: directory, slot, path, bytes and time of change in milliseconds.
    *
+   * @param elsewhere where partitions lie instead, by their directories below `location`
    * @param places JSON of where slots are; if there are several, the last of the columns is the number of a slot
    * @param target bytes after which another file is begun
    * @param rowBytes what a row may take in a file, until a file has been measured; 0 if unknown
    */
-  def write(data: DataFrame, format: String, location: String, partitionColumns: java.util.List[String],
+  def write(data: DataFrame, format: String, location: String, elsewhere: java.util.Map[String, String],
+      partitionColumns: java.util.List[String],
       places: String, prefix: String, target: Long, rowBytes: Double,
       options: java.util.Map[String, String]): String = {
     val rows = data.asInstanceOf[Dataset[_]]
     val session = rows.sparkSession
     val execution = rows.queryExecution
     val output = execution.analyzed.output
-    val protocol = new DirectCommitProtocol(location, prefix, Place.read(places))
+    val protocol = new DirectCommitProtocol(Folders(location, elsewhere.asScala.toMap), prefix, Place.read(places))
     val settings = options.asScala.toMap
     SQLExecution.withNewExecutionId(execution, Some("parquetry write")) {
       FileFormatWriter.write(
@@ -68,14 +70,15 @@ object FileWriter {
    * @param data has the columns of the files and the partition columns
    * @param slots JSON of the files: directory of the partition below `location`, and slot
    */
-  def writeEmpty(data: DataFrame, format: String, location: String, partitionColumns: java.util.List[String],
+  def writeEmpty(data: DataFrame, format: String, location: String, elsewhere: java.util.Map[String, String],
+      partitionColumns: java.util.List[String],
       places: String, prefix: String, slots: String, options: java.util.Map[String, String]): String = {
     val rows = data.asInstanceOf[Dataset[_]]
     val schema = StructType(rows.queryExecution.analyzed.schema.filterNot(f => partitionColumns.contains(f.name)))
     implicit val formats: Formats = DefaultFormats
     val asked = parse(slots).children.map(each => (each(0).extract[String], each(1).extract[Long]))
     told(new EmptyFiles(rows.sparkSession, formatOf(format), schema, options.asScala.toMap)
-      .write(location, prefix, Place.read(places), asked))
+      .write(Folders(location, elsewhere.asScala.toMap), prefix, Place.read(places), asked))
   }
 
   private def formatOf(name: String): FileFormat = name match {

@@ -7,6 +7,7 @@ import org.json4s._
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite
 import org.apache.spark.sql.sources.InsertableRelation
 
 /** Hands the rows of an INSERT to the planner, with the mode that Spark's statement came to. */
@@ -20,12 +21,13 @@ class ParquetryWriteBuilder(table: ParquetryTable, info: LogicalWriteInfo)
   override def overwrite(where: Array[Predicate]): WriteBuilder = { mode = "overwrite"; predicates = where; this }
   override def overwriteDynamicPartitions(): WriteBuilder = { mode = "dynamic"; this }
 
-  override def build(): Write = new V1Write {
+  override def build(): Write = new V1Write with ShownWrite {
     override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>
-      Bridge.write(table.ref, data, table.identity ++ Seq[JField](
+      wrote(Bridge.write(table.ref, data, "write", table.identity ++ Seq[JField](
         "mode" -> JString(mode),
         "predicates" -> JArray(predicates.map(Json.ofExpression).toList),
         "write_options" -> Json.strings(info.options().asCaseSensitiveMap().asScala.toMap),
-        Settings.field): _*)
+        Settings.field): _*))
+    override def toStreaming: StreamingWrite = new StreamedRows(table, mode, info)
   }
 }

@@ -36,6 +36,7 @@ LIST_BUCKETING_RULES = "list-bucketing-rules"
 CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
+PURGE_ON_OVERWRITE = "purge-on-overwrite"
 RUNTIME_PRUNING = "runtime-pruning"
 RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 RUNTIME_PRUNING_MAX_WAIT = "runtime-pruning-max-wait"
@@ -184,6 +185,14 @@ TABLE_SETTINGS = (
         parse_boolean,
         "Whether a bucket without rows gets an empty file, as Hive 1 wants it; without it, with version 1 alone.",
         levels=EVERYWHERE,
+    ),
+    Setting(
+        PURGE_ON_OVERWRITE,
+        "false",
+        parse_boolean,
+        "Whether INSERT OVERWRITE deletes the files that it replaces as soon as it is committed, those of others in an external table, too: "
+        "for tables whose folders are read by their paths. Older versions of these partitions cannot be read any more.",
+        levels=("property",),
     ),
     Setting(
         BUCKET_JOIN,
@@ -349,6 +358,19 @@ def rename_column(properties: Mapping[str, str], old: str, new: str) -> dict[str
                 (new if column.lower() == old.lower() else column, down) for column, down in columns
             )
     return renamed
+
+
+def naming(properties: Mapping[str, str], column: str) -> list[str]:
+    """Return the table properties that name a column.
+
+    >>> naming({"sort-by": "A, b", "bloom-filter-columns": "b"}, "a")
+    ['sort-by']
+    """
+    return [
+        name
+        for name in properties
+        if rename_column({name: properties[name]}, column, "") != {name: properties[name]}
+    ]
 
 
 def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:

@@ -72,6 +72,10 @@ class TableNotFoundError(ParquetryError):
     code = "TABLE_NOT_FOUND"
 
 
+class OtherKindError(TableNotFoundError):
+    """The name is a view's, and a table was looked for, or the other way round."""
+
+
 class VersionNotFoundError(TableNotFoundError):
     """A table has no such version, or no longer."""
 
@@ -288,7 +292,7 @@ class NotBucketedError(BucketError):
 
 
 class BucketColumnChangeError(BucketError):
-    """A column that rows are put into buckets by, or sorted by there, cannot be given another type."""
+    """A column that rows are put into buckets by, or sorted by there, cannot be given another type, nor be dropped."""
 
 
 class StoreError(ParquetryError):
@@ -319,6 +323,18 @@ class CommitAbortedError(ParquetryError):
     """This commit was given up by another writer, who took its author for dead; nothing was written."""
 
     code = "COMMIT_ABORTED"
+
+
+class BatchCommittedError(ParquetryError):
+    """A batch of a streaming query was committed before; nothing was written."""
+
+    code = "BATCH_COMMITTED"
+
+
+class StreamError(ParquetryError):
+    """A streaming query cannot go on reading a table from where it is; the message says why, and what can be done."""
+
+    code = "STREAM"
 
 
 class CommitUnknownError(ParquetryError):

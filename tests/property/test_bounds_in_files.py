@@ -13,6 +13,7 @@ from parquetry.layout.bounds_in_files import bounds_in_files, each_in_files
 from parquetry.layout.file_columns import FileColumns, RecordedFiles
 from parquetry.layout.held_files import hold, joined
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
+from parquetry.layout.turns import Turns
 from parquetry.metastore.entries import encode_files
 from parquetry.metastore.inline_files import files_of_lists
 from parquetry.predicate.held_values import listed
@@ -93,7 +94,8 @@ def _held_in_all_ways(column: Column, records: list[DataFile]) -> list[FileColum
     inline = files_of_lists(lists, [half, len(records) - half], names)
     everything = [list(range(half)), list(range(half, len(records)))]
     parts = [hold(inline, np.array(places, np.intp), names) for places in everything]
-    return [recorded, inline, joined(parts, names)]
+    turns = Turns([np.full(part.count, place, np.int32) for place, part in enumerate(parts)])
+    return [recorded, inline, joined(parts, names, turns)]
 
 
 def _bounds(column: Column, found: list[FileBounds | None]) -> Bounds | None:

@@ -131,7 +131,7 @@ class _Files(Knowledge):
         return None if found is None else found.bounds
 
 
-@settings(max_examples=examples(2000), deadline=None)
+@settings(max_examples=examples(800), deadline=None)
 @given(_cases())
 def test_what_a_summary_rules_out(case: tuple[list[DataFile], list[Filter]]) -> None:
     """If no row of the summary can satisfy a condition, none of any file can; if all must, all of each must.

@@ -47,7 +47,7 @@ from parquetry.metastore.taken_out import taken_out
 from parquetry.metastore.visible_rows import VisibleRows
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite, sqlite_layout
-from tests.support.effort import examples
+from tests.support.effort import STEP, examples
 from tests.support.failing_client import Client
 from tests.support.keys import leading
 from tests.support.metastores import Crash
@@ -506,12 +506,19 @@ class OnSQLite(History):
             assert check_values_apart(self.root / "rows.sqlite") > 0
 
 
+_STEPS = 40 if STEP == 1 else 20
 quietly = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 History.TestCase.settings = settings(
-    max_examples=examples(120), stateful_step_count=40, deadline=None, suppress_health_check=quietly
+    max_examples=examples(120, least=5),
+    stateful_step_count=_STEPS,
+    deadline=None,
+    suppress_health_check=quietly,
 )
 OnSQLite.TestCase.settings = settings(
-    max_examples=examples(10), stateful_step_count=40, deadline=None, suppress_health_check=quietly
+    max_examples=examples(10, least=3),
+    stateful_step_count=_STEPS,
+    deadline=None,
+    suppress_health_check=quietly,
 )
 
 

@@ -17,6 +17,9 @@ from parquetry import metastore as ms
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 
 _NUMBERS = itertools.count()
+_SETTINGS: dict[str, str] = {}
+"""What the session was started with."""
+
 # Each statement runs once: what a JVM spends on making it fast is lost, and is half of all that it does. This holds for
 # the session of the tests and for those that they start in processes of their own. Without the optimizing compiler the JVM
 # has room for 48 MB of code, which Spark fills: to look for what can go took an eighth of its time. To verify the classes of
@@ -61,8 +64,27 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     set_permissions_without_processes(session)
+    _SETTINGS.update(session.conf.getAll)  # type: ignore[call-overload]  # a property
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _left_as_found() -> Iterator[None]:
+    """Put settings back and drop temporary views after a file's tests, so that no file hangs on those before it."""
+    yield
+    session = SparkSession.getActiveSession()
+    if session is None or not _SETTINGS:
+        return
+    now: dict[str, str] = session.conf.getAll  # type: ignore[assignment]  # a property, whatever its type says
+    for name in filter(session.conf.isModifiable, now.keys() - _SETTINGS.keys()):
+        session.conf.unset(name)
+    for name, value in _SETTINGS.items():
+        if now.get(name) != value and session.conf.isModifiable(name):
+            session.conf.set(name, value)
+    views = session._jsparkSession.sessionState().catalog().listLocalTempViews("*")
+    for position in range(views.size()):
+        session.catalog.dropTempView(views.apply(position).table())
 
 
 @pytest.fixture(scope="session")

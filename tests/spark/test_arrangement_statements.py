@@ -68,5 +68,5 @@ def test_statements_keep_it(
                     (1, "more", 9),
                 ]
     assert rows(f"SELECT x, y, p FROM {db}.t ORDER BY p") == [(1, "a", 1), (2, "b", 2)]
-    with pytest.raises(AnalysisException, match="Column x cannot be dropped"):
+    with pytest.raises(AnalysisException, match="Column x cannot be dropped, as rows of table"):
         spark.sql(f"ALTER TABLE {db}.t DROP COLUMN x")

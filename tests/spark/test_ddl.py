@@ -254,7 +254,6 @@ def test_create_table_as_select(spark: SparkSession, rows: Rows, db: str, file_f
         ("(a int, b map<string, string COLLATE UTF8_LCASE>)", "column b has a collation"),
         ("(a string) DEFAULT COLLATION UTF8_LCASE", "leave DEFAULT COLLATION out"),
         ("(a int, b struct<v:variant>) USING orc", "Column b.v is of type variant, which ORC has not"),
-        ("(a int DEFAULT 3)", "default"),
         (
             "(a int) TBLPROPERTIES ('target-file-sise'='1mb')",
             "'target-file-sise' is unknown; did you mean 'target-file-size'",

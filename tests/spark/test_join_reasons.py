@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.prune import joins
+from tests.support.bucketed_tables import settings
 
 _TABLES = {
     "a": ("id int, k int, s string, v int", "CLUSTERED BY (id) INTO 8 BUCKETS", 2),
@@ -159,11 +160,8 @@ def test_a_shuffle_has_its_reason(spark: SparkSession, db: str, query: str, expe
 def test_a_setting_that_stands_in_the_way_is_named(spark: SparkSession, db: str) -> None:
     """As it is when the query is planned."""
     query = f"SELECT count(*) FROM {db}.a JOIN {db}.a b ON a.id = b.id"
-    spark.conf.set(joins.ENABLED, "false")
-    try:
+    with settings(spark, {joins.ENABLED: False}):
         (said,) = told(parquetry.explain(query), db)
-    finally:
-        spark.conf.unset(joins.ENABLED)
     assert said == f"a INNER JOIN a ON id = id: shuffled ({joins.ENABLED} is false: set it to true)"
 
 

@@ -120,7 +120,8 @@ def test_the_report(spark: SparkSession) -> None:
     (scan,) = [scan for scan in report.to_dict()["scans"] if scan["table"] == f"{DATABASE}.f"]
     assert scan["run_time"]["values"] == [{"column": "day", "count": 9, "note": "known in planning"}]
     (line,) = [each for each in report.values if each.table == f"{DATABASE}.f"]
-    assert str(line) == f"{DATABASE}.f.day: 9 values of {DATABASE}.d.day known in planning (INNER JOIN)"
+    values = f"9 values of {DATABASE}.d.day where month = 2 known in planning"
+    assert str(line) == f"{DATABASE}.f.day: {values} (INNER JOIN)"
     frame = spark.sql(query)
     frame.collect()
     plan = frame._jdf.queryExecution().executedPlan().toString()

@@ -475,12 +475,11 @@ class TestStatements:
                 )
         assert rows(f"SELECT count(*) FROM {table}") == [(9,)]
 
-    def test_delete_of_some_rows_is_refused(self, spark: SparkSession, rows: Rows, table: str) -> None:
-        """A condition on rows beside it is as before: whole partitions only."""
+    def test_delete_of_some_rows(self, spark: SparkSession, rows: Rows, table: str) -> None:
+        """A condition on rows beside it takes those rows alone."""
         spark.sql(f"INSERT INTO {table} VALUES (100, '2026-02-15', 'eu')")
-        with pytest.raises(Exception, match="whole partitions only"):
-            spark.sql(f"DELETE FROM {table} WHERE month(ds) = 2 AND id > 50")
-        assert rows(f"SELECT count(*) FROM {table}") == [(10,)]
+        spark.sql(f"DELETE FROM {table} WHERE month(ds) = 2 AND id > 50")
+        assert rows(f"SELECT count(*), max(id) FROM {table}") == [(9, 8)]
 
     def test_replace_where(self, spark: SparkSession, rows: Rows, table: str) -> None:
         """Replaces them, and takes rows for a partition that was not there."""

@@ -11,12 +11,12 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def test_quick_start_runs(tmp_path: Path) -> None:
-    """The quick start, run as it stands in an empty folder, prints the rows, the report and the last partitions."""
+    """The quick start, run as it stands in an empty folder, prints the rows, the report and the last partitions; and so it does again."""
     code = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     assert len(code) == 1
     lines = [line for line in code[0].splitlines() if line.strip()]
     assert len(lines) <= 24, "a quick start is quick"
-    (tmp_path / "quick_start.py").write_text(code[0])
+    (tmp_path / "quick_start.py").write_text(code[0] * 2)
     done = subprocess.run(
         [sys.executable, "quick_start.py"],
         cwd=tmp_path,
@@ -26,6 +26,6 @@ def test_quick_start_runs(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "lake.shop.sales: partitions 2 of 90 (" in done.stdout
-    assert re.findall(r"\|(2026-03-0\d)\|", done.stdout) == ["2026-03-01", "2026-03-02"]
+    assert done.stdout.count("lake.shop.sales: partitions 2 of 90 (") == 2
+    assert re.findall(r"\|(2026-03-0\d)\|", done.stdout) == ["2026-03-01", "2026-03-02"] * 2
     assert "{'day': datetime.date(2026, 3, 31)} 1000" in done.stdout

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,9 @@ STATEMENTS = f"""
     ALTER TABLE recorded.db.t DROP {UK}
     DELETE FROM recorded.db.t WHERE region = 'asia'
     DELETE FROM recorded.db.t WHERE upper(region) = 'EU' AND day = DATE'2026-03-02'
-    UPDATE recorded.db.t SET v = 1
     TRUNCATE TABLE recorded.db.t
+    ANALYZE TABLE recorded.db.t COMPUTE STATISTICS FOR COLUMNS id
+    ALTER TABLE recorded.db.t DROP PARTITION (region = 'eu')
     ALTER TABLE recorded.db.t ADD COLUMN note string
     SHOW PROCEDURES IN recorded.system
     CALL recorded.system.history(table => 'db.t')
@@ -69,16 +71,27 @@ STATEMENTS = f"""
     ALTER TABLE recorded.db.alike PARTITION (p = 1) SET SKEWED LOCATION (NULL = 'file:/far/null')
     ALTER TABLE recorded.db.alike NOT SKEWED
     LOAD DATA LOCAL INPATH '/nowhere' INTO TABLE recorded.db.heavy
+    CREATE VIEW recorded.db.v (n COMMENT 'number') AS SELECT x FROM recorded.db.alike
+    CREATE OR REPLACE VIEW recorded.db.v AS SELECT x FROM recorded.db.alike
+    ALTER VIEW recorded.db.v AS SELECT p FROM recorded.db.alike
+    SHOW VIEWS IN recorded.db
+    SELECT * FROM recorded.db.v
+    ALTER VIEW recorded.db.v RENAME TO recorded.db.w
+    DROP VIEW recorded.db.w
     CREATE TABLE recorded.db.plain (id int)
     ALTER TABLE recorded.db.plain RENAME TO recorded.db.other
     SET parquetry.compression = gzip
     CREATE TABLE recorded.db.made AS SELECT 1 AS id
     RESET parquetry.compression
     CREATE TABLE recorded.db.failed AS SELECT raise_error('on purpose') AS id
+    CREATE TABLE recorded.db.changed (id bigint, v double, region string, day date) USING parquet PARTITIONED BY (region, day) LOCATION '<folder>/tree'
+    MSCK REPAIR TABLE recorded.db.changed
+    Stream: recorded.db.changed WHERE id > 2 INTO recorded.db.streamed
+    UPDATE recorded.db.changed SET v = 1 WHERE id = 2
     DROP TABLE recorded.db.other
     DROP NAMESPACE recorded.db CASCADE
 """.strip().splitlines()
-REFUSED = ("replacePartitionMetadata", "UPDATE", "raise_error", "LOAD DATA")
+REFUSED = ("replacePartitionMetadata", "raise_error", "LOAD DATA")
 
 
 class RecordingDoor(Door):
@@ -134,6 +147,13 @@ def ask_of_a_partition(spark: SparkSession) -> None:
     table.replacePartitionMetadata(row, {"location": "/elsewhere"})
 
 
+def stream(spark: SparkSession, source: str, condition: str, sink: str, checkpoint: Path) -> None:
+    """Run a streaming query from table to table until it has read what is there."""
+    frame = spark.readStream.option("maxFilesPerTrigger", 9).table(source).where(condition)
+    writer = frame.writeStream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+    writer.toTable(sink).awaitTermination()
+
+
 def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, tmp_path: Path) -> None:
     """The same questions of each statement, in the same order, and the same answers; every kind of question is among them."""
     spark.catalog.setCurrentCatalog("spark_catalog")
@@ -143,6 +163,10 @@ def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, t
         try:
             if statement.startswith("Table: "):
                 ask_of_a_partition(spark)
+            elif statement.startswith("Stream: "):
+                stream(
+                    spark, *re.split(" WHERE | INTO ", statement[len("Stream: ") :]), tmp_path / "checkpoint"
+                )
             else:
                 spark.sql(statement.replace("<folder>", str(tmp_path))).collect()
         except Exception as error:  # noqa: BLE001 — which, the assertion tells

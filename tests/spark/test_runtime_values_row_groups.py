@@ -71,6 +71,29 @@ def test_row_groups_are_left_out(
             assert (plans.rows_read(frame, f"{fact}.{table}") < 2500) == fewer, where
 
 
+def test_many_sparse_values_are_looked_up(spark: SparkSession, fact: str) -> None:
+    """Each row group holds values from all over, so none is left out by ranges; but most hold none of the set, as their dictionaries tell."""
+    table = f"{fact}.tickets"
+    spark.sql(f"CREATE TABLE {table} (k bigint, t bigint, w string, n decimal(12,2)) {SMALL}")
+    spark.sql(
+        f"INSERT INTO {table} SELECT id, t, CAST(t AS STRING), CAST(t AS DECIMAL(12,2)) FROM "
+        "(SELECT id, CASE id % 100 WHEN 0 THEN 0 WHEN 1 THEN 9999999 ELSE 10000 * (id DIV 10) END t FROM range(0, 8000, 1, 1))"
+    )
+    wanted = [k for k in range(2000, 5000) if k // 10 % 2 == 0 and k % 100 > 1]
+    for column, of, rows in (
+        ("t", "10000 * id", wanted),
+        ("w", "CAST(10000 * id AS STRING)", wanted),
+        ("n", "CAST(10000 * id AS DECIMAL(12,2))", wanted),
+        ("t", "7 + 10000 * id", []),
+    ):
+        dim = f"(SELECT {of} v FROM range(200, 500) WHERE id % 2 = 0)"
+        query = f"SELECT {HINT} f.k FROM {table} f JOIN {dim} d ON f.{column} = d.v"
+        with settings(spark, {"spark.sql.adaptive.enabled": False}):
+            frame = spark.sql(query)
+            assert sorted(row.k for row in frame.collect()) == rows, column
+            assert plans.rows_read(frame, table) <= (3200 if rows else 100), column
+
+
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_files_from_before_a_column_was_widened(spark: SparkSession, fact: str, format: str) -> None:
     """Values that the narrower type of such a file cannot hold leave none of its rows out."""

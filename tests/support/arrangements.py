@@ -20,7 +20,7 @@ from parquetry.metastore import (
     SortColumn,
     TableMetadata,
 )
-from parquetry.metastore.model import PartitionIndex
+from parquetry.metastore.model import PartitionIndex, ViewDefinition
 
 COLUMNS = (
     Column("x", "long", False, {"comment": "heavy"}),
@@ -74,6 +74,25 @@ def full_metadata(location: str) -> TableMetadata:
         descending=(True, False),
         indexes=(PartitionIndex("by_s", "0123456789abcdef", (1, 0), 1, ready=False),),
         arrangement=TABLES,
+        dropped=(("gone",), ("s", "element", "x")),
+    )
+
+
+def full_view() -> TableMetadata:
+    """Return what a view is, with each field set that views have."""
+    return TableMetadata(
+        columns=(Column("n", "long", False, {"comment": "number"}), Column("s", "string")),
+        partition_by=(),
+        format="parquet",
+        location="",
+        external=True,
+        properties={"a": "b"},
+        comment="é",
+        owner="me",
+        created_at=1,
+        view=ViewDefinition(
+            "SELECT x, s FROM t", "lake", ("db",), {"spark.sql.ansi.enabled": "false"}, "BINDING", ("x", "s")
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
@@ -24,6 +25,7 @@ from parquetry.metastore import (
     TableSnapshot,
     Totals,
     Transaction,
+    chunk_growth,
     entries,
     orphans,
 )
@@ -182,11 +184,12 @@ def scattered(world: World) -> World:
     store = MemoryStore()
     store.put_many(world.rows.items())
     table = world.open(store).table("default", "t")
-    for n in range(2):
-        transaction = table.begin("append")
-        for values in ((1, "a"), (1, "b")):
-            transaction.append(values, written(table, values, f"small{n}", f"more{n}"))
-        table = transaction.commit()
+    with patch.object(chunk_growth, "TAIL_BYTES", 0):  # as if a few files were many
+        for n in range(2):
+            transaction = table.begin("append")
+            for values in ((1, "a"), (1, "b")):
+                transaction.append(values, written(table, values, f"small{n}", f"more{n}"))
+            table = transaction.commit()
     files = {path: path.read_bytes() for path in world.folder.rglob("pq-*") if path.is_file()}
     return World(world.folder, dict(store.scan(b"", None)), files, world.dumped)
 

@@ -51,12 +51,17 @@ class Names:
 
     def taken(self, value: Any) -> Any:
         """Return a question with the values that its names have here."""
-        return _walk(value, lambda text: text.replace("<folder>", self._folder), self._table_of)
+        return _walk(value, self._text_of, self._table_of)
 
     def _name_of(self, text: str) -> str:
         if _TIME.fullmatch(text):
             return "<time>"
+        for number, id in enumerate(self._tables, 1):  # in how far a stream is, for one
+            text = text.replace(id, f"<table {number}>")
         return _ERROR.sub("<error>", text.replace(self._folder, "<folder>"))
+
+    def _text_of(self, text: str) -> str:
+        return _TABLE.sub(lambda found: self._table_of(found[0]), text.replace("<folder>", self._folder))
 
     def _name_of_table(self, id: str) -> str:
         if id not in self._tables:

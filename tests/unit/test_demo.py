@@ -10,7 +10,7 @@ import pytest
 from demo import tpcds
 from demo.answers import difference
 from demo.page import page
-from demo.queries import Limit, Outcome, Query, Shuffles, excesses, queries
+from demo.queries import Limit, Outcome, PlainRead, Query, Shuffles, excesses, queries
 from demo.summary import bar
 from parquetry.prune.report import Report
 from parquetry.prune.scan_report import NotBy, ScanReport, Step
@@ -69,13 +69,20 @@ def test_the_page_needs_nothing_beside_itself_and_escapes_all_text():
         scan.table, (*scan.steps, Step("bytes", 10, 20, (), (NotBy("c > 1", "<no> statistics"),)))
     )
     html = page(
-        [Outcome(query, Report((scan,)), 1, 0.1, ("it is <wrong>",), Shuffles(1, 2))], {scan.table: 1000}, 0.1
+        [
+            Outcome(
+                query, Report((scan,)), 1, 0.1, ("it is <wrong>",), Shuffles(1, 2), PlainRead(5, 3000, 0.25)
+            )
+        ],
+        {scan.table: 1000},
+        0.1,
     )
     assert not re.search(r"<script|<b>is|<no>|<wrong>|https?:|src=|@import|url\(|<link", html)
     assert "10 B of 1.0 kB" in html or "10 B of 1 kB" in html
     assert "0 of 1" in html
     assert "rows shuffled by a hash once (plain Spark: 2 times)" in html
     assert "width:25.00%" in html
+    assert re.search(r"0 files, 20 B, 0.1 s \(plain Spark: 5 files, [0-9.]+ kB, 0.2 s\)", html)
 
 
 @pytest.mark.parametrize(

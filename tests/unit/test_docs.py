@@ -29,6 +29,7 @@ def test_configuration_reference_is_current() -> None:
         "docs/list-bucketing.md",
         "docs/buckets.md",
         "docs/runtime-pruning.md",
+        "docs/streaming.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:

@@ -101,6 +101,20 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path):
     assert modules == tree
 
 
+def test_a_wheel_that_is_not_installed_says_what_to_do(wheel: Path):
+    """As `spark-submit --py-files` has it, a wheel cannot bring its jar."""
+    done = subprocess.run(
+        [sys.executable, "-c", WHERE_IS_THE_JAR],
+        env={**os.environ, "PYTHONPATH": str(wheel)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"from within {wheel}, where Spark cannot read" in done.stderr
+    assert "leave it out of --py-files" in done.stderr
+
+
 def test_the_source_archive_can_compile_the_bridge(source_archive: Path, tmp_path: Path):
     """A wheel built from the source archive carries no jar, and the sources in its place."""
     with tarfile.open(source_archive) as archive:

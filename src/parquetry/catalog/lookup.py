@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from parquetry import metastore as ms
 from parquetry.catalog.views import full_name
-from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.errors import NamespaceNotFoundError, OtherKindError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import parse_name
 from parquetry.metastore.valid_names import DEFAULT_DATABASE
 
@@ -43,6 +43,10 @@ def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
     except NamespaceNotFoundError:
         raise NamespaceNotFoundError(
             f"Database {parts[0]!r} does not exist{_instead(metastore, *parts)}"
+        ) from None
+    except OtherKindError:
+        raise TableNotFoundError(
+            f"{full_name(*parts)} is a view, which only Spark can read: name the tables that it reads."
         ) from None
     except TableNotFoundError:
         raise TableNotFoundError(

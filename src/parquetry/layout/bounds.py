@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.layout.records import Column, ColumnStatistics, DataFile
+from parquetry.layout.records import EXISTS_DEFAULT, Column, ColumnStatistics, DataFile
 from parquetry.predicate.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 
@@ -115,7 +115,7 @@ def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
 
 def has_default(column: Column) -> bool:
     """Return whether Spark gives the rows of files from before the column was added another value than NULL."""
-    return "EXISTS_DEFAULT" in column.metadata
+    return EXISTS_DEFAULT in column.metadata
 
 
 def bounds_of(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) -> FileBounds | None:

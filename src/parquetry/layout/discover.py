@@ -20,7 +20,7 @@ from parquetry.layout.paths import parse_partition_path, stored_value
 from parquetry.layout.places import join_relative
 from parquetry.types import ColumnType, Value
 
-__all__ = ["NOT_READ", "FoundFile", "FoundPartition", "Unfit", "discover", "identity"]
+__all__ = ["NOT_READ", "FoundFile", "FoundPartition", "Unfit", "discover", "identity", "visible_files"]
 
 NOT_READ = "directories below a partition are not read. Move the files up."
 """Why a directory below a partition is passed over."""
@@ -175,3 +175,21 @@ def _list(filesystem: pafs.FileSystem, path: str) -> Listing:
             modified = info.mtime_ns
             files.append(FoundFile(name, info.size, None if modified is None else modified // 1_000_000))
     return Listing(sorted(directories), sorted(files))
+
+
+def visible_files(filesystem: pafs.FileSystem, folder: str) -> Iterator[str]:
+    """Yield the paths of the files below a folder that are not hidden and not empty, those of a folder before those below it.
+
+    Args:
+        filesystem: where the folder is.
+        folder: its path; yields nothing if it is not there.
+    """
+    found = sorted(
+        filesystem.get_file_info(pafs.FileSelector(folder, allow_not_found=True)),
+        key=lambda info: str(info.path),
+    )
+    visible = [info for info in found if not is_hidden(info.base_name)]
+    yield from (info.path for info in visible if info.type == pafs.FileType.File and info.size)
+    for info in visible:
+        if info.type == pafs.FileType.Directory:
+            yield from visible_files(filesystem, info.path)

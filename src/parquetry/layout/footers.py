@@ -8,7 +8,7 @@ from typing import Protocol
 from parquetry.errors import UnsupportedError
 from parquetry.layout.location import open_location
 from parquetry.layout.records import DataFile
-from parquetry.layout.statistics import read_footers
+from parquetry.layout.statistics import Look, read_footers
 
 _THREADS = 8
 
@@ -27,6 +27,8 @@ class FooterReader(Protocol):
         location: str,
         paths: Sequence[str],
         progress: Callable[[int, int], None] | None = None,
+        broken: dict[str, str] | None = None,
+        look: Look | None = None,
     ) -> list[DataFile]:
         """Return what the footers of files say.
 
@@ -35,9 +37,11 @@ class FooterReader(Protocol):
             location: a folder, as Hadoop writes it.
             paths: relative to `location`; the records keep them.
             progress: called with the number of files read so far and of all.
+            broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
+            look: called with the path and the footer of each Parquet file.
 
         Returns:
-            One record per path, in the same order.
+            One record per path, in the same order, save those that are broken.
 
         Raises:
             FileMissingError, FileCorruptError: for the first file that cannot be read.
@@ -76,6 +80,8 @@ class ArrowFooters:
         location: str,
         paths: Sequence[str],
         progress: Callable[[int, int], None] | None = None,
+        broken: dict[str, str] | None = None,
+        look: Look | None = None,
     ) -> list[DataFile]:
         """Return what the footers of Parquet files say; see `FooterReader.data_files`."""
         if file_format != "parquet" and paths:
@@ -84,4 +90,6 @@ class ArrowFooters:
                 "can be read: run it in a session with Spark, as CALL system.sync."
             )
         filesystem, root = open_location(location)
-        return read_footers(filesystem, paths, root=root, threads=_THREADS, progress=progress)
+        return read_footers(
+            filesystem, paths, root=root, threads=_THREADS, progress=progress, broken=broken, look=look
+        )

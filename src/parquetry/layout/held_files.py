@@ -7,6 +7,7 @@ what the files are that it is given, and how far they were decoded, is those fil
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from parquetry.layout.file_columns import (
     StatisticsColumn,
     numbers,
 )
+from parquetry.layout.turns import Turns
 
 FEW_FILES = 256
 """Files, up to which their records are as good as anything that could be made of them."""
@@ -34,22 +36,23 @@ def hold(files: FileColumns, places: Places | None, names: Collection[str] | Non
     """
     if files.count <= FEW_FILES and isinstance(files, RecordedFiles):
         return files if places is None else files.take(places)
-    taken = files.narrowed(np.arange(files.count) if places is None else places, names)
+    taken = files if places is None else files.narrowed(places, names)
     return RecordedFiles(taken.records()) if names is None else HeldFiles.of(taken, names)
 
 
-def joined(parts: Sequence[FileColumns], names: Collection[str] | None) -> FileColumns:
+def joined(parts: Sequence[FileColumns], names: Collection[str] | None, turns: Turns) -> FileColumns:
     """Return the files of several as one, with the columns that are still needed.
 
     Args:
-        parts: whose files follow each other.
+        parts: of the files.
         names: as `hold` takes them.
+        turns: in which order they come.
     """
     if len(parts) == 1:
         return parts[0]
     if names is None or not parts:
-        return RecordedFiles([record for part in parts for record in part.records()])
-    return HeldFiles.joined([HeldFiles.of(part, names) for part in parts])
+        return RecordedFiles(turns.list([part.records() for part in parts]))
+    return HeldFiles.joined([HeldFiles.of(part, names) for part in parts], turns)
 
 
 def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, StatisticsColumn]:
@@ -74,15 +77,15 @@ class HeldFiles(FileColumns):
 
     def __init__(
         self,
-        paths: Sequence[str],
+        paths: Callable[[], Sequence[str]],
         sizes: tuple[Numbers, Numbers, Numbers],
         described: Flags,
         columns: dict[str, StatisticsColumn],
         arranged: tuple[Numbers, Numbers, Flags] | None,
     ) -> None:
-        """Take what is to be held; `sizes` are bytes, rows and time of change."""
-        self.count = len(paths)
-        self._paths = paths
+        """Take what is to be held; `sizes` are bytes, rows and time of change. Paths are put together when they are asked for."""
+        self.count = len(sizes[0])
+        self._make_paths = paths
         self.bytes, self.rows, self.modified = sizes
         self.described = described
         self.names = tuple(columns)
@@ -96,43 +99,41 @@ class HeldFiles(FileColumns):
             return files
         columns = in_all_spellings(files, names)
         described = files.with_entries() if names else files.described
-        return cls(
-            list(files.paths), (files.bytes, files.rows, files.modified), described, columns, files.arranged
-        )
+        paths = files.paths  # now: the files are let go of
+        sizes = (files.bytes, files.rows, files.modified)
+        return cls(lambda: paths, sizes, described, columns, files.arranged)
 
     @classmethod
-    def joined(cls, parts: Sequence[HeldFiles]) -> HeldFiles:
-        """Return the files of several as one."""
-
-        def numbers_of(get: Callable[[HeldFiles], Numbers]) -> Numbers:
-            return np.concatenate([get(part) for part in parts]) if parts else numbers(())
+    def joined(cls, parts: Sequence[HeldFiles], turns: Turns) -> HeldFiles:
+        """Return the files of several, at least one, as one; see the function of this name."""
 
         def column(name: str) -> StatisticsColumn:
-            return StatisticsColumn.joined(
+            found = StatisticsColumn.joined(
                 [part.statistics(name) or StatisticsColumn.nothing(part.count) for part in parts]
             )
+            return found if turns.in_order else found.take(turns.places)
 
         arranged = None
         if any(part.arranged is not None for part in parts):
             each = [part.arranged or _not_arranged(part.count) for part in parts]
             cells, buckets, in_order = zip(*each, strict=True)
-            arranged = (np.concatenate(cells), np.concatenate(buckets), np.concatenate(in_order))
+            arranged = (turns.array(cells), turns.array(buckets), turns.array(in_order))
         return cls(
-            [path for part in parts for path in part.paths],
+            lambda: turns.list([part.paths for part in parts]),
             (
-                numbers_of(lambda part: part.bytes),
-                numbers_of(lambda part: part.rows),
-                numbers_of(lambda part: part.modified),
+                turns.array([part.bytes for part in parts]),
+                turns.array([part.rows for part in parts]),
+                turns.array([part.modified for part in parts]),
             ),
-            np.concatenate([part.described for part in parts]) if parts else np.zeros(0, np.bool_),
+            turns.array([part.described for part in parts]),
             {name: column(name) for name in dict.fromkeys(name for part in parts for name in part.names)},
             arranged,
         )
 
-    @property
+    @cached_property
     def paths(self) -> Sequence[str]:
         """Return the paths."""
-        return self._paths
+        return self._make_paths()
 
     @property
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:

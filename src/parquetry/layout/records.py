@@ -15,6 +15,12 @@ from parquetry.types import ColumnType, type_from_json
 PHYSICAL_NAME = "parquetry.physical"
 """Key in a column's metadata: the name the column has in the files, where that is not its name."""
 
+CURRENT_DEFAULT = "CURRENT_DEFAULT"
+"""Spark's key in a column's metadata: the expression that a row gets of which nothing else is said, as SQL."""
+
+EXISTS_DEFAULT = "EXISTS_DEFAULT"
+"""Likewise: what the rows of files without the column hold, as SQL; Spark's readers give it to them. It never changes."""
+
 
 class Column(msgspec.Struct, frozen=True, omit_defaults=True):
     """A column of a table.
@@ -23,7 +29,7 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
         name: as the user wrote it; compared case-insensitively.
         type: Spark's JSON type, e.g. ``"integer"`` or ``{"type": "struct", …}``.
         nullable: whether NULL may occur.
-        metadata: Spark's column metadata; `comment` and the physical name live here.
+        metadata: Spark's column metadata; `comment`, the physical name and default values live here.
     """
 
     name: str

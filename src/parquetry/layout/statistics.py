@@ -30,13 +30,20 @@ _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legac
 _ORC_TIMESTAMP_GAP = 2 * 86_400_000_000  # microseconds
 
 
-def read_parquet_footer(filesystem: pafs.FileSystem, path: str, *, name: str | None = None) -> DataFile:
+Look = Callable[[str, Any], None]
+"""Is shown the path and the footer of a Parquet file, as PyArrow has it, by one of several threads."""
+
+
+def read_parquet_footer(
+    filesystem: pafs.FileSystem, path: str, *, name: str | None = None, look: Look | None = None
+) -> DataFile:
     """Read a Parquet file's rows, bytes and column statistics from its footer.
 
     Args:
         filesystem: where the file lies; see `location.open_location`.
         path: the file on `filesystem`.
         name: the path to record; `path` when not given.
+        look: is shown the footer.
 
     Raises:
         FileMissingError: there is no such file.
@@ -57,6 +64,8 @@ def read_parquet_footer(filesystem: pafs.FileSystem, path: str, *, name: str | N
         raise FileCorruptError(
             f"The file '{path}' is not a whole Parquet file: {str(error).strip()} Remove or restore it."
         ) from error
+    if look is not None:
+        look(name or path, footer)
     return DataFile(
         path=name or path,
         bytes=info.size,
@@ -73,6 +82,8 @@ def read_footers(
     root: str = "",
     threads: int = 8,
     progress: Callable[[int, int], None] | None = None,
+    broken: dict[str, str] | None = None,
+    look: Look | None = None,
 ) -> list[DataFile]:
     """Read many Parquet footers at once.
 
@@ -82,9 +93,11 @@ def read_footers(
         root: a directory; the recorded paths are relative to it.
         threads: how many files are read at a time.
         progress: called with the number of files read so far and of all.
+        broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
+        look: is shown each footer.
 
     Returns:
-        One record per path, in the same order.
+        One record per path, in the same order, save those that are broken.
 
     Raises:
         FileMissingError, FileCorruptError, WarehouseError: as `read_parquet_footer`, for the first such file.
@@ -92,10 +105,18 @@ def read_footers(
     prefix = f"{root.rstrip('/')}/" if root else ""
     files = []
     with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
-        reads = [pool.submit(read_parquet_footer, filesystem, prefix + path, name=path) for path in paths]
+        reads = [
+            pool.submit(read_parquet_footer, filesystem, prefix + path, name=path, look=look)
+            for path in paths
+        ]
         try:
             for done, read in enumerate(reads, 1):
-                files.append(read.result())
+                try:
+                    files.append(read.result())
+                except FileCorruptError as error:
+                    if broken is None:
+                        raise
+                    broken[paths[done - 1]] = error.message
                 if progress is not None:
                     progress(done, len(reads))
         finally:

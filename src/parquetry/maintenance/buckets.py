@@ -18,7 +18,7 @@ from parquetry.ddl.clustered_by import ClusteredBy, parse_clustered_by
 from parquetry.ddl.partition_spec import filter_text
 from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
 from parquetry.identifiers import parse_ordered_columns
-from parquetry.layout.arrangement import BucketSpec, Version
+from parquetry.layout.arrangement import Arrangement, BucketSpec, Version
 from parquetry.layout.bucket_clause import bucket_spec, require_hashable
 from parquetry.layout.bucket_text import clustered_by_text
 from parquetry.maintenance.skew import require_rules
@@ -183,7 +183,7 @@ def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change:
     """Make sure that no bucket relies on the type of a column that is given another type.
 
     A bucket is found by the hash of a value, which depends on its type; so does the order of structs. Names do not count:
-    files and partitions know columns by the names that they were written with. No column can be dropped at all.
+    files and partitions know columns by the names that they were written with.
 
     Args:
         snapshot: the table, with its partitions.
@@ -200,7 +200,10 @@ def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change:
     column = next((each for each in metadata.columns if each.name.lower() == path[0].lower()), None)
     if column is None:
         return
-    for buckets, holder in _all_buckets(snapshot, metadata):
+    for arrangement, holder in all_arrangements(snapshot, metadata):
+        buckets = arrangement.buckets
+        if buckets is None:
+            continue
         if column.physical in buckets.columns:
             role = "a bucket column", "another type has other hashes"
         elif column.physical in (each.column for each in buckets.sort):
@@ -218,10 +221,11 @@ def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change:
         )
 
 
-def _all_buckets(snapshot: TableSnapshot, metadata: TableMetadata) -> Iterator[tuple[BucketSpec, str | None]]:
-    """Yield the table's buckets, and others that partitions have, each once with the name of one."""
-    if metadata.arrangement.buckets is not None:
-        yield metadata.arrangement.buckets, None
+def all_arrangements(
+    snapshot: TableSnapshot, metadata: TableMetadata
+) -> Iterator[tuple[Arrangement, str | None]]:
+    """Yield the table's arrangement, and others that partitions have, each once with the name of one."""
+    yield metadata.arrangement, None
     totals = snapshot.totals
     if not totals.arrangements or totals.all_arranged(metadata.arrangement):
         return
@@ -230,6 +234,4 @@ def _all_buckets(snapshot: TableSnapshot, metadata: TableMetadata) -> Iterator[t
         coded = bytes(partition.entry.arrangement)
         if coded not in seen:
             seen.add(coded)
-            buckets = decode_arrangement(partition.entry.arrangement).buckets
-            if buckets is not None:
-                yield buckets, snapshot.describe(partition.key)
+            yield decode_arrangement(partition.entry.arrangement), snapshot.describe(partition.key)

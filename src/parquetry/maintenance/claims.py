@@ -86,7 +86,7 @@ def _head(table: bytes, value: bytes) -> Head | None:
     except MetastoreDamagedError as error:
         _LOG.warning("where the table of id %s lies is not known: %s", table.hex(), error)
         return None
-    return None if head.is_gone else head
+    return None if head.is_gone or head.kind == "view" else head
 
 
 def overlap(one: Place, other: Place) -> bool:

@@ -3,7 +3,7 @@
 A file may go if all of this holds:
 
 1. It is the table's own: its name begins with `pq-<table id>-`, behind the bucket if it is of one (`is_own`); or the
-   table is managed and its records name the file, which others wrote. Of other files nobody knows whose they are.
+   table is managed, or its owner has said `purge-on-overwrite`, and its records name the file, which others wrote. Of other files nobody knows whose they are.
 2. It really is below the table's location: `..` and links are resolved first, so that a link that leads out of
    the folder leads to nothing that is deleted. A partition with a location elsewhere keeps its files.
 3. No other table has a claim to it. Of the files that others wrote, none goes that lies in another table's
@@ -33,6 +33,7 @@ from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.partition import Partition
 from parquetry.metastore.retention import commit_rows
 from parquetry.metastore.snapshot import TableSnapshot, load
 from parquetry.store.base import Store
@@ -49,6 +50,7 @@ class Territory:
         metadata: of the table.
         files: the file systems.
         held: what tables hold, if that was read already; read when it is needed, otherwise.
+        everything: whether files that others wrote may be deleted of an external table, too, as its owner has said.
 
     Attributes:
         real: links and `..` resolved.
@@ -62,10 +64,11 @@ class Territory:
         metadata: TableMetadata,
         files: Files,
         held: Callable[[], Iterable[Claim]] | None = None,
+        everything: bool = False,
     ) -> None:
         self._store = store
         self._table = table
-        self._managed = not metadata.external
+        self._managed = everything or not metadata.external
         self._files = files
         self._held = held
         self.real = RealPlaces()
@@ -272,6 +275,24 @@ class DoomedTable:
         return failures
 
 
+def purge_replaced(before: Iterable[Partition], table: TableSnapshot) -> list[str]:
+    """Delete the files that an overwrite has replaced, of an external table those of others, too: its owner has asked for that.
+
+    Args:
+        before: the partitions that were overwritten, as they were.
+        table: after that.
+
+    Returns:
+        what could not be deleted, with the reasons.
+    """
+    gone: set[str] = set()
+    for partition in before:
+        gone.update(join_location(partition.location, file.path) for file in partition.files)
+        if (now := table.partition(partition.values)) is not None:
+            gone.difference_update(join_location(now.location, file.path) for file in now.files)
+    return _purge(table, gone, everything=True)
+
+
 def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
     """Delete the files of partitions that a managed table has dropped.
 
@@ -285,10 +306,12 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
     Returns:
         what could not be deleted, with the reasons.
     """
-    if table.metadata.external:
-        return []
+    return [] if table.metadata.external else _purge(table, locations, everything=False)
+
+
+def _purge(table: TableSnapshot, locations: Iterable[str], everything: bool) -> list[str]:
     files = Files()
-    own = Territory(table.store, table.id, table.metadata, files)
+    own = Territory(table.store, table.id, table.metadata, files, everything=everything)
     doomed = own.deletable({files.place(location) for location in locations})
     foreign = {place for place in doomed if not own.is_own(place)}
     if foreign:

@@ -10,7 +10,8 @@ class Difference:
     """How a table and the files below its location differ in one place.
 
     Attributes:
-        action: ``added``, ``changed``, ``gone``, or ``ignored``: nothing is done about it.
+        action: ``added``, ``changed``, ``gone``; ``ignored``: nothing is done about it; ``broken``: a file that is not whole, and is not
+            taken in; ``unfit``: one that is, although a column of it cannot be read as the table has it.
         partition: such as ``d=1/s=a``; None where it is about the table, or about a path.
         files: how many the partition has afterwards, or are passed over; None: not counted.
         rows: of these files; None: not known.

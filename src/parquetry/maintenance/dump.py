@@ -46,7 +46,7 @@ ATTEMPTS = 5
 
 
 def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
-    """Write databases, tables and versions into a new directory, which appears when it is whole.
+    """Write databases, tables, views and versions into a new directory, which appears when it is whole.
 
     Args:
         metastore: to read.
@@ -87,7 +87,11 @@ def _umask() -> int:
 
 def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
     databases = [metastore.database(name) for name in metastore.databases()]
-    names = [(database.name, table) for database in databases for table in metastore.tables(database.name)]
+    names = [
+        (database.name, name)
+        for database in databases
+        for name in [*metastore.tables(database.name), *metastore.views(database.name)]
+    ]
     tables: list[DumpedTable] = []
     for done, (database, name) in enumerate(names):
         progress(f"{database}.{name}", done, len(names))
@@ -109,7 +113,7 @@ def _write_table(metastore: Metastore, database: str, name: str, work: Path) -> 
     """Write a table; None if it was dropped or renamed since it was listed."""
     for _ in range(ATTEMPTS):
         try:
-            snapshot = metastore.table(database, name)
+            snapshot = metastore.table(database, name, kind=None)
         except TableNotFoundError:
             return None
         file = f"{TABLES}/{snapshot.id.hex()}.jsonl"

@@ -20,8 +20,10 @@ Entries of indexes are not written: they follow from the partitions. Keys of par
 does not have is an object: `{"bytes": hexadecimal}`, `{"float": "nan"}`. The `arrangement` of a table and of a partition is
 left out where it is plain.
 
+A view stands among the tables: its metadata have a `view`, and it has no partitions.
+
 Dumps of version 1 are read, too: theirs are the same lines, in which partitions have `parameters` (always empty), and
-nothing has an arrangement. Later versions are refused.
+nothing has an arrangement. Those of version 2 have no views. Later versions are refused.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from parquetry.metastore.wire import decode_arrangement, encode_arrangement
 
 FORMAT = "parquetry dump"
 FIRST = 1
-VERSION = 2
+VERSION = 3
 """Of the dumps that are written: the newest, whatever they hold, so that there is one form to write."""
 MANIFEST = "manifest.json"
 TABLES = "tables"

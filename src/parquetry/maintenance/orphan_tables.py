@@ -58,7 +58,7 @@ def remove_orphans(store: Store, files: Files, *, dry_run: bool = False) -> Remo
 
 def _remove_files(store: Store, files: Files, orphan: Orphan, dry_run: bool) -> list[tuple[str, int]]:
     """Delete the files that were written into a table that never had a name."""
-    if orphan.head is None or orphan.was_seen:
+    if orphan.head is None or orphan.was_seen or orphan.head.kind == "view":
         return []
     try:
         metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)

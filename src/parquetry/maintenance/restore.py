@@ -28,7 +28,7 @@ from parquetry.metastore.chunk_summary import types_of
 from parquetry.metastore.chunks import chunk_rows
 from parquetry.metastore.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.format import FORMAT_VERSION, require_format
-from parquetry.metastore.head import Head, swap
+from parquetry.metastore.head import Head, Kind, swap
 from parquetry.metastore.indexes import entry_rows
 from parquetry.metastore.keyspace import (
     DATABASES,
@@ -169,6 +169,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     last: list[Commit] = []
     indexes: dict[str, PartitionIndex] = {}
     chunks: dict[tuple[int, int], FileChunk] = {}
+    kinds: list[Kind] = ["table"]
     types: dict[str, ColumnType] = {}  # as in the latest version that knows the column
     count = [0]  # of the partition columns, which is the same in all versions
 
@@ -184,6 +185,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
                 last[:] = [commit]
             elif kind == "metadata":
                 metadata = metadata_from_json(fields["value"])
+                kinds[:] = [metadata.kind]
                 count[:] = [len(metadata.partition_by)]
                 types.update(types_of(metadata.columns))
                 indexes.update((index.id, index) for index in metadata.indexes)
@@ -222,6 +224,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
             aborted=hidden,
             commit=last[0],
             oldest=first["oldest"],
+            kind=kinds[0],
         )
     except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
         raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump.") from None

@@ -189,7 +189,7 @@ def set_skew(
 
 
 def require_unskewed(label: str, metadata: TableMetadata, column: str, *, renamed: bool) -> None:
-    """Make sure that a column that is dropped, renamed, or given another type, is no skewed one.
+    """Make sure that a column that is dropped, renamed, or given another type, is no skewed one of the table.
 
     Args:
         label: of the table, for messages.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -18,6 +19,7 @@ from parquetry.layout.footers import FooterReader
 from parquetry.layout.places import join_location, join_relative, path_below, path_within
 from parquetry.layout.records import DataFile
 from parquetry.layout.tuples_in_files import lacks_tuples
+from parquetry.layout.unfit_types import unfit_columns
 from parquetry.maintenance.bucketed_files import in_buckets_of, look_again, unbucketed
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
@@ -68,7 +70,6 @@ def synchronise(
 
     Raises:
         FilterError: the filter cannot be used.
-        FileCorruptError: a file that would be taken in cannot be read.
         FileMissingError: the table's location is not there.
         CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting files.
     """
@@ -135,7 +136,7 @@ class _Sync:
         """Have the transaction add a partition, with the files that lie in its folder."""
         snapshot = transaction.base
         root, place = snapshot.metadata.location, found.relative_path
-        files = self._read(snapshot, found, [file.path for file in found.files])
+        files, told = self._read(snapshot, found, [file.path for file in found.files])
         metadata, lies_at = snapshot.metadata, join_location(root, place)
         lacks = lacks_tuples(lies_at, metadata.format)
         adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
@@ -145,6 +146,7 @@ class _Sync:
         arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
         transaction.add(found.values, location, bucketed.files, arrangement)
         yield _told(snapshot, "added", found.values, adopted.files)
+        yield from told
         yield from _doubted(snapshot, found, adopted, unfit)
         yield from unbucketed(snapshot, found.values, lies_at, bucketed)
 
@@ -155,21 +157,26 @@ class _Sync:
         snapshot, values = transaction.base, change.partition.values
         known = snapshot.partition(values)
         assert known is not None  # `compare` found it among the known ones
-        dropped = {*change.gone, *(file.path for file in change.added)}
+        read, told = self._read(snapshot, change.partition, [file.path for file in change.added])
+        found = {file.path for file in read}
+        broken = {file.path for file in change.added} - found
+        # a file that was listed and is broken now stays listed: queries fail, instead of passing over its rows in silence
+        gone = [path for path in change.gone if path not in broken]
+        dropped = {*gone, *found}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
-        read = self._read(snapshot, change.partition, [file.path for file in change.added])
         lacks = lacks_tuples(known.location, snapshot.metadata.format)
         adopted = adopt(read, snapshot.metadata.data_columns, known.arrangement, lacks, kept)
         specs = [known.arrangement.buckets]
         if not kept:  # whoever wrote all of it anew may have gone by what the table says today
             specs.append(snapshot.metadata.arrangement.buckets)
         bucketed = in_buckets_of(snapshot, values, known.location, adopted, specs)
-        if adopted.files or change.gone:
+        if adopted.files or gone:
             files = [*adopted.before, *bucketed.files]
             arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
             transaction.replace(values, files, known.entry.location, arrangement)
-            detail = f"{len(adopted.files)} read, {len(change.gone)} gone"
+            detail = f"{len(adopted.files)} read, {len(gone)} gone"
             yield _told(snapshot, "changed", values, files, detail)
+        yield from told
         yield from _doubted(snapshot, change.partition, adopted, unfit)
         yield from unbucketed(snapshot, values, known.location, bucketed)
 
@@ -183,9 +190,27 @@ class _Sync:
         kept = "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
         return _told(snapshot, "gone", values, files, None if self.drop else kept)
 
-    def _read(self, snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]) -> list[DataFile]:
-        location = join_location(snapshot.metadata.location, found.relative_path)
-        return self.footers.data_files(snapshot.metadata.format, location, paths)
+    def _read(
+        self, snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]
+    ) -> tuple[list[DataFile], list[Difference]]:
+        """Return what the footers of files say, and what to tell of those that are broken or do not fit the table's columns."""
+        metadata, broken = snapshot.metadata, dict[str, str]()
+        unfit: dict[str, list[str]] = {}
+
+        def look(path: str, footer: Any) -> None:
+            if sentences := list(unfit_columns(footer, metadata.data_columns)):
+                unfit[path] = sentences
+
+        location = join_location(metadata.location, found.relative_path)
+        files = self.footers.data_files(metadata.format, location, paths, broken=broken, look=look)
+        name = snapshot.describe(snapshot.key_of(found.values)) if found.values else None
+        told = [Difference("broken", name, detail=broken[path]) for path in paths if path in broken]
+        for path in sorted(unfit):
+            told += [
+                Difference("unfit", name, detail=f"{join_relative(found.relative_path, path)}: {each}.")
+                for each in unfit[path]
+            ]
+        return files, told
 
 
 def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:

@@ -102,8 +102,8 @@ def is_hashed_otherwise(
 
 
 def retyped(before: TableMetadata, after: TableMetadata) -> frozenset[str]:
-    """Return the physical names of the columns that have another type than before."""
-    types = {column.physical: column.type for column in before.columns}
+    """Return the physical names of the columns that have another type than before, or are gone."""
+    types = {column.physical: column.type for column in after.columns}
     return frozenset(
-        column.physical for column in after.columns if types.get(column.physical, column.type) != column.type
+        column.physical for column in before.columns if types.get(column.physical) != column.type
     )

@@ -160,13 +160,22 @@ class ChunkColumns(FileColumns):
     @_told
     def paths_at(self, places: Places) -> list[str]:
         """Return the paths of some of the files."""
-        chunk_of = np.searchsorted(self._ends, places, side="right")
-        found = np.empty(len(places), np.object_)
-        for number in np.unique(chunk_of).tolist():
-            chunk, mine = self._chunks[number], chunk_of == number
-            found[mine] = _paths_at(chunk, places[mine] - (self._ends[number] - chunk.count))
-        listed: list[str] = found.tolist()
-        return listed
+        if np.all(places[1:] > places[:-1]):
+            return self._paths_in_order(places)
+        ascending, back = np.unique(places, return_inverse=True)
+        found = self._paths_in_order(ascending)
+        return [found[place] for place in back.tolist()]
+
+    def _paths_in_order(self, places: Places) -> list[str]:
+        """Return the paths of files whose places rise."""
+        starts = self._ends - self.counts
+        firsts, stops = np.searchsorted(places, starts), np.searchsorted(places, self._ends)
+        found: list[str] = []
+        for number in np.flatnonzero(stops > firsts).tolist():
+            chunk, first, stop = self._chunks[number], firsts[number], stops[number]
+            whole = stop - first == chunk.count
+            found += _paths(chunk) if whole else _paths_at(chunk, places[first:stop] - starts[number])
+        return found
 
     @property
     @_told

@@ -46,6 +46,7 @@ from collections.abc import Iterable
 import msgspec
 
 from parquetry.errors import (
+    BatchCommittedError,
     CommitAbortedError,
     CommitConflictError,
     CommitUnknownError,
@@ -56,7 +57,7 @@ from parquetry.errors import (
 from parquetry.metastore import recovery
 from parquetry.metastore.conflicts import Conflicts
 from parquetry.metastore.entries import TOMBSTONE
-from parquetry.metastore.format import ARRANGED, FIRST, IN_COLUMNS, format_of, require_format
+from parquetry.metastore.format import ARRANGED, FIRST, IN_COLUMNS, STREAMS, format_of, require_format
 from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
 from parquetry.metastore.indexes import entry_rows, renewed
 from parquetry.metastore.keyspace import (
@@ -71,7 +72,7 @@ from parquetry.metastore.keyspace import (
 )
 from parquetry.metastore.merge import Merge
 from parquetry.metastore.model import Commit, PartitionIndex, Totals
-from parquetry.metastore.newest import Newest, decode_newest, encode_newest, is_listed
+from parquetry.metastore.newest import Newest, decode_newest, encode_newest, is_listed, whole_of
 from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.possible import drop_scopes, keyed_by, require_possible
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
@@ -124,6 +125,8 @@ class Committer:
         self._taken_out: dict[bytes, bytes] = {}
         self._listed: dict[bytes, Newest] = {}
         self._format = FIRST if self._metadata is None else format_of(self._metadata)
+        if transaction.batch is not None:
+            self._format = STREAMS
 
     def run(self) -> TableSnapshot:
         """Commit; see `Transaction.commit`."""
@@ -131,7 +134,7 @@ class Committer:
             in_scope = drop_scopes(self._transaction, self._changes)
             self._before = self._base.visible.newest(self._changes)
             if require_possible(self._transaction, self._metadata, self._changes, self._before):
-                self._format = ARRANGED
+                self._format = max(self._format, ARRANGED)
             self._taken_out = records_of(self._transaction, self._changes, self._before)
             if not self._changes and not self._taken_out and self._metadata is None:
                 self._base.check_kept()
@@ -291,7 +294,7 @@ class Committer:
                 head = self._take_another(owner)
                 continue
             self._write(head, latest)
-            self._listed = self._newest_rows(head)
+            self._listed, self._all_listed = self._newest_rows(head)
             try:
                 return self._publish(version)
             except _MovedError as moved:
@@ -300,14 +303,14 @@ class Committer:
                 head = moved.head
                 attempt += 1
 
-    def _newest_rows(self, head: Head) -> dict[bytes, Newest]:
-        """Return the newest rows of the partitions on which this commit builds, if the next head is to list them."""
+    def _newest_rows(self, head: Head) -> tuple[dict[bytes, Newest], bool]:
+        """Return the newest rows of the partitions on which this commit builds, if the next head is to list them, and whether of all."""
         if not self._base.partition_types or not is_listed(head.commit, head.newest):
-            return {}
-        if head.newest:
-            return dict(decode_newest(head.newest))
+            return {}, False
+        if rows := dict(decode_newest(head.newest)):
+            return rows, whole_of(head.newest) == head.commit.ticket
         visible = VisibleRows(self._store, self._table, head.commit)
-        return {key: Newest(found.ticket, found.is_tombstone) for key, found in visible.all_newest()}
+        return {key: Newest(found.ticket, found.is_tombstone) for key, found in visible.all_newest()}, True
 
     def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
         prefix, age = partition_prefix(self._table), complement(self._ticket)
@@ -367,7 +370,12 @@ class Committer:
                 )
             if head.commit.version != version:
                 raise _MovedError(head)
-            last = head.commit
+            last, batch = head.commit, self._transaction.batch
+            if batch is not None and batch.is_in(last):
+                raise BatchCommittedError(
+                    f"Batch {batch.number} of the streaming query {batch.query} was committed to table {self._base.label} "
+                    "before; nothing was written."
+                )
             after = msgspec.structs.replace(
                 head,
                 pending=head.without(self._ticket),
@@ -384,9 +392,11 @@ class Committer:
                 totals=last.totals + difference,
                 next_ticket=head.next_ticket,
                 invisible=after.invisible(),
+                streams=last.streams if batch is None else batch.added_to(last.streams),
             )
             written = {key: Newest(self._ticket, isinstance(self._changes[key], Drop)) for key in self._built}
-            newest = encode_newest({**self._listed, **written}) if self._listed else b""
+            whole = self._ticket if self._all_listed else None
+            newest = encode_newest({**self._listed, **written}, whole) if self._listed else b""
             return msgspec.structs.replace(after, commit=commit, newest=newest)
 
         return edit_head(self._store, self._table, change, lambda head: head.is_committed(self._ticket))

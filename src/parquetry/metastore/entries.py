@@ -1,6 +1,6 @@
 """The value of a partition's row, and long lists of files.
 
-A row lists its files inline up to `INLINE_BYTES`, or to a part of that behind a list that is not long yet. Then they
+A row lists its files inline up to `INLINE_BYTES`, or to a part of that behind a list in chunks. Then they
 move to immutable chunk rows (`chunks`) which later versions of the partition share. So an append writes little, however
 many files there are (`chunk_growth`).
 """
@@ -34,7 +34,9 @@ from parquetry.metastore.wire import (
 from parquetry.store.base import Store
 
 INLINE_BYTES = 16 << 10
-_SHARE = 8
+FEW_INLINE = 8
+"""Files that stay in a row behind chunks, whatever their size: chunks that are short are written anew for those that follow."""
+_SHARE = 16
 """How many times the bytes of a row's own files those in chunks take, where there are some."""
 CHUNK_FILES = 1000
 CHUNK_BYTES = 4 << 20
@@ -138,16 +140,16 @@ def _listed(files: FileColumns) -> Iterable[ListedFile]:
 
 
 def _inline_bytes(chunks: Sequence[FileChunk]) -> int:
-    """Return how much a row lists itself that refers to chunks: a little of what these hold, at most as much as without any.
+    """Return how much a row lists itself that refers to chunks: a little of what these hold, at most half as much as without any.
 
     A file takes three to five times as much here as in a chunk, so after many appends of a file each a list would be
     twice as long as one that a single commit has written. Example: behind 600 files in chunks of 15 KB there
-    are up to 2 KB, 25 files, and 125 KB later 16 KB.
+    is up to 1 KB, 25 files, and 125 KB later 8 KB.
     """
     if not chunks or not all(chunk.bytes for chunk in chunks):
         return INLINE_BYTES
     share = sum(chunk.bytes for chunk in chunks) // _SHARE
-    return max(INLINE_BYTES // _SHARE, min(INLINE_BYTES, share))
+    return max(INLINE_BYTES // _SHARE, min(INLINE_BYTES // 2, share))
 
 
 class EntryWriter:
@@ -199,7 +201,7 @@ class EntryWriter:
         for file in files:
             listed.append(encode_file(file))
             room += len(memoryview(listed[-1]))
-            if room > most:
+            if room > most and (len(listed) > FEW_INLINE or room > INLINE_BYTES):
                 spilled = files if previous is None else [*inline_files(previous), *files]
                 chunks = self._spilled(chunks, spilled, room / len(listed), count, arrangement)
                 listed = []
@@ -225,8 +227,7 @@ class EntryWriter:
             arrangement: of the partition.
         """
         room = room_for(Room(CHUNK_FILES, CHUNK_BYTES), count)
-        added = len(files) * max(1 / room.files, size / room.bytes)
-        last = chunks[len(chunks) - to_rewrite(chunks, added, room) :]
+        last = chunks[len(chunks) - to_rewrite(chunks, len(files), int(len(files) * size), room) :]
         try:
             earlier = [
                 file for some in read_chunks(self._store, self._table, last) for file in some.records()

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from parquetry.layout.file_columns import FileColumns, Flags, Places, RecordedFiles
 from parquetry.layout.held_files import FEW_FILES, hold, joined
+from parquetry.layout.turns import Turns
 from parquetry.metastore.chunks import read_summaries, read_together
 from parquetry.metastore.inline_files import InlineFiles, files_of_lists
 from parquetry.metastore.model import DataFile, PartitionEntry
@@ -69,13 +70,9 @@ class FileBlock:
         """Return the files of several blocks as one, by partition."""
         if len(blocks) == 1:
             return blocks[0]
-        if not blocks:
-            return cls(np.zeros(0, np.int32), joined((), names))
-        parts = np.concatenate([block.parts for block in blocks])
-        found = cls(parts, joined([block.files for block in blocks], names))
-        if (parts[1:] < parts[:-1]).any():
-            return found.take(np.argsort(parts, kind="stable"))
-        return found
+        parts = [block.parts for block in blocks] or [np.zeros(0, np.int32)]
+        turns = Turns(parts)
+        return cls(turns.array(parts), joined([block.files for block in blocks], names, turns))
 
 
 Chooses = Callable[[FileBlock], Flags]

@@ -10,6 +10,9 @@ between has raised a store whose rows are as they were, which does no harm.
 | 1       | all rows that `keyspace` lists                                                    |
 | 2       | arrangements of tables and partitions, cells and buckets of files (`arrangement`); |
 |         | long lists of files in columns, each part with a row that sums it up (`chunks`)   |
+| 3       | views: heads that say that they are one, and what it says in its metadata;        |
+|         | names in files that dropped columns leave taken;                                  |
+|         | how far streaming queries are that write into a table                             |
 
 A library that had the store open when it was raised by a later one notices when it next commits: it reads the row
 after the head on which the commit builds, so that whatever a later one has published is met by this check.
@@ -34,7 +37,9 @@ ARRANGED = 2
 """The first version that can say how rows are arranged."""
 IN_COLUMNS = 2
 """The first version whose long lists of files are in columns."""
-FORMAT_VERSION = 2
+DROPPED = VIEWS = STREAMS = 3
+"""The first version that has views, and that knows of dropped columns and of streaming queries."""
+FORMAT_VERSION = 3
 """The newest."""
 
 
@@ -75,6 +80,8 @@ def check_format(store: Store, *, create: bool) -> None:
 
 def format_of(metadata: TableMetadata) -> int:
     """Return the first version that can say what a table is."""
+    if metadata.view is not None or metadata.dropped:
+        return VIEWS
     return FIRST if metadata.arrangement == PLAIN else ARRANGED
 
 

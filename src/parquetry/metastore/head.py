@@ -29,6 +29,7 @@ FAILURES = 5
 LONGEST_PAUSE = 0.05
 
 State = Literal["staged", "live", "replaced", "dropped"]
+Kind = Literal["table", "view"]
 
 Tickets = tuple[tuple[int, int], ...]
 """Ranges of tickets, both ends included, in order."""
@@ -52,6 +53,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         cleaner: who deletes files that others wrote; meanwhile none is taken in.
         author: who makes the table, which is nobody's if he dies before it has a name; None: not known.
         newest: of each partition the newest row, where partitions have many; see `newest`.
+        kind: of what the name stands for; the same as of its metadata, in all versions.
     """
 
     state: State
@@ -74,6 +76,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
 
     cleaner: Owner | None = None
     newest: bytes = b""
+    kind: Kind = "table"
 
     def invisible(self) -> Tickets:
         """Return the tickets below `next_ticket` that no version has published."""

@@ -13,6 +13,7 @@ import msgspec
 
 from parquetry.errors import (
     NamespaceNotEmptyError,
+    OtherKindError,
     ParquetryError,
     StoreError,
     TableNotFoundError,
@@ -22,7 +23,7 @@ from parquetry.errors import (
 from parquetry.layout.places import warehouse_location
 from parquetry.metastore.databases import Databases
 from parquetry.metastore.format import check_format
-from parquetry.metastore.head import Head, edit_head
+from parquetry.metastore.head import Head, Kind, edit_head
 from parquetry.metastore.model import Database, TableMetadata
 from parquetry.metastore.names import Named, Names
 from parquetry.metastore.recovery import delete_table
@@ -95,11 +96,11 @@ class Metastore:
 
         Args:
             name: of the database.
-            cascade: drop its tables, too; their files are left alone.
+            cascade: drop its tables and views, too; files are left alone.
 
         Raises:
             NamespaceNotFoundError: there is none of this name.
-            NamespaceNotEmptyError: it has tables and `cascade` is not given, or others keep making some.
+            NamespaceNotEmptyError: it has tables or views and `cascade` is not given, or others keep making some.
             UnsupportedError: it is the default database.
         """
         name = self.database(name).name
@@ -117,13 +118,13 @@ class Metastore:
             if self._databases.remove(name, mark):
                 return
         raise NamespaceNotEmptyError(
-            f"Database {name!r} has tables: {', '.join(self.tables(name)[:5])}…; "
+            f"Database {name!r} has tables or views: {', '.join(self._names.list(name)[:5])}…; "
             "drop them first, or use CASCADE."
         )
 
     def _drop_if_there(self, database: str, name: str) -> None:
         try:
-            self.drop_table(database, name)
+            self.drop_table(database, name, kind=None)
         except TableNotFoundError:
             return
 
@@ -143,31 +144,42 @@ class Metastore:
 
     def tables(self, database: str) -> list[str]:
         """Return the names of a database's tables, sorted; NamespaceNotFoundError if it is not there."""
-        return self._names.list(self.database(database).name)
+        return self._names.list(self.database(database).name, "table")
+
+    def views(self, database: str) -> list[str]:
+        """Return the names of a database's views, sorted; NamespaceNotFoundError if it is not there."""
+        return self._names.list(self.database(database).name, "view")
 
     def table(
-        self, database: str, name: str, *, version: int | None = None, as_of: int | None = None
+        self,
+        database: str,
+        name: str,
+        *,
+        version: int | None = None,
+        as_of: int | None = None,
+        kind: Kind | None = "table",
     ) -> TableSnapshot:
-        """Return a table as it is, or as it was.
+        """Return a table, or a view, as it is, or as it was.
 
         Args:
             database: case-insensitive.
             name: case-insensitive.
             version: which one; None: the newest.
             as_of: a time in milliseconds since the epoch instead: the newest version made until then.
+            kind: what it has to be; None: either.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
-            TableNotFoundError: there is no such table.
+            TableNotFoundError: there is no such table or view.
             VersionNotFoundError: there is no such version of it, or no longer.
         """
-        found = self._find(database, name)
+        found = self._find(database, name, kind)
         while True:
             try:
                 return self._load(found, version, as_of)
             except TableNotFoundError:
                 # Another table may have taken its place, and its rows be gone, since the head was read.
-                again = self._find(database, name)
+                again = self._find(database, name, kind)
                 if again.id == found.id:
                     raise
                 found = again
@@ -192,22 +204,29 @@ class Metastore:
             )
         return load(self.store, found.id, head, commit)
 
-    def _find(self, database: str, name: str) -> Named:
+    def _find(self, database: str, name: str, kind: Kind | None) -> Named:
         database, name = normalise_name("database", database), normalise_name("table", name)
         found = self._names.find(database, name)
         if found is None:
             self.database(database)
+            wanted = kind or "table"
             raise TableNotFoundError(
-                f"Table {database}.{name} does not exist; SHOW TABLES IN {database} lists those that do."
+                f"{wanted.capitalize()} {database}.{name} does not exist; SHOW {wanted.upper()}S IN {database} lists those "
+                "that do."
+            )
+        if kind not in (None, found.head.kind):
+            raise OtherKindError(
+                f"{database}.{name} is a {found.head.kind}, not a {kind}: name a {kind}, or say what is to become of the "
+                f"{found.head.kind} by a statement for {found.head.kind}s."
             )
         return found
 
     def create_table(self, database: str, name: str, metadata: TableMetadata) -> TableSnapshot:
-        """Make an empty table.
+        """Make an empty table, or a view.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
-            TableExistsError: the name is taken.
+            TableExistsError: the name is taken, by either.
         """
         staged = self.stage_table(database, name, metadata)
         try:
@@ -227,8 +246,13 @@ class Metastore:
         name = normalise_name("table", name)
         return StagedTable(self.store, self._names, metadata, database, name)
 
-    def drop_table(self, database: str, name: str) -> TableSnapshot:
-        """Remove a table. Its files are left alone.
+    def drop_table(self, database: str, name: str, *, kind: Kind | None = "table") -> TableSnapshot:
+        """Remove a table, or a view. Files are left alone.
+
+        Args:
+            database: case-insensitive.
+            name: case-insensitive.
+            kind: what it has to be; None: either.
 
         Returns:
             the last version, for its metadata and totals; its partitions can no longer be listed.
@@ -238,7 +262,7 @@ class Metastore:
             TableNotFoundError: there is no such table.
         """
         while True:
-            found = self._find(database, name)
+            found = self._find(database, name, kind)
             load(self.store, found.id, found.head)  # reads the metadata while they are there
             head = self._mark_dropped(found)
             if head.state == "dropped":
@@ -256,18 +280,20 @@ class Metastore:
 
         return edit_head(self.store, found.id, change, lambda head: head.state == "dropped")
 
-    def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> TableSnapshot:
-        """Give a table another name. Its location stays.
+    def rename_table(
+        self, database: str, name: str, new_database: str, new_name: str, *, kind: Kind = "table"
+    ) -> TableSnapshot:
+        """Give a table, or a view, another name. A table's location stays.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
-            TableNotFoundError: there is no such table.
-            TableExistsError: the new name is taken.
+            TableNotFoundError: there is no such table or view.
+            TableExistsError: the new name is taken, by either.
             CommitConflictError: someone else was renaming or dropping it, too.
         """
         new_database, new_name = self.database(new_database).name, normalise_name("table", new_name)
         while True:
-            found = self._find(database, name)
+            found = self._find(database, name, kind)
             if (found.head.database, found.head.name) == (new_database, new_name):
                 return load(self.store, found.id, found.head)
             renamed = self._names.rename(found, new_database, new_name)

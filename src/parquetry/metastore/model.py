@@ -6,6 +6,7 @@ Plain immutable records; their bytes are `wire`, how they are keyed is `keyspace
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -26,9 +27,11 @@ __all__ = [
     "ListedFile",
     "PartitionEntry",
     "PartitionIndex",
+    "StreamBatch",
     "TableMetadata",
     "TakenOut",
     "Totals",
+    "ViewDefinition",
 ]
 
 
@@ -50,8 +53,30 @@ class PartitionIndex(msgspec.Struct, frozen=True, omit_defaults=True):
     ready: bool = True
 
 
+class ViewDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a view says, as its engine gave it and wants it back; nothing of it is read here.
+
+    Attributes:
+        text: the query.
+        catalog: that was current when the view was made; bare names of the query are looked for there.
+        namespace: that was current then.
+        settings: of the session that was current then, by which the query is read.
+        schema_mode: what becomes of the view where the tables below it have other columns by now.
+        query_columns: names of the query's columns, one for one of the view's; empty where the view takes whatever there are.
+    """
+
+    text: str
+    catalog: str | None = None
+    namespace: tuple[str, ...] = ()
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
+    schema_mode: str | None = None
+    query_columns: tuple[str, ...] = ()
+
+
 class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a table is, apart from its partitions.
+
+    A view is a table without any: it has a name of the same kind, and versions, and lies nowhere.
 
     Attributes:
         columns: all columns, partition columns included, in the order of the table.
@@ -63,6 +88,9 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         descending: per partition column, whether its keys sort downwards; empty means all ascending.
         indexes: over the partitions, in the order of their making.
         arrangement: of the rows of partitions made from now on.
+        view: of a view, what it says; its `location` is empty, and its `format` means nothing.
+        dropped: columns and fields that were dropped, by their physical names from the column on: files may still hold them, so
+            that nothing new is to be called so there. Steps into arrays and maps are `element`, `key` and `value`.
     """
 
     columns: tuple[Column, ...]
@@ -77,6 +105,13 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     descending: tuple[bool, ...] = ()
     indexes: tuple[PartitionIndex, ...] = ()
     arrangement: Arrangement = PLAIN
+    view: ViewDefinition | None = None
+    dropped: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def kind(self) -> Literal["table", "view"]:
+        """Return what it is, as its head says it, too."""
+        return "table" if self.view is None else "view"
 
     def column(self, name: str) -> Column:
         """Return the column of this name, case-insensitively.
@@ -258,6 +293,9 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
         next_ticket: rows of this and later tickets do not belong to this version.
         invisible: ranges (both ends included) of earlier tickets that do not either: their commits were under
             way, or had been given up.
+        streams: of each streaming query that has written into the table, by its id, the last batch that it committed; those
+            that committed last are last. Each commit carries on what the one before it says, so that whoever runs a batch
+            again finds that it was committed, whatever was vacuumed since.
     """
 
     version: int
@@ -270,6 +308,32 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
     totals: Totals
     next_ticket: int
     invisible: tuple[tuple[int, int], ...] = ()
+    streams: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class StreamBatch(msgspec.Struct, frozen=True):
+    """The batch of a streaming query that a commit makes visible.
+
+    Attributes:
+        query: its id, which it keeps when it is started again.
+        number: of the batch; they grow.
+    """
+
+    query: str
+    number: int
+
+    def is_in(self, commit: Commit) -> bool:
+        """Return whether it, or a later one of the query, was committed by then."""
+        return commit.streams.get(self.query, -1) >= self.number
+
+    def added_to(self, streams: Mapping[str, int]) -> dict[str, int]:
+        """Return what the next commit says of streams; of those that have not written for longest, too many are forgotten."""
+        others = [(query, number) for query, number in streams.items() if query != self.query]
+        return dict([*others[-(_STREAMS - 1) :], (self.query, self.number)])
+
+
+_STREAMS = 100
+"""Queries of which each commit says how far they are."""
 
 
 class Database(msgspec.Struct, frozen=True, omit_defaults=True):

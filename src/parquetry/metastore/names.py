@@ -16,7 +16,7 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, NamespaceNotFoundError, TableExistsError
 from parquetry.metastore.databases import Databases
-from parquetry.metastore.head import Head, decode_head, edit_head, read_head, swap
+from parquetry.metastore.head import Head, Kind, decode_head, edit_head, read_head, swap
 from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, name_key, names_prefix, prefix_range
 from parquetry.store.base import Store
 
@@ -74,8 +74,8 @@ class Names:
             return None
         return Named(id, head, token, row)
 
-    def list(self, database: str) -> list[str]:
-        """Return the names of a database's tables, sorted."""
+    def list(self, database: str, kind: Kind | None = None) -> list[str]:
+        """Return the names of a database's tables or views, or of both, sorted."""
         rows = [value for _, value in self._store.scan(*prefix_range(names_prefix(database)))]
         ids = list(dict.fromkeys(row[:TABLE_ID_BYTES] for row in rows))
         values = self._store.get_many([head_key(id) for id in ids])
@@ -84,7 +84,13 @@ class Names:
         found = (
             self._follow(row, lambda table: heads.get(table) or read_head(self._store, table)) for row in rows
         )
-        return sorted({each.head.name for each in found if each and each.head.database == database})
+        return sorted(
+            {
+                each.head.name
+                for each in found
+                if each and each.head.database == database and kind in (None, each.head.kind)
+            }
+        )
 
     def take(self, database: str, name: str, table: bytes, token: bytes) -> None:
         """Write the row of a name. The head is to have, or to have announced, the name and the token already.
@@ -101,8 +107,8 @@ class Names:
                 break
             if row is not None:
                 self._settle(row, database)
-                if self.find(database, name) is not None:
-                    raise TableExistsError(f"Table {database}.{name} exists already.")
+                if (other := self.find(database, name)) is not None:
+                    raise _exists(other)
                 # The row was read before it was found stale, and is replaced only if it is still the same.
             if swap(self._store, key, row, mine):
                 break
@@ -147,8 +153,8 @@ class Names:
             NamespaceNotFoundError: the database is gone.
             CommitConflictError: someone else renamed or dropped the table.
         """
-        if self.find(database, name) is not None:
-            raise TableExistsError(f"Table {database}.{name} exists already.")
+        if (other := self.find(database, name)) is not None:
+            raise _exists(other)
         before = table.head.renaming
         if before is not None and self._store.get(name_key(*before[:2])) == table.id + before[2]:
             self._settle(table.id + before[2], before[0])
@@ -204,6 +210,11 @@ class Names:
             return msgspec.structs.replace(head, database=database, name=name, token=token, renaming=None)
 
         return edit_head(self._store, table, change, lambda head: head.token == token)
+
+
+def _exists(other: Named) -> TableExistsError:
+    head = other.head
+    return TableExistsError(f"{head.kind.capitalize()} {head.database}.{head.name} exists already.")
 
 
 def _agrees(found: Named, database: str, name: str) -> bool:

@@ -7,7 +7,8 @@ rows. Whoever publishes a commit writes the list with it, by the same compare-an
 
 Nothing hangs on the list but time. Each line stands for itself: the row is there, and a version that shows its ticket
 needs none that is older. A partition that is not listed is read as if there were no list, and so is one whose row the
-reader's version does not show. A library that does not know of the list leaves it out of the head that it writes;
+reader's version does not show. The list says, too, of which commit's version it names all partitions, if it does: who
+reads that one asks for these rows and looks for no others. A library that does not know of the list leaves it out of the head that it writes;
 then the next commit of one that does makes it again.
 
 Of partitions that were dropped lately the tombstones are listed, because older rows are behind them until they are vacuumed.
@@ -58,12 +59,13 @@ def is_listed(commit: Commit, before: bytes) -> bool:
     return 0 < partitions <= MOST_PARTITIONS and commit.next_ticket >= rows * partitions
 
 
-def encode_newest(rows: Mapping[bytes, Newest]) -> bytes:
+def encode_newest(rows: Mapping[bytes, Newest], whole: int | None = None) -> bytes:
     """Return the list as it stands in a head.
 
     Args:
         rows: by the keys of the partitions. Of those that are gone some are left out, and if it would be too long then
             others, too: those not written to for the longest time.
+        whole: ticket of the commit whose version has no other partitions; None: it may have.
     """
     by_age = sorted(rows.items(), key=lambda each: (each[1].gone, -each[1].ticket))
     gone = sum(row.gone for row in rows.values())
@@ -73,21 +75,34 @@ def encode_newest(rows: Mapping[bytes, Newest]) -> bytes:
         listed = sorted(by_age[:count])
         # Keys are alike, and so are the ages of rows that were written in turn.
         marks = [(last - row.ticket) * 2 + row.gone for _, row in listed]
-        data = zlib.compress(encode((last, [key for key, _ in listed], marks)))
+        whole = whole if count >= len(by_age) - gone else None
+        data = zlib.compress(encode((last, [key for key, _ in listed], marks, whole)))
         if len(data) <= MOST_BYTES:
             return data
         count //= 2
 
 
-@functools.lru_cache(maxsize=32)
 def decode_newest(data: bytes) -> tuple[tuple[bytes, Newest], ...]:
     """Return keys of partitions, in order, with their newest rows; nothing of a list that cannot be read."""
+    return _decoded(data)[0]
+
+
+def whole_of(data: bytes) -> int | None:
+    """Return the ticket of the commit of whose version a list names all partitions; None: of none that is known."""
+    return _decoded(data)[1]
+
+
+@functools.lru_cache(maxsize=32)
+def _decoded(data: bytes) -> tuple[tuple[tuple[bytes, Newest], ...], int | None]:
     if not data:
-        return ()
+        return (), None
     try:
-        last, keys, marks = decoder(tuple[int, list[bytes], list[int]]).decode(zlib.decompress(data))
-        return tuple(
+        last, keys, marks, whole = decoder(tuple[int, list[bytes], list[int], int | None]).decode(
+            zlib.decompress(data)
+        )
+        rows = tuple(
             (key, Newest(last - mark // 2, mark % 2 == 1)) for key, mark in zip(keys, marks, strict=True)
         )
     except (zlib.error, ValueError, MetastoreDamagedError):
-        return ()
+        return (), None
+    return rows, whole

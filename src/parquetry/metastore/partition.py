@@ -78,6 +78,19 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         """
         return read_files(self._table.store, self._table.id, self.entry)
 
+    def files_besides(self, other: Partition | None) -> tuple[DataFile, ...]:
+        """Return the same files without those in parts of the list that another version of the partition has, too.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        entry = self.entry
+        if other is not None and entry.chunks and self.location == other.location:
+            shared = set(other.entry.chunks)
+            own = tuple(chunk for chunk in entry.chunks if chunk not in shared)
+            entry = msgspec.structs.replace(entry, chunks=own)
+        return read_files(self._table.store, self._table.id, entry)
+
     def each_file(self) -> Iterator[DataFile]:
         """Yield the same files, of which some thousand at a time are in memory.
 

@@ -52,7 +52,7 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
         next_ticket=1,
     )
     # The head comes first: it tells whose the other rows are. A put that arrived late would undo all commits.
-    head = Head("staged", "", "", b"", 1, {}, (), first, author=author)
+    head = Head("staged", "", "", b"", 1, {}, (), first, author=author, kind=metadata.kind)
     if not swap(store, head_key(id), None, encode(head)):
         raise StoreError(f"The head of a new table, {id.hex()}, could not be written; try again.")
     store.put_many([(metadata_key(id, 0), encode(metadata))])
@@ -85,6 +85,7 @@ class StagedTable:
         self._names = names
         self._database = database
         self._name = name
+        self._kind = metadata.kind
 
     @property
     def snapshot(self) -> TableSnapshot:
@@ -111,7 +112,8 @@ class StagedTable:
 
         Raises:
             NamespaceNotFoundError: the database was dropped meanwhile.
-            TableExistsError: the name is taken, and `replace` is not given.
+            TableExistsError: the name is taken, and `replace` is not given, or it is a view's, and this is a table, or the
+                other way round.
             TableNotFoundError: the table was discarded.
         """
         token = new_token()
@@ -119,6 +121,12 @@ class StagedTable:
         while True:
             found = self._names.find(self._database, self._name) if replace else None
             if found is not None and found.id != self.id:
+                if found.head.kind != self._kind:
+                    self._set_name("", "", b"", "live", "staged")
+                    raise TableExistsError(
+                        f"{self._database}.{self._name} is a {found.head.kind}, whose place no {self._kind} takes: "
+                        f"DROP {found.head.kind.upper()} it first, or choose another name."
+                    )
                 if self._take_place_of(found, token):
                     break
                 continue

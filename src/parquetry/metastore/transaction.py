@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from parquetry.errors import PartitionExistsError, UnsupportedError
 from parquetry.layout.arrangement import Arrangement
-from parquetry.metastore.model import DataFile, PartitionEntry, TableMetadata, TakenOut
+from parquetry.metastore.model import DataFile, PartitionEntry, StreamBatch, TableMetadata, TakenOut
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.scan.plan import ScanPlan
@@ -121,6 +121,7 @@ class Transaction:
         self.checks: list[Callable[[], None]] = []
         self.records = True
         self.taken_out: dict[str, TakenOut | None] = {}
+        self.batch: StreamBatch | None = None
         self._done = False
 
     def append(
@@ -316,6 +317,10 @@ class Transaction:
         """
         self.taken_out.update(files)
 
+    def of_stream(self, batch: StreamBatch) -> None:
+        """Say which batch of a streaming query this is: nobody commits it a second time."""
+        self.batch = batch
+
     def set_metadata(self, metadata: TableMetadata) -> None:
         """Put metadata in place of the table's; conflicts with others who do the same.
 
@@ -341,6 +346,7 @@ class Transaction:
             CommitAbortedError: another writer took this one for dead.
             CommitUnknownError: the store does not say whether the commit took place.
             TableNotFoundError: the table was dropped or replaced meanwhile.
+            BatchCommittedError: the batch of a streaming query was committed before.
         """
         # see `TableSnapshot.begin` for why it is imported here
         from parquetry.metastore.commit import Committer

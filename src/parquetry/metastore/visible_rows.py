@@ -27,7 +27,7 @@ from parquetry.metastore.keyspace import (
     ticket_of,
 )
 from parquetry.metastore.model import Commit, PartitionEntry
-from parquetry.metastore.newest import decode_newest
+from parquetry.metastore.newest import decode_newest, whole_of
 from parquetry.store.base import Range, Store
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
@@ -75,6 +75,13 @@ def entry_of(found: Found | None) -> PartitionEntry | None:
 _entry = functools.lru_cache(maxsize=32)(decode_entry)
 
 
+@functools.lru_cache(maxsize=32)
+def _known(prefix: bytes, newest: bytes, groups: Groups) -> tuple[bytes, ...]:
+    """Return the keys of those newest rows that a version shows. A table is planned for more often than it is written."""
+    rows = (prefix + key + complement(row.ticket) for key, row in decode_newest(newest))
+    return tuple(filter(groups.wants, rows))
+
+
 class VisibleRows:
     """The partition rows of one version of a table.
 
@@ -88,6 +95,7 @@ class VisibleRows:
     def __init__(self, store: Store, table: bytes, commit: Commit, newest: bytes = b"") -> None:
         self._store = store
         self._newest = newest
+        self._is_whole = bool(newest) and whole_of(newest) == commit.ticket
         self._partitions = commit.totals.partitions
         self._table = table
         self._prefix = partition_prefix(table)
@@ -116,7 +124,7 @@ class VisibleRows:
     def _with(self, prefix: bytes) -> VisibleRows:
         other = copy.copy(self)
         other._prefix = prefix
-        other._informed = self._groups  # the newest rows are told of partitions alone
+        other._informed, other._is_whole = self._groups, False  # the newest rows are told of partitions alone
         return other
 
     @functools.cached_property
@@ -124,8 +132,7 @@ class VisibleRows:
         """The groups with the rows that are known, if this version shows them."""
         if not self._newest:
             return self._groups
-        rows = (self._prefix + key + complement(newest.ticket) for key, newest in decode_newest(self._newest))
-        known = tuple(filter(self._groups.wants, rows))
+        known = _known(self._prefix, self._newest, self._groups)
         if 2 * len(known) <= self._partitions:
             return replace(self._groups, known=known)
         return replace(self._groups, known=known, rows=1)  # as far as most are concerned
@@ -163,9 +170,24 @@ class VisibleRows:
             passes: tests the keys of rows as they are stored, between `ROW_PREFIX` and `ROW_SUFFIX` bytes:
                 where few rows pass, nothing else is done about the others.
         """
+        if self._is_whole and not single and (where is None or passes is not None):
+            return self.rows(self._listed_in(ranges, passes), examined)
         absolute = self._of_keys(start for start, _ in ranges) if single else self._absolute(ranges)
         rows = self._rows(absolute, single, examined, where, passes)
         return (row for row in rows if row[2] != TOMBSTONE)
+
+    def _listed_in(self, ranges: Sequence[Range], passes: Callable[[bytes], bool] | None) -> list[bytes]:
+        """Return the keys and ages of those rows in ranges that the list of all of them names."""
+        stops = [stop for _, stop in ranges]
+        found, place = [], 0
+        for key, row in decode_newest(self._newest):
+            while place < len(ranges) and (stop := stops[place]) is not None and key >= stop:
+                place += 1
+            if place == len(ranges):
+                break
+            if key >= ranges[place][0] and not row.gone:
+                found.append(key + complement(row.ticket))
+        return found if passes is None else [key for key in found if passes(self._prefix + key)]
 
     def count(self, ranges: Sequence[Range], limit: int) -> tuple[int, list[Range]]:
         """Count the rows that a scan of ranges of keys would read, of this version or not.
@@ -205,6 +227,31 @@ class VisibleRows:
         """
         ranges = self._of_keys(sorted(keys))
         return {key: Found(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)}
+
+    def newest_of(self, tickets: Iterable[int]) -> Iterator[bytes]:
+        """Yield the keys of the partitions of which the newest row, tombstones included, was written by one of these tickets.
+
+        All keys of the table are looked at, and nothing else of the other partitions.
+        """
+        ages = {complement(ticket) for ticket in tickets}
+        rows = self._rows(
+            self._absolute([(b"", None)]), False, None, passes=lambda row_key: row_key[-TICKET_BYTES:] in ages
+        )
+        return (key for key, _, _ in rows)
+
+    def written_since(self, keys: Iterable[bytes], first: int) -> Iterator[tuple[bytes, Found]]:
+        """Yield all rows of partitions, older ones too, that this version shows or an earlier one did, the newest of each first.
+
+        Args:
+            keys: of the partitions.
+            first: ticket of the oldest rows that are wanted.
+        """
+        prefix, skip = self._prefix, len(self._prefix)
+        last = complement(first) + b"\x00"
+        ranges = [(prefix + key + self._groups.first, prefix + key + last) for key in sorted(keys)]
+        for row_key, value in self._store.scan_ranges(ranges):
+            if row_key[-TICKET_BYTES:] not in self._groups.without:
+                yield row_key[skip:-TICKET_BYTES], Found(ticket_of(row_key), value)
 
     def all_newest(self) -> Iterator[tuple[bytes, Found]]:
         """Yield the newest rows of all partitions, by their keys, tombstones included."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.planner.questions import Cursor, TableRef
+from parquetry.planner.questions import Cursor, TableRef, View
 from parquetry.prune.row_groups import Usable
 from parquetry.prune.runtime import Verdict
 
@@ -97,6 +97,13 @@ class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
     properties: dict[str, str]
     clauses: dict[str, str] = {}
     details: list[list[str]] = []
+
+
+class Relation(Answer, frozen=True, kw_only=True, omit_defaults=True):
+    """What a name stands for: one of the two."""
+
+    table: Table | None = None
+    view: View | None = None
 
 
 class MetadataTable(Answer, frozen=True):
@@ -207,10 +214,12 @@ class FoundRanges(msgspec.Struct, frozen=True):
     Attributes:
         column: that is read.
         ends: of each range the least and the greatest value.
+        values: all of them, if they are to be looked up one by one, too.
     """
 
     column: str
     ends: list[Values]
+    values: Values
 
 
 class Scan(Answer, frozen=True, omit_defaults=True):
@@ -248,6 +257,12 @@ class Scan(Answer, frozen=True, omit_defaults=True):
     late: bool = False
 
 
+class StreamPosition(Answer, frozen=True):
+    """How far a stream is, for a checkpoint; the planner alone reads it."""
+
+    position: str
+
+
 class Aggregated(msgspec.Struct, frozen=True):
     """The rows of an aggregate, and what its scan left out; see `Scan`."""
 
@@ -270,10 +285,12 @@ class RuntimeVerdicts(Answer, frozen=True):
 
 
 class Written(Answer, frozen=True):
-    """How many files a write made, in how many partitions."""
+    """What a write made: how many files, in how many partitions, with how many rows and bytes."""
 
     files: int
     partitions: int
+    rows: int
+    bytes: int
 
 
 class Parameter(msgspec.Struct, frozen=True):

@@ -1,22 +1,28 @@
 """Reads of some files of a table alone: what compaction writes anew, it reads as every query reads, in that version.
 
-A read names its files by a token in an option; they are listed here while the read lasts.
+A read names its files by a token in an option; they are listed here while the read lasts. A statement that changes rows names
+its files itself, once it has found them.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
 from parquetry.layout.places import join_location
 from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.partition import Partition
+from parquetry.prune.select import Selection
 
 OPTION = "parquetry.chosen-files"
 """The option of a read, whose value is a token."""
+
+MATCHES = "rows that match"
+"""What a report tells of why files were left out that hold no row which a statement changes."""
 
 _chosen: dict[str, frozenset[str]] = {}
 
@@ -50,7 +56,30 @@ def only_chosen(options: Mapping[str, str], partitions: Sequence[Partition], blo
     token = options.get(OPTION)
     if token is None:
         return block
-    wanted = _chosen[token]
+    return _those(_chosen[token], partitions, block)
+
+
+def with_matches(selection: Selection, paths: Collection[str]) -> Selection:
+    """Return of the files that a statement may have to rewrite those that hold rows which match, and the report of that.
+
+    Args:
+        selection: all that its condition leaves.
+        paths: of the files, absolute.
+    """
+    block = _those(frozenset(paths), selection.partitions, selection.block)
+    of_bytes = int(block.files.bytes.sum())
+    steps = tuple(
+        replace(step, kept=block.count, by=(*step.by, MATCHES), origins=())
+        if step.name == "files" and block.count < step.kept
+        else replace(step, kept=min(step.kept, of_bytes))
+        if step.of_bytes
+        else step
+        for step in selection.report.steps
+    )
+    return replace(selection, block=block, bytes=of_bytes, report=replace(selection.report, steps=steps))
+
+
+def _those(wanted: Collection[str], partitions: Sequence[Partition], block: FileBlock) -> FileBlock:
     locations = Partition.locations(partitions)
     files = zip(block.parts.tolist(), block.files.paths, strict=True)
     return block.take(

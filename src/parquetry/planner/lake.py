@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections import OrderedDict
@@ -27,9 +28,10 @@ from parquetry.planner.answers import Table
 from parquetry.planner.engine import Engine
 from parquetry.planner.questions import TableRef
 from parquetry.prune.recent import RecentPartitions
-from parquetry.store.opening import open_store
+from parquetry.store.opening import open_store, others_nearby
 from parquetry.store.sqlite import SQLiteStore
 
+_LOG = logging.getLogger("parquetry")
 _KEPT = 256
 
 
@@ -57,6 +59,7 @@ class Lake:
         self.metastore = metastore
         self.engine = engine
         self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
+        self._pinned: dict[tuple[str, int], TableSnapshot] = {}
         self._lock = threading.Lock()
         self.recent = RecentPartitions()
         self.staged: dict[str, Staged] = {}
@@ -64,7 +67,7 @@ class Lake:
 
     @classmethod
     def open(cls, name: str, options: dict[str, str], engine: Engine) -> Lake:
-        """Open a catalog as the session's settings describe it; an absent warehouse is made.
+        """Open a catalog as the session's settings describe it; an absent warehouse is made, with a word if it may be a slip.
 
         Raises:
             ConfigurationError: an option is missing or unknown.
@@ -73,6 +76,11 @@ class Lake:
         """
         check_catalog_options(name, options)
         warehouse = warehouse_location(options["warehouse"])
+        if nearby := others_nearby(options.get("store"), warehouse):
+            _LOG.warning(
+                "The warehouse %s of the catalog %s is new and empty; there is one at %s: correct the path if that was meant.",
+                warehouse, name, " and ".join(nearby[:3]),
+            )  # fmt: skip
         store = open_store(options.get("store"), warehouse, create=True)
         return cls(name, Metastore(store, warehouse), engine)
 
@@ -112,7 +120,7 @@ class Lake:
         Raises:
             TableNotFoundError: it was dropped since.
         """
-        held = self._snapshots.get((ref.id, ref.version))
+        held = self._snapshots.get((ref.id, ref.version)) or self._pinned.get((ref.id, ref.version))
         if held is None:
             held = self.hold(self.metastore.table(ref.database, ref.table, version=ref.version))
             if held.id.hex() != ref.id:
@@ -120,6 +128,21 @@ class Lake:
                     f"Table {self.name}.{ref.database}.{ref.table} was replaced since this query was planned: run it again."
                 )
         return held
+
+    def pinned(self, ref: TableRef) -> TableSnapshot:
+        """Return the same, and keep it at hand for longer: a stream asks for the columns of a version that may have been vacuumed.
+
+        Raises:
+            TableNotFoundError: it was dropped since.
+        """
+        key = ref.id, ref.version
+        pinned = self._pinned.get(key) or self.snapshot(ref)
+        with self._lock:
+            self._pinned.pop(key, None)
+            while len(self._pinned) >= _KEPT:
+                del self._pinned[next(iter(self._pinned))]
+            self._pinned[key] = pinned  # behind those that nobody has asked for since
+        return pinned
 
     def current(self, ref: TableRef) -> TableSnapshot:
         """Return a table as it is now.

@@ -6,6 +6,7 @@ Which files may be deleted is `maintenance.deleting`'s rule, which places collid
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import uuid
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ import pyarrow.fs as pafs
 
 from parquetry.errors import LocationTakenError, TableNotFoundError, WarehouseError
 from parquetry.layout.arrangement import SkewMap
+from parquetry.layout.discover import visible_files
 from parquetry.layout.location import open_location
 from parquetry.layout.places import absolute_location
 from parquetry.maintenance.claims import Claim, claims, require_free, require_outside
@@ -24,6 +26,9 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.planner.lake import Lake
+
+_MOST_COUNTED = 1_000
+"""Files that lie in a new table's LOCATION are counted up to this number."""
 
 
 def managed_location(lake: Lake, database: str, name: str) -> str:
@@ -197,3 +202,14 @@ def _delete(tables: list[DoomedTable]) -> None:
             f"Table {label} is gone, but {len(failures)} of its files are left: {first}. Delete by hand what of "
             "them is not needed."
         )
+
+
+def lying_files(location: str) -> str | None:
+    """Return how many files a location holds, as a message has it; None: none, or it cannot be looked at."""
+    try:
+        filesystem, path = open_location(location)
+        count = sum(1 for _ in itertools.islice(visible_files(filesystem, path), _MOST_COUNTED + 1))
+    except (OSError, WarehouseError):
+        return None
+    more = f"more than {_MOST_COUNTED:,} files" if count > _MOST_COUNTED else f"{count} files"
+    return None if count == 0 else "a file" if count == 1 else more

@@ -26,16 +26,18 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake, described_arrangement
 from parquetry.planner.locations import partition_location
-from parquetry.planner.predicates import conjuncts, replace_where, whole
+from parquetry.planner.predicates import conjuncts, replace_where
 from parquetry.planner.values import from_wire, to_wire
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
+from parquetry.prune.whole import whole_partitions
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
 
 
-def _values(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> list[tuple[Value, ...]]:
+def values_of(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> list[tuple[Value, ...]]:
+    """Return partitions' values as a question tells them."""
     types = snapshot.metadata.partition_types
     return [
         tuple(stored_value(from_wire(type_, text)) for type_, text in zip(types, row, strict=True))
@@ -67,7 +69,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
     transaction = snapshot.begin("add partitions")
     taken: list[str] = []
     transaction.adopt(lambda: require_files(snapshot.label, taken))
-    for values, properties in zip(_values(snapshot, q.partitions), q.properties, strict=True):
+    for values, properties in zip(values_of(snapshot, q.partitions), q.properties, strict=True):
         _nameable(snapshot, values)
         given = properties.get("location")
         location = snapshot.default_location(values)
@@ -112,7 +114,7 @@ def drop(lake: Lake, q: questions.DropPartitions) -> answers.Held:
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("drop partitions")
     gone: list[str] = []
-    for values in _values(snapshot, q.partitions):
+    for values in values_of(snapshot, q.partitions):
         partition = _existing(snapshot, values)
         gone += [join_location(partition.location, file.path) for file in partition.files]
         transaction.drop(values)
@@ -127,7 +129,7 @@ def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.
     """Empty partitions, which stay."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("truncate partitions")
-    for values in _values(snapshot, q.partitions):
+    for values in values_of(snapshot, q.partitions):
         _existing(snapshot, values)
         transaction.replace(values, ())
     transaction.commit()
@@ -137,7 +139,7 @@ def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.
 def rename(lake: Lake, q: questions.RenamePartition) -> answers.Held:
     """Give a partition other values; its files stay where they are."""
     snapshot = lake.current(q.table)
-    old, new = _values(snapshot, q.partitions)
+    old, new = values_of(snapshot, q.partitions)
     _existing(snapshot, old)
     transaction = snapshot.begin("rename partition")
     transaction.rename(old, _nameable(snapshot, new))
@@ -157,7 +159,7 @@ def alter(lake: Lake, q: questions.AlterPartition) -> NoReturn:
 def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
     """Return what is known of a partition."""
     snapshot = lake.snapshot(q.table)
-    partition = _existing(snapshot, _values(snapshot, q.partitions)[0])
+    partition = _existing(snapshot, values_of(snapshot, q.partitions)[0])
     known = {
         "location": partition.location,
         "files": str(partition.file_count),
@@ -215,10 +217,9 @@ def _agreeing(snapshot: TableSnapshot, q: questions.ListPartitions) -> Iterator[
 
 
 def can_delete(lake: Lake, q: questions.CanDelete) -> answers.Held:
-    """Return true, or say why the condition cannot be deleted by."""
+    """Return whether the condition selects whole partitions, so that no file need be rewritten."""
     snapshot = lake.snapshot(q.table)
-    whole(snapshot, conjuncts(snapshot, q.predicates), "DELETE FROM")
-    return answers.Held(True)
+    return answers.Held(not isinstance(whole_partitions(snapshot, conjuncts(snapshot, q.predicates)), str))
 
 
 def delete(lake: Lake, q: questions.Delete) -> answers.Done:

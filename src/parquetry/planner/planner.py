@@ -13,6 +13,7 @@ from typing import Any
 
 from parquetry.errors import ParquetryError
 from parquetry.planner import (
+    analyze,
     answers,
     calls,
     metadata_tables,
@@ -23,7 +24,9 @@ from parquetry.planner import (
     runtime_filters,
     scans,
     statements,
+    streams,
     tables,
+    views,
 )
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
@@ -33,11 +36,14 @@ _LOG = logging.getLogger("parquetry")
 _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
     **namespaces.ANSWERS,
     **tables.ANSWERS,
+    **views.ANSWERS,
     **metadata_tables.ANSWERS,
     **partitions.ANSWERS,
     **scans.ANSWERS,
+    **streams.ANSWERS,
     **runtime_filters.ANSWERS,
     **calls.ANSWERS,
+    **analyze.ANSWERS,
 }
 
 
@@ -57,6 +63,7 @@ def _subject(question: questions.Question | None, code: str) -> list[str]:
             | questions.StageTable(namespace=namespace, name=name)
             | questions.AlterTable(namespace=namespace, name=name)
             | questions.RenameTable(namespace=namespace, name=name)
+            | questions.PutView(namespace=namespace, name=name)
         ):
             pass
         case (
@@ -65,6 +72,7 @@ def _subject(question: questions.Question | None, code: str) -> list[str]:
             | questions.AlterNamespace(namespace=namespace)
             | questions.DropNamespace(namespace=namespace)
             | questions.ListTables(namespace=namespace)
+            | questions.ListViews(namespace=namespace)
         ):
             name = ""
         case questions.PublishTable(table=questions.TableRef(database=database, table=name)):

@@ -12,10 +12,11 @@ from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions
 from parquetry.precedence import settle
+from parquetry.prune.by_totals import MANY
 from parquetry.prune.runtime import Candidate
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.select import Selection, select_files
-from parquetry.prune.selected_rows import selected_rows, spread
+from parquetry.prune.selected_rows import Spread, selected_rows, spread
 
 
 def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:
@@ -44,13 +45,22 @@ def _with_rows(lake: Lake, asked: questions.RuntimeCandidate) -> Candidate:
     """Return a candidate with an estimate of how many values it will bring, where it tells how much of a fact will be left."""
     facts, of = asked.facts, asked.values_of
     held = facts.held if facts.held is not None else _held(lake, asked)
-    if of is None or held is None:
+    if of is None or (held is None and not _by_files(lake, asked)):
         return facts
     snapshot = lake.snapshot(of.table)
     wanted = conditions(snapshot, of.predicates)
     selection = _selected(lake, of, {name for each in wanted for name in each.about})
     rows = selected_rows(snapshot.metadata, selection, [each.predicate for each in wanted])
     return replace(facts, held=held, build=replace(facts.build, rows=rows))
+
+
+def _by_files(lake: Lake, asked: questions.RuntimeCandidate) -> bool:
+    """Return whether values leave out files by what these say of a column, and both tables are listed while the query is planned."""
+    tables = [lake.snapshot(each.table) for each in (asked, asked.values_of) if each is not None]
+    columns = {column.lower() for column in asked.columns}
+    return all(table.totals.partitions < MANY for table in tables) and not any(
+        column.lower() in columns for column in tables[0].metadata.partition_by
+    )
 
 
 def _held(lake: Lake, asked: questions.RuntimeCandidate) -> int | None:
@@ -60,10 +70,10 @@ def _held(lake: Lake, asked: questions.RuntimeCandidate) -> int | None:
     return asked.facts.partitions_left if one else None
 
 
-def _spread(lake: Lake, asked: questions.RuntimeCandidate) -> float:
-    """Return which part of the range of its column a file of a candidate's scan spans."""
+def _spread(lake: Lake, asked: questions.RuntimeCandidate) -> Spread | None:
+    """Return how far the values of a candidate's column lie apart; None: it is not known."""
     if len(asked.columns) != 1:
-        return 1.0
+        return None
     of = questions.AskedTable(asked.table, asked.predicates)
     (column,) = asked.columns
     return spread(lake.snapshot(of.table).metadata, _selected(lake, of, {column}), column)

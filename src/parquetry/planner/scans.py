@@ -13,7 +13,7 @@ from parquetry.layout.file_columns import UNKNOWN, FileColumns
 from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import Partition
 from parquetry.planner import answers, questions
-from parquetry.planner.chosen_files import only_chosen
+from parquetry.planner.chosen_files import only_chosen, with_matches
 from parquetry.planner.file_list import file_list
 from parquetry.planner.found_values import MOST_VALUES, found_conditions
 from parquetry.planner.found_values import told as told_of_values
@@ -53,7 +53,7 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     implied = set(range(len(predicates))) - set(telling)
     exact = set(exact_conditions(snapshot.metadata, [condition.filter for condition in asked]))
     # of the same conditions that the scan will be planned for, so that it finds these directories or fewer
-    heavy = decided_conditions(snapshot, [asked[i] for i in telling], lake.recent)
+    heavy = () if q.streaming else decided_conditions(snapshot, [asked[i] for i in telling], lake.recent)
     exact |= {telling[i] for i in heavy}
     names_settled = names.union(*(asked[telling[i]].about for i in heavy))
     settled = [
@@ -100,6 +100,8 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     selection = select_files(
         snapshot, telling, q.columns, table=lake.full_name(snapshot), about=(), recent=lake.recent
     )
+    if q.files is not None:
+        selection = with_matches(selection, q.files)
     selection = replace(selection, block=only_chosen(q.read_options, selection.partitions, selection.block))
     # the order in which Spark wants the values: that of the columns it reads
     places = [
@@ -152,7 +154,9 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         again=[_comes_again(each.condition, names) for each in arrived],
         row_groups=[
             answers.FoundRanges(
-                each.column, [[to_wire(each.type, end) for end in ends] for ends in each.ends]
+                each.column,
+                [[to_wire(each.type, end) for end in ends] for ends in each.ends],
+                [to_wire(each.type, value) for value in each.values],
             )
             for each in found_ranges(snapshot.metadata, [one.condition for one in found])
         ],

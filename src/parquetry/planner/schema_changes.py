@@ -1,7 +1,7 @@
 """Changes to a table's columns: pure functions from Spark's `TableChange`s to new columns.
 
 A renamed column keeps the name it has in the files (its physical name), so that old files are still read and no
-file is rewritten; the same holds for the fields of structs.
+file is rewritten; the same holds for the fields of structs. A dropped one leaves its name in the files taken (`dropped_columns`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
-from parquetry.layout.records import PHYSICAL_NAME, Column
+from parquetry.layout.records import CURRENT_DEFAULT, PHYSICAL_NAME, Column
 from parquetry.layout.schema_json import (
     Field,
     check_fields,
@@ -39,11 +39,6 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
         UnsupportedError: the change is not offered, or would place a column behind partition columns at the end.
     """
     kind = change["change"]
-    if kind == "drop_column":
-        raise UnsupportedError(
-            f"Column {'.'.join(change['column'])} cannot be dropped, as its values stay in the files: make another "
-            "table with CREATE TABLE … AS SELECT, or a view that leaves it out."
-        )
     if kind not in _CHANGES:
         raise UnsupportedError(
             f"ALTER TABLE … {_OTHERS.get(change['text'], change['text'])} is not supported."
@@ -57,7 +52,7 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
     last = _last_partition_columns(fields, metadata.partition_by)
     if kind == "add_column" and len(path) == 1 and change["position"] is None:
         change = {**change, "position": fields[-len(last) - 1]["name"]}
-    _CHANGES[kind](fields, path, change, metadata.format)
+    _CHANGES[kind](fields, path, change, metadata)
     placed = (
         kind in ("add_column", "update_position")
         and len(path) == 1
@@ -82,6 +77,29 @@ def _last_partition_columns(fields: Sequence[Field], partition_by: Sequence[str]
     names = {name.lower() for name in partition_by}
     last = list(itertools.takewhile(lambda field: field["name"].lower() in names, reversed(fields)))
     return [field["name"] for field in reversed(last)]
+
+
+def physical_path(metadata: TableMetadata, path: Sequence[str]) -> tuple[str, ...]:
+    """Return the path of a column or a field that is there, or of one that is to be, by the names in the files."""
+    fields = fields_of(metadata.columns)
+    found = []
+    for depth, part in enumerate(path, 1):
+        siblings = _siblings_if_any(fields, list(path[:depth]))
+        field = next((each for each in siblings if each["name"].lower() == part.lower()), None)
+        found.append(part.lower() if field is None else _physical(field))
+    return tuple(found)
+
+
+def _siblings_if_any(fields: list[Field], path: list[str]) -> list[Field]:
+    """Return the fields among which a part of a path is, none where it is a step into an array or a map."""
+    try:
+        return _siblings(fields, path)
+    except ColumnNotFoundError:
+        return []
+
+
+def _physical(field: Field) -> str:
+    return str(field["metadata"].get(PHYSICAL_NAME, field["name"]))
 
 
 def _siblings(fields: list[Field], path: list[str]) -> list[Field]:
@@ -122,7 +140,7 @@ def _free(fields: list[Field], name: str, path: list[str]) -> None:
         )
 
 
-def _add(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+def _add(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
     siblings = _siblings(fields, path)
     _free(siblings, path[-1], path)
     if not change["nullable"]:
@@ -130,12 +148,14 @@ def _add(fields: list[Field], path: list[str], change: dict[str, Any], _format: 
             f"Column {'.'.join(path)} cannot be NOT NULL: the rows that are there have no value for it."
         )
     metadata = dict(change["metadata"])
+    if CURRENT_DEFAULT in metadata:
+        _require_column(path)
     if change["comment"]:
         metadata["comment"] = change["comment"]
-    taken = {f["metadata"].get(PHYSICAL_NAME, f["name"]).lower() for f in siblings}
-    if (
-        path[-1].lower() in taken
-    ):  # another column was renamed away from this name, and its files still use it
+    taken = {_physical(field).lower() for field in siblings}
+    above = physical_path(table, path[:-1])
+    taken.update(dropped[-1].lower() for dropped in table.dropped if dropped[:-1] == above)
+    if path[-1].lower() in taken:  # by a column that was renamed or dropped, and files still use it
         metadata[PHYSICAL_NAME] = next(
             n for i in range(1, 10**6) if (n := f"{path[-1]}_{i}").lower() not in taken
         )
@@ -157,7 +177,27 @@ def _place(siblings: list[Field], field: Field, position: str | None, path: list
         siblings.insert(_index(siblings, [*path[:-1], position]) + 1, field)
 
 
-def _rename(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+def _drop(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
+    try:
+        siblings = _siblings(fields, path)
+        place = _index(siblings, path)
+    except ColumnNotFoundError:
+        if change.get("if_exists"):
+            return
+        raise
+    left = [field for field in siblings if field is not siblings[place]]
+    if len(path) == 1 and all(_among([field["name"]], table.partition_by) for field in left):
+        raise UnsupportedError(
+            f"Column {path[0]} is the last that is in the files, and a table has one: add another before, or drop the table."
+        )
+    if not left:
+        raise UnsupportedError(
+            f"Field {'.'.join(path)} is the last of its struct, which would be empty: drop {'.'.join(path[:-1])}."
+        )
+    del siblings[place]
+
+
+def _rename(fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata) -> None:
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
     if change["to"].lower() != field["name"].lower():
@@ -166,7 +206,8 @@ def _rename(fields: list[Field], path: list[str], change: dict[str, Any], _forma
     field["name"] = change["to"]
 
 
-def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], file_format: str) -> None:
+def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
+    file_format = table.format
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
     new = without_collation(change["type"])
@@ -206,7 +247,9 @@ def _widens(old: Any, new: Any, file_format: str) -> bool:
     return (old, new) == ("date", "timestamp_ntz")
 
 
-def _update_nullability(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+def _update_nullability(
+    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
+) -> None:
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
     if field["nullable"] and not change["nullable"]:
@@ -216,24 +259,54 @@ def _update_nullability(fields: list[Field], path: list[str], change: dict[str, 
     field["nullable"] = change["nullable"]
 
 
-def _update_comment(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+def _update_comment(
+    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
+) -> None:
     siblings = _siblings(fields, path)
-    siblings[_index(siblings, path)]["metadata"]["comment"] = change["comment"]
+    metadata = siblings[_index(siblings, path)]["metadata"]
+    if change["comment"] is None:
+        metadata.pop("comment", None)
+    else:
+        metadata["comment"] = change["comment"]
 
 
-def _update_position(fields: list[Field], path: list[str], change: dict[str, Any], _format: str) -> None:
+def _update_default(
+    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
+) -> None:
+    """Change what rows get from now on; those of files without the column keep what they have."""
+    _require_column(path)
+    metadata = fields[_index(fields, path)]["metadata"]
+    if change["default"] is None:
+        metadata.pop(CURRENT_DEFAULT, None)
+    else:
+        metadata[CURRENT_DEFAULT] = change["default"]
+
+
+def _require_column(path: list[str]) -> None:
+    """Refuse a default value of a field: neither statements nor readers would fill it in."""
+    if len(path) > 1:
+        raise UnsupportedError(
+            f"Field {'.'.join(path)} cannot have a DEFAULT, which is for whole columns: leave it out, or give column {path[0]} one."
+        )
+
+
+def _update_position(
+    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
+) -> None:
     siblings = _siblings(fields, path)
     _place(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
 
 
-_OTHERS = {"UpdateColumnDefaultValue": "ALTER COLUMN … SET or DROP DEFAULT", "ClusterBy": "CLUSTER BY"}
+_OTHERS = {"ClusterBy": "CLUSTER BY"}
 """Changes that Spark knows and the bridge only names, as SQL writes them."""
 
-_CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], str], None]] = {
+_CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], TableMetadata], None]] = {
     "add_column": _add,
+    "drop_column": _drop,
     "rename_column": _rename,
     "update_type": _update_type,
     "update_nullability": _update_nullability,
     "update_comment": _update_comment,
+    "update_default": _update_default,
     "update_position": _update_position,
 }

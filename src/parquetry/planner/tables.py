@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -32,10 +33,19 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.planner import answers, questions
 from parquetry.planner.column_settings import require_columns
 from parquetry.planner.definition import RESERVED, new_database, new_metadata
+from parquetry.planner.dropped_columns import elementary, in_order, require_droppable
 from parquetry.planner.lake import Lake, Staged
-from parquetry.planner.locations import doomed_files, doomed_staged, give_back, require_free_cells
-from parquetry.planner.schema_changes import changed
+from parquetry.planner.locations import (
+    doomed_files,
+    doomed_staged,
+    give_back,
+    lying_files,
+    require_free_cells,
+)
+from parquetry.planner.schema_changes import changed, physical_path
 from parquetry.precedence import settle
+
+_LOG = logging.getLogger("parquetry")
 
 
 def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
@@ -43,10 +53,16 @@ def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
     database = new_database(lake, q.namespace, q.name)
     metadata = new_metadata(lake, database, q)
     try:
-        return lake.described(lake.metastore.create_table(database, q.name, metadata))
+        created = lake.metastore.create_table(database, q.name, metadata)
     except (TableExistsError, NamespaceNotFoundError):
         give_back(lake, metadata)
         raise
+    if metadata.external and (lying := lying_files(metadata.location)) is not None:
+        _LOG.warning(
+            "Table %s is empty as yet: its LOCATION holds %s, which MSCK REPAIR TABLE %s takes in.",
+            lake.full_name(created), lying, lake.full_name(created),
+        )  # fmt: skip
+    return lake.described(created)
 
 
 def stage(lake: Lake, q: questions.StageTable) -> answers.Table:
@@ -55,6 +71,10 @@ def stage(lake: Lake, q: questions.StageTable) -> answers.Table:
     if q.mode == "replace":
         lake.metastore.table(database, q.name)  # it has to be there
     lake.metastore.database(database)
+    if q.name.lower() in lake.metastore.views(database):  # before the rows are written
+        raise TableExistsError(
+            f"{database}.{q.name} is a view, whose place no table takes: DROP VIEW it first, or choose another name."
+        )
     staged = lake.metastore.stage_table(database, q.name, new_metadata(lake, database, q))
     lake.staged[staged.id.hex()] = Staged(staged, database, q.name)
     described = lake.described(staged.snapshot)
@@ -106,7 +126,9 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     """Change a table's columns and properties, all of them or none."""
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
-    for change in q.changes:
+    for change in elementary(metadata, q.changes):
+        if change["change"] == "drop_column":
+            require_droppable(snapshot, metadata, change["column"])
         buckets.require_unbucketed(snapshot, metadata, change)
         metadata = _altered(snapshot.label, metadata, change)
     require_columns(metadata, settle(properties=metadata.properties))
@@ -145,9 +167,14 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
             return buckets.without(metadata, key)
         kept = {name: value for name, value in metadata.properties.items() if name != key}
         return replace(metadata, properties=kept, comment=None if key == "comment" else metadata.comment)
-    if change["change"] in ("drop_column", "rename_column", "update_type"):
+    if change["change"] in ("rename_column", "update_type"):
         require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
+    if change["change"] == "order":
+        return replace(metadata, columns=in_order(metadata, change["names"]))
     columns = changed(metadata, change)
+    if change["change"] == "drop_column" and columns != metadata.columns:
+        dropped = physical_path(metadata, change["column"])
+        return replace(metadata, columns=columns, dropped=tuple(dict.fromkeys((*metadata.dropped, dropped))))
     if change["change"] != "rename_column" or len(change["column"]) != 1:
         return replace(metadata, columns=columns)
     old, new = change["column"][0], change["to"]
@@ -190,6 +217,17 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Held:
 
 def rename(lake: Lake, q: questions.RenameTable) -> answers.Done:
     """Rename a table; its files stay where they are."""
+    database, name = rename_target(lake, q, "Table")
+    lake.metastore.rename_table(lake.database(q.namespace), q.name, database, name)
+    return answers.Done()
+
+
+def rename_target(lake: Lake, q: questions.RenameTable, kind: str) -> tuple[str, str]:
+    """Return the database and the name that a table or a view is to have.
+
+    Raises:
+        UnsupportedError: they are of another catalog, or nested.
+    """
     *namespace, name = q.to
     if len(namespace) == 2 and namespace[0].lower() == lake.name.lower():
         namespace = namespace[
@@ -197,29 +235,20 @@ def rename(lake: Lake, q: questions.RenameTable) -> answers.Done:
         ]  # Spark takes the new name as one within the catalog; users write it whole, too
     if len(namespace) > 1:
         raise UnsupportedError(
-            f"Table {'.'.join([lake.name, *q.namespace, q.name])} cannot become {'.'.join(q.to)}: it stays in its catalog, "
-            "where databases do not nest; say RENAME TO database.table, or copy it with CREATE TABLE … AS SELECT."
+            f"{kind} {'.'.join([lake.name, *q.namespace, q.name])} cannot become {'.'.join(q.to)}: it stays in its catalog, "
+            f"where databases do not nest; say RENAME TO database.{kind.lower()}, or make another with CREATE "
+            f"{kind.upper()} … AS SELECT."
         )
-    lake.metastore.rename_table(lake.database(q.namespace), q.name, (namespace or q.namespace)[0], name)
-    return answers.Done()
+    return (namespace or q.namespace)[0], name
 
 
-_INSTEAD = "write the rows as they are to be with INSERT OVERWRITE, which replaces whole partitions"
-
-
-def _refuse(lake: Lake, q: questions.Refuse) -> NoReturn:
-    """Say that a statement is not offered, and what is."""
-    if q.statement == "LOAD DATA INTO":
-        label = f"{lake.name}.{q.table.database}.{q.table.table}"
-        require_rules(label, lake.snapshot(q.table).metadata, "load")
-    if q.condition is not None:
-        raise UnsupportedError(
-            f"{q.statement} {lake.name}.{q.table.database}.{q.table.table} takes whole partitions only, and which "
-            f"ones '{q.condition}' selects is not known before rows are read. Compare partition columns with "
-            f"values, or {_INSTEAD}."
-        )
+def _refuse_load(lake: Lake, q: questions.RefuseLoad) -> NoReturn:
+    """Say that LOAD DATA is not offered, and what is."""
+    label = f"{lake.name}.{q.table.database}.{q.table.table}"
+    require_rules(label, lake.snapshot(q.table).metadata, "load")
     raise UnsupportedError(
-        f"{q.statement} {lake.name}.{q.table.database}.{q.table.table} is not supported: {_INSTEAD}."
+        f"LOAD DATA INTO {label} is not supported: write the rows as they are to be with INSERT OVERWRITE, which replaces "
+        "whole partitions."
     )
 
 
@@ -232,5 +261,5 @@ ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] =
     questions.AlterTable: alter,
     questions.DropTable: drop,
     questions.RenameTable: rename,
-    questions.Refuse: _refuse,
+    questions.RefuseLoad: _refuse_load,
 }

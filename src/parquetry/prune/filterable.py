@@ -47,4 +47,9 @@ def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
         files: how many are left without the values.
         size: bytes that are read of them.
     """
-    return files > 1 or size > _LARGE or any(name.startswith(_LAYING_OUT) for name in metadata.properties)
+    return files > 1 or size > _LARGE or laid_out_within(metadata)
+
+
+def laid_out_within(metadata: TableMetadata) -> bool:
+    """Return whether a table says how files are to be laid out within, so that row groups of one may be left out."""
+    return any(name.startswith(_LAYING_OUT) for name in metadata.properties)

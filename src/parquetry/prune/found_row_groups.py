@@ -1,10 +1,12 @@
-"""What of the values that a join found Spark's readers may use on the row groups of a file: ranges that hold all of them.
+"""What of the values that a join found Spark's readers may use on the row groups of a file: ranges that hold all of them, and the set.
 
     item IN (2, 3, 70, 998)        item BETWEEN 2 AND 3 OR item = 70 OR item = 998
 
-The readers compare them with a row group's statistics as they do with the query's own conditions (`row_groups` says where that would lose
+The readers compare ranges with a row group's statistics as they do with the query's own conditions (`row_groups` says where that would lose
 rows), a row group of Parquet as well as a stripe of ORC and its strides. A range of one value asks for equality, for which the readers use
-Bloom filters and dictionaries, too. Used are whole numbers, dates, decimals and texts: of floats the readers tell the zeros apart, chars
+Bloom filters and dictionaries, too. Of more values than there may be ranges, the set itself is looked up in the dictionaries of Parquet, if
+it is sparse: then a row group may hold none of them between its least and its greatest. (ORC has no dictionary to look in, and of some
+hundred values a Bloom filter takes one for its own by mistake.) Used are whole numbers, dates, decimals and texts: of floats the readers tell the zeros apart, chars
 may lie in files without their padding, and what ORC keeps of timestamps depends on the reader's zone, of dates before 1582 on the calendar.
 """
 
@@ -23,6 +25,11 @@ from parquetry.types import ColumnType, Value
 
 MOST_RANGES = 100
 """Of one set, as each row group is compared with all of them."""
+MOST_LOOKED_UP = 10_000
+"""Of one set that is looked up: a row group's Bloom filter is asked for each, in some 50 ns."""
+SPARSE = 20
+"""Numbers between the least and the greatest for each that is wanted, from which on a set is looked up. A row group with a
+hundred numbers from all over holds one of a denser set, as good as certainly."""
 
 
 class FoundRanges(msgspec.Struct, frozen=True):
@@ -32,11 +39,13 @@ class FoundRanges(msgspec.Struct, frozen=True):
         column: by its name in the table.
         type: its.
         ends: of each range the least and the greatest.
+        values: the set, if it is to be looked up, too.
     """
 
     column: str
     type: ColumnType
     ends: tuple[tuple[Value, Value], ...]
+    values: tuple[Value, ...] = ()
 
 
 def found_ranges(metadata: TableMetadata, conditions: Sequence[Condition]) -> list[FoundRanges]:
@@ -51,12 +60,21 @@ def found_ranges(metadata: TableMetadata, conditions: Sequence[Condition]) -> li
         match condition.predicate:
             case In(column, values, type) if values and _used(metadata, column, type, values[0]):
                 ends = tuple((values[low], values[high]) for low, high in ranges(values, MOST_RANGES))
-                found.append(FoundRanges(column, type, ends))
+                found.append(FoundRanges(column, type, ends, _looked_up(metadata, values)))
             case Compare("=", column, value, type) if value is not None and _used(
                 metadata, column, type, value
             ):
                 found.append(FoundRanges(column, type, ((value, value),)))
     return found
+
+
+def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return a set, in order, if it tells more than its ranges do; nothing otherwise."""
+    if metadata.format != "parquet":
+        return ()
+    first, last = values[0], values[-1]
+    dense = isinstance(first, int) and isinstance(last, int) and last - first < SPARSE * len(values)
+    return () if dense or not MOST_RANGES < len(values) <= MOST_LOOKED_UP else values
 
 
 def _used(metadata: TableMetadata, column: str, type: ColumnType, least: Value) -> bool:

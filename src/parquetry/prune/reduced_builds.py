@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from parquetry.prune.runtime import OPENING, Build, Candidate, Verdict
+from parquetry.prune.selected_rows import Spread
 
-Spread = Callable[[int], float]
-"""Which part of a column's whole range a file spans, on average, for a candidate by its place."""
+SpreadOf = Callable[[int], Spread | None]
+"""How far the values of a column lie apart, for a candidate by its place; None: it is not known."""
 
 _SURE = 5
 """How many times as large as what is estimated to be read of a side a scan must be."""
@@ -29,7 +30,7 @@ def affordable(
     verdicts: Sequence[Verdict],
     place: int,
     limit: int,
-    spread: Spread,
+    spread: SpreadOf,
 ) -> bool:
     """Return whether a side is worth running once more because of what other values leave of it.
 
@@ -54,7 +55,10 @@ def affordable(
     saved = (candidate.bytes + (candidate.files_left or 0) * OPENING) * _left(
         candidates, verdicts, candidate.scan, None
     )
-    return (size + files * OPENING) * _SURE <= saved and spread(place) <= _NARROW
+    if (size + files * OPENING) * _SURE > saved:
+        return False
+    found = spread(place)
+    return found is not None and found.of_file <= _NARROW
 
 
 def _left(

@@ -58,6 +58,7 @@ class Build(msgspec.Struct, frozen=True):
         unrepeatable: what of it may give other rows if it runs once more; None: nothing.
         rows: how many rows of the table that the key is of are likely to satisfy the query's conditions; None: not known.
         parts: the scans of our tables among what it reads: of these, other values may leave out most.
+        where: conditions of the query on what it reads, as SQL.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Build(msgspec.Struct, frozen=True):
     unrepeatable: str | None = None
     rows: int | None = None
     parts: tuple[Part, ...] = ()
+    where: tuple[str, ...] = ()
 
 
 class Known(msgspec.Struct, frozen=True):

@@ -10,11 +10,14 @@ of the big table that has no match. There are more places where the answer is th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from parquetry.prune.reduced_builds import Spread, affordable
+from parquetry.prune.found_row_groups import SPARSE
+from parquetry.prune.reduced_builds import SpreadOf, affordable
 from parquetry.prune.render_text import size_text
 from parquetry.prune.runtime import OPENING, Candidate, Verdict
+from parquetry.prune.selected_rows import Spread
 
 _PRUNED = {
     ("INNER", "left"),
@@ -50,21 +53,29 @@ _KEYED = {"Aggregate", "Window", "WindowGroupLimit"}
 _LIMITS = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
 _SHARED_TIMES = 10
 """By how much a broadcast side, which need not be run again, may be larger than one that must be."""
+_MANY = 10_000
+"""Rows, whose values are likely to be in any file that spans the range of their column; fewer if the range is short (`SPARSE`)."""
+_WIDE = 0.9
+"""Part of the whole range that a file spans, on average, from which on its values are taken to lie all over."""
 _GAIN = 2
 """How many times as large as a side that is run once more a scan must be that its values may leave something out of."""
 
 
 def judge(
-    candidates: Sequence[Candidate], limits: Sequence[int | None], spread: Spread = lambda _: 0.0
+    candidates: Sequence[Candidate], limits: Sequence[int | None], spread: SpreadOf = lambda _: None
 ) -> list[Verdict]:
     """Return what is to become of the candidates of a query, one for one.
 
     Args:
         candidates: those for the tables of a catalog.
         limits: for each, how many bytes a side may have that runs only for its values; None: run-time pruning is off.
-        spread: for a candidate by its place, which part of its column's range a file spans.
+        spread: for a candidate by its place, how far the values of its column lie apart.
     """
     alone = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
+    alone = [
+        _unless_all_over(candidate, verdict, partial(spread, place))
+        for place, (candidate, verdict) in enumerate(zip(candidates, alone, strict=True))
+    ]
     verdicts = list(alone)
     for place, (candidate, limit) in enumerate(zip(candidates, limits, strict=True)):
         if limit is None or alone[place].how not in ("refused", "shared") or candidate.form == "ranges":
@@ -139,6 +150,22 @@ def _alone(candidate: Candidate, limit: int | None) -> Verdict:
     if candidate.placed is not None and not widened and (candidate.shared or candidate.placed == "always"):
         return Verdict("spark")
     return _of_cost(candidate, limit)
+
+
+def _unless_all_over(candidate: Candidate, verdict: Verdict, spread: Callable[[], Spread | None]) -> Verdict:
+    """Return a verdict, unless a side would run once more for values so many that every file is likely to hold one of them."""
+    rows = candidate.build.rows
+    if verdict.how != "collected" or candidate.serves_itself or candidate.form not in ("column", "widened"):
+        return verdict
+    found = spread() if rows is not None else None
+    if rows is None or found is None or found.laid_out or found.of_file < _WIDE:
+        return verdict
+    if rows <= min(_MANY, found.numbers / SPARSE):
+        return verdict
+    return Verdict(
+        "refused",
+        f"its values are of about {rows:,} rows, and those of a file of {candidate.table} lie all over",
+    )
 
 
 def _barred(candidate: Candidate) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from parquetry.prune.run_time_report import RunTimeReport
 
 BYTES = "bytes"
 """The unit of steps that count bytes."""
+_NOT_NULL = re.compile(r"(?:\w+|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))* IS NOT NULL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,14 @@ class ScanReport:
         return next((step for step in self.steps if step.name == name), None)
 
     def unused(self) -> tuple[NotBy, ...]:
-        """Return the conditions that served in no step, each with the reason of the last that tried it."""
+        """Return the conditions that served in no step, each with the reason of the last that tried it.
+
+        `c IS NOT NULL` is none that anybody wonders about: Spark itself puts it beside every join and comparison.
+        """
         served = {condition for step in self.steps for condition in step.by}
         reasons = {note.condition: note for step in self.steps for note in step.not_by}
-        return tuple(note for condition, note in reasons.items() if condition not in served)
+        return tuple(
+            note
+            for condition, note in reasons.items()
+            if condition not in served and not _NOT_NULL.fullmatch(condition)
+        )

@@ -22,6 +22,7 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.predicate.knowledge import NO_ROWS, ONLY_NULL, Bounds
 from parquetry.predicate.nodes import And, Compare, In, Predicate
 from parquetry.prune.files import FileKnowledge
+from parquetry.prune.filterable import laid_out_within
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value
 
@@ -59,8 +60,22 @@ def selected_rows(metadata: TableMetadata, selection: Selection, asked: Iterable
     return math.ceil(int(rows.sum()) * share)
 
 
-def spread(metadata: TableMetadata, selection: Selection, column: str) -> float:
-    """Return which part of the whole range of a column a file spans, on average: 1 where it is not known.
+class Spread(NamedTuple):
+    """How far the values of a column lie apart.
+
+    Attributes:
+        of_file: which part of the whole range a file spans, on average.
+        numbers: from the least value to the greatest; none in a partition's own.
+        laid_out: whether the table says how files are laid out within, so that their parts may span less.
+    """
+
+    of_file: float
+    numbers: float
+    laid_out: bool = False
+
+
+def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread | None:
+    """Return how far the values of a column lie apart; None: it is not known.
 
     Args:
         metadata: of the table.
@@ -68,11 +83,12 @@ def spread(metadata: TableMetadata, selection: Selection, column: str) -> float:
         column: of the table.
     """
     if column in metadata.partition_by:
-        return 0.0
+        return Spread(0, 0)
     ends = _ends(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
     if ends is None or ends.max() <= ends.min():
-        return 1.0
-    return float(np.mean(ends[1] - ends[0]) / (ends.max() - ends.min()))
+        return None
+    whole = ends.max() - ends.min()
+    return Spread(float(np.mean(ends[1] - ends[0]) / whole), float(whole), laid_out_within(metadata))
 
 
 def _by_column(asked: Iterable[Predicate]) -> dict[str, tuple[ColumnType, _Asked]]:

@@ -10,6 +10,9 @@ import msgspec
 
 from parquetry.prune.runtime import Candidate, Gathered, How, Verdict
 
+_LONGEST = 200
+"""Characters of the conditions that a line shows; the dict has all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class ValuesReport:
@@ -25,9 +28,11 @@ class ValuesReport:
         reason: of a refusal.
         values: how many there were; None: the query has not run, or did not wait for them, or Spark alone knows.
         shared: whether they are those of a broadcast.
+        where: conditions of the query on what they come from, as SQL.
 
-    >>> print(ValuesReport("lake.db.f", "k", "INNER", "lake.db.d", "k", "shared", values=12, shared=True))
-    lake.db.f.k: 12 run-time values of lake.db.d.k (INNER JOIN, its broadcast)
+    >>> where = ("year = 2000", "moy = 11")
+    >>> print(ValuesReport("lake.db.f", "k", "INNER", "lake.db.d", "k", "shared", values=30, shared=True, where=where))
+    lake.db.f.k: 30 run-time values of lake.db.d.k where year = 2000 AND moy = 11 (INNER JOIN, its broadcast)
     >>> print(ValuesReport("lake.db.f", "k", "INNER", "d", "k", "refused", "1 file of lake.db.f left"))
     lake.db.f.k: no run-time values of d.k (INNER JOIN: 1 file of lake.db.f left)
     >>> print(ValuesReport("lake.db.f", "day", "INNER", "lake.db.d", "day", "known", values=3))
@@ -43,6 +48,7 @@ class ValuesReport:
     reason: str = ""
     values: int | None = None
     shared: bool = False
+    where: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -52,31 +58,37 @@ class ValuesReport:
     @property
     def outcome(self) -> str:
         """Return what became of the values."""
-        given = f"run-time values of {self.build}.{self.key}"
+        of = f"values of {self.build}.{self.key}"
         if self.how == "refused":
-            return f"no {given} ({self.type} JOIN: {self.reason})"
+            return f"no run-time {of} ({self.type} JOIN: {self.reason})"
         count = "" if self.values is None else f"{self.values:,} "
+        if self.where:
+            of = f"{of} where {_in_short(' AND '.join(self.where))}"
         if self.how == "known":
-            return f"{count}values of {self.build}.{self.key} known in planning ({self.type} JOIN)"
+            return f"{count}{of} known in planning ({self.type} JOIN)"
         if self.how == "spark":
             source = "Spark's own filter"
         elif self.shared:
             source = "its broadcast"
         else:
             source = f"{self.build} is read for them"
-        return f"{count}{given} ({self.type} JOIN, {source})"
+        return f"{count}run-time {of} ({self.type} JOIN, {source})"
 
     def __str__(self) -> str:
         return f"{self.title}: {self.outcome}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `Report.to_dict` gives it."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__} | {"where": list(self.where)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> ValuesReport:
         """Return what `to_dict` was given of."""
-        return cls(**plain)
+        return cls(**{**plain, "where": tuple(plain.get("where", ()))})
+
+
+def _in_short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -120,6 +132,24 @@ def _report(told: Told) -> ValuesReport:
         reason,
         values,
         gathered is not None and gathered.shared,
+        () if how == "refused" else tuple(map(_without_parentheses, candidate.build.where)),
+    )
+
+
+def _without_parentheses(text: str) -> str:
+    """Return an SQL expression without the parentheses that are around all of it, if it needs none beside an AND.
+
+    >>> _without_parentheses("(year = 2000)"), _without_parentheses("((a = 1) OR (b = 2))")
+    ('year = 2000', '((a = 1) OR (b = 2))')
+    """
+    inner = text[1:-1]
+    depth = 0
+    for sign in inner:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return text
+    return (
+        inner if text.startswith("(") and text.endswith(")") and not depth and " OR " not in inner else text
     )
 
 

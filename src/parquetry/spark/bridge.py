@@ -68,16 +68,26 @@ def sources() -> dict[str, Path]:
     """Return the bridge's Scala sources by their paths below its folder.
 
     Raises:
-        BridgeError: the install carries none.
+        BridgeError: the install carries none, or is a zip.
     """
     for folder in (_HERE / "scala", *(parent / "bridge" for parent in _HERE.parents[2:3])):
         found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.scala"))}
         if found:
             return found
+    if not _HERE.is_dir():  # within a zip
+        raise BridgeError(
+            f"Parquetry was imported from within {_archive()}, where Spark cannot read the bridge's jar: install it where the driver runs "
+            "(pip install 'parquetry[spark]'), and leave it out of --py-files; executors need none of it."
+        )
     raise BridgeError(
         f"This install of Parquetry carries neither the bridge's jar for PySpark {pyspark.__version__} nor its sources: "
         "install it again with pip install --force-reinstall parquetry"
     )
+
+
+def _archive() -> Path:
+    """Return the file that this module is within."""
+    return next(parent for parent in _HERE.parents if parent.is_file())
 
 
 def compile_to(target: Path) -> None:

@@ -1,11 +1,13 @@
-"""The one object that Py4J calls: the planner, and INSERT beside it."""
+"""The one object that Py4J calls: the planner, and what writes rows beside it."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from parquetry.planner import answers, questions
+from parquetry.planner.lake import Lake
 from parquetry.planner.planner import Planner
-from parquetry.spark import writes
+from parquetry.spark import rewriting, writes
 from parquetry.spark.engine import SparkEngine
 
 
@@ -21,9 +23,16 @@ class Door:
 
     def write(self, question: str, data: Any) -> str:
         """Write the rows of a JVM DataFrame into a table."""
-        return self._planner.answered(question, lambda lake, asked: writes.write(lake, asked, data))
+        return self._planner.answered(question, lambda lake, asked: _written(lake, asked, data))
 
     class Java:
         """What Py4J looks for."""
 
         implements: ClassVar[list[str]] = ["org.apache.spark.sql.parquetry.Planner"]
+
+
+def _written(lake: Lake, question: questions.Question, data: Any) -> answers.Written:
+    if isinstance(question, questions.RewriteRows):
+        return rewriting.rewrite(lake, question, data)
+    assert isinstance(question, questions.Write)
+    return writes.write(lake, question, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +18,9 @@ from parquetry.layout.footers import ArrowFooters
 from parquetry.layout.heavy_values import Counted
 from parquetry.layout.places import join_location
 from parquetry.layout.records import Column, DataFile
-from parquetry.layout.statistics import from_bridge
+from parquetry.layout.schema_json import columns_of
+from parquetry.layout.statistics import Look, from_bridge
+from parquetry.layout.unfit_types import mixed_columns, unknown_columns
 from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
@@ -29,7 +32,9 @@ from parquetry.spark.compaction import compact
 from parquetry.spark.heavy_hitters import counted
 from parquetry.spark.hive import SparkHive
 
+_LOG = logging.getLogger("parquetry")
 _THREADS = 8
+_MOST_TOLD = 5
 _BATCH = 256
 
 
@@ -48,10 +53,12 @@ class SparkEngine:
         location: str,
         paths: Sequence[str],
         progress: Callable[[int, int], None] | None = None,
+        broken: dict[str, str] | None = None,
+        look: Look | None = None,
     ) -> list[DataFile]:
         """Return what the footers of files say, ORC's read by the bridge; see `FooterReader.data_files`."""
         if file_format == "parquet":
-            return ArrowFooters().data_files(file_format, location, paths, progress)
+            return ArrowFooters().data_files(file_format, location, paths, progress, broken, look)
         spark = SparkSession.active()
         door = spark._jvm.org.apache.spark.sql.parquetry.OrcStatistics
         files: list[DataFile] = []
@@ -63,10 +70,14 @@ class SparkEngine:
             for path, answer in zip(batch, answers, strict=True):
                 if "error" in answer:
                     kind = FileMissingError if answer["missing"] else FileCorruptError
-                    raise kind(
+                    message = (
                         f"The file '{answer['path']}' is not a whole ORC file that can be read: {answer['error']}. "
                         "Remove or restore it."
                     )
+                    if broken is None or answer["missing"]:
+                        raise kind(message)
+                    broken[path] = message
+                    continue
                 files.append(msgspec.structs.replace(from_bridge(answer), path=path))
             if progress is not None:
                 progress(len(files), len(paths))
@@ -77,12 +88,21 @@ class SparkEngine:
         try:
             frame = SparkSession.active().read.format(file_format).load(location)
         except (Py4JJavaError, CapturedException) as error:
+            if file_format == "parquet" and (told := unknown_columns(location)):
+                raise WarehouseError(
+                    f"The columns cannot be read from LOCATION {location}: {told}; or name the other columns."
+                ) from None
             raise WarehouseError(
                 f"The columns cannot be read from LOCATION {location}: {_reason(error)}; name the columns, or a "
                 f"folder that holds {file_format} files."
             ) from None
         relation = frame._jdf.queryExecution().analyzed().relation()
         fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
+        if file_format == "parquet" and (mixed := mixed_columns(location, columns_of(fields))):
+            _LOG.warning(
+                "The columns of LOCATION %s were read from one of its files, and others differ: %s.",
+                location, "; ".join(mixed[:_MOST_TOLD]),
+            )  # fmt: skip
         return fields, tuple(relation.partitionSchema().fieldNames())
 
     def target_file_size(self, metadata: TableMetadata) -> int:

@@ -8,6 +8,7 @@ the business of `arranging`, and what is recorded of the files that of `written`
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -18,24 +19,28 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.config import WRITERS
-from parquetry.errors import CommitUnknownError, PropertyError
+from parquetry.config import PURGE_ON_OVERWRITE, WRITERS
+from parquetry.errors import BatchCommittedError, CommitUnknownError, PropertyError
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
 from parquetry.layout.paths import stored_value
 from parquetry.layout.records import DataFile
+from parquetry.maintenance.deleting import purge_replaced
+from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner import answers, questions
 from parquetry.planner.column_settings import bloom_filter_options
 from parquetry.planner.destinations import Destinations, destinations_of, partitions_of
 from parquetry.planner.lake import Lake
+from parquetry.planner.own_places import own_places
 from parquetry.planner.predicates import conjuncts, replace_where, whole
 from parquetry.planner.write_rules import require_writable_so
 from parquetry.precedence import Settings, settle
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.arranging import RowArrangement, stored_columns
+from parquetry.spark.batches import batch_of, evaluate
 from parquetry.spark.empty_buckets import Kept, empty_slots, nothing_kept
 from parquetry.spark.heavy_hitters import kept as kept_rows
 from parquetry.spark.heavy_hitters import measured
@@ -45,6 +50,7 @@ from parquetry.spark.write_errors import write_error
 from parquetry.spark.written import Written, collect, delete_files
 from parquetry.types import Value
 
+_LOG = logging.getLogger("parquetry")
 _OVERWRITE = "INSERT OVERWRITE of"
 _OPERATIONS = {
     "append": "append",
@@ -62,10 +68,16 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         ConfigurationError: a setting of the session cannot be used.
         PropertyError: an option or a property cannot be used.
         UnsupportedError: the overwritten filter does not select whole partitions.
+        StreamError: a streaming query began to write into another table.
     """
     snapshot = lake.snapshot(q.table)
     mode = _mode(snapshot, q)
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
+    batch = None if q.batch is None else batch_of(lake, snapshot, q.batch)
+    if batch is not None and batch.is_in(snapshot.commit):
+        # it was committed by a query that died before it could say so in its checkpoint
+        evaluate(DataFrame(data, spark))
+        return told(())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
     arrangement = RowArrangement.of(snapshot.metadata, settings)
     options = file_options(snapshot, settings, q.write_options)
@@ -85,18 +97,52 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         written = collect(lake.engine, snapshot, files, slots)
         check_partitions(snapshot, of_rows, (part.values for part in written))
         transaction = snapshot.begin(_OPERATIONS[mode])
+        if batch is not None:
+            transaction.of_stream(batch)
         _change(transaction, mode, where, written)
         static = _static_partition(snapshot, of_rows) if mode == "overwrite" and not written else None
         if static is not None:
             # as Hive has it, a partition that is overwritten by nothing is empty; it is made anew, as by any rows
             transaction.append(static, (), arrangement=snapshot.metadata.arrangement)
-        lake.hold(transaction.commit())
+        replaced = _replaced(snapshot, mode, where, written) if settings[PURGE_ON_OVERWRITE] else []
+        summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
+        committed = lake.hold(transaction.commit(summary))
     except CommitUnknownError:
         raise  # the files may be live
-    except BaseException:
+    except BaseException as error:
         delete_files([file["path"] for file in files], snapshot.metadata.location)
+        if isinstance(error, BatchCommittedError):
+            return told(())
         raise
-    return answers.Written(sum(len(w.files) for w in written), len(written))
+    if replaced:
+        for failure in purge_replaced(replaced, committed):
+            _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
+    return told(written)
+
+
+def _replaced(
+    snapshot: TableSnapshot, mode: str, where: Sequence[Filter], written: Sequence[Written]
+) -> list[Partition]:
+    """Return the partitions that a write overwrites, as they are before."""
+    match mode:
+        case "truncate":
+            return list(snapshot.partitions())
+        case "overwrite":
+            return list(whole(snapshot, where, _OVERWRITE))
+        case "dynamic":
+            return list(partitions_of(snapshot, [snapshot.key_of(part.values) for part in written]))
+    return []
+
+
+def told(written: Collection[Written]) -> answers.Written:
+    """Return the numbers of what was written."""
+    files = [file for part in written for file in part.files]
+    return answers.Written(
+        files=len(files),
+        partitions=len(written),
+        rows=sum(file.rows or 0 for file in files),
+        bytes=sum(file.bytes for file in files),
+    )
 
 
 def _files_of(snapshot: TableSnapshot, keys: Collection[bytes]) -> dict[bytes, Sequence[DataFile]]:
@@ -109,8 +155,26 @@ def _change(transaction: Transaction, mode: str, where: Sequence[Filter], writte
         transaction.replace_where(None)
     elif mode == "overwrite":
         replace_where(transaction, where, _OVERWRITE)
+    take_in(transaction, mode, written)
+
+
+def take_in(transaction: Transaction, mode: str, written: Sequence[Written]) -> None:
+    """Have a transaction take in what was written, into partitions for which nothing else is said.
+
+    Args:
+        transaction: to change.
+        mode: as of `questions.Write`; ``merge``: the rows were looked for in vain, and partitions that get some must be as they were.
+        written: the files by partition.
+    """
+    keys = [transaction.base.key_of(part.values) for part in written] if mode == "merge" else []
+    there = {part.key: part for part in partitions_of(transaction.base, keys)}
     for part in written:
-        if mode == "dynamic" or part.remade:
+        if mode == "merge" and (before := there.get(transaction.base.key_of(part.values))) is not None:
+            # the rows were looked for there, in vain: nobody may have added them since
+            files = (*before.files, *part.files) if not part.remade else part.files
+            arrangement = part.arrangement if part.remade else before.arrangement
+            transaction.replace(part.values, files, before.entry.location, arrangement)
+        elif mode == "merge" or mode == "dynamic" or part.remade:
             transaction.replace(part.values, part.files, arrangement=part.arrangement)
         elif mode == "append" and not any(file.is_arranged for file in part.files):
             transaction.append(
@@ -209,8 +273,8 @@ def write_files(
         where: the conditions, joined by AND, that each row has to satisfy; see `replaced`.
 
     Returns:
-        For each file the directory of its partition below the table, the number of its slot, its path, bytes and time
-        of change; and what the numbers mean.
+        For each file the directory of its partition below the table, where that lies instead (or None), the number of its slot,
+        its path, bytes and time of change; and what the numbers mean.
 
     Raises:
         ValueTypeError: a partition's value makes no name of a directory.
@@ -244,7 +308,8 @@ def _write(
     arrangement = arrangement.by_slot(slots)
     rows = arrangement.apply(slots.add(rows), slots.order())
     door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter
-    what = rows._jdf, metadata.format, metadata.location, list(arrangement.partition_columns)
+    elsewhere = own_places(snapshot)
+    what = rows._jdf, metadata.format, metadata.location, elsewhere, list(arrangement.partition_columns)
     places = json.dumps(
         [
             {"first": place.first, "directory": place.directory, "bucketed": place.bucketed}
@@ -261,4 +326,6 @@ def _write(
     except BaseException:
         delete_files([file["path"] for file in files], metadata.location)
         raise
+    for file in files:
+        file["location"] = elsewhere.get(file["directory"])
     return files, slots

@@ -83,6 +83,8 @@ def _with_rows(
         directory, name = slots.place(made["slot"]).directory, base_name(made["path"])
         if is_absolute(directory):  # which was given to a cell
             base, path = directory, name
+        elif made["location"] is not None:
+            base, path = made["location"], join_relative(directory, name).strip("/")
         else:
             base, path = root, join_relative(join_relative(made["directory"], directory).strip("/"), name)
         paths[base].append(path)

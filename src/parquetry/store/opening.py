@@ -14,6 +14,31 @@ SQLITE_FILE = os.path.join("_parquetry", "metastore.sqlite")
 """Where a warehouse on a local disk keeps its metastore."""
 
 
+_WITHIN = (None, "sqlite")
+"""URLs that name that file."""
+
+
+def others_nearby(url: str | None, warehouse: str) -> list[str]:
+    """Return the warehouses beside one that is about to be made, and the one that it would be within: the path may be a slip.
+
+    Args:
+        url: of its store; nobody looks if that is elsewhere.
+        warehouse: absolute local path, or URI of another file system, beside which nobody looks.
+    """
+    if (
+        url not in _WITHIN
+        or not os.path.isabs(warehouse)
+        or os.path.exists(os.path.join(warehouse, SQLITE_FILE))
+    ):
+        return []
+    parent = os.path.dirname(warehouse)
+    try:
+        beside = [os.path.join(parent, name) for name in sorted(os.listdir(parent))]
+    except OSError:
+        return []
+    return [folder for folder in (parent, *beside) if os.path.exists(os.path.join(folder, SQLITE_FILE))]
+
+
 def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Store:
     """Open the store of a warehouse.
 
@@ -30,7 +55,7 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
     """
     if url == "memory":
         return MemoryStore()
-    if url is None or url == "sqlite":
+    if url in _WITHIN:
         if not os.path.isabs(warehouse):
             raise ConfigurationError(
                 f"The warehouse {warehouse!r} is not on a local disk, where SQLite needs its file to be; "

@@ -222,7 +222,7 @@ class SQLiteStore:
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of keys, in the order of the keys."""
-        return [self.get(key) for key in keys]
+        return self._read(lambda connection: sqlite_layout.get_many(connection, self._local.layout, keys))
 
     def scan(
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False

@@ -30,7 +30,7 @@ from parquetry.metastore.keyspace import head_key
 from parquetry.metastore.wire import encode
 from parquetry.planner.schema_changes import changed
 from parquetry.store import MemoryStore, SQLiteStore
-from tests.support.arrangements import FILE, MEASURED, OWN, TABLES, full_metadata, left_out
+from tests.support.arrangements import FILE, MEASURED, OWN, TABLES, full_metadata, full_view, left_out
 from tests.support.metastores import whole_day
 
 HERE, OTHER, FAR = (1, "a"), (2, "b"), (3, "c")
@@ -214,7 +214,8 @@ def reopen(lake: Arranged) -> None:
 
 def test_the_records_have_each_field_set() -> None:
     """What is taken through all of it says something in each field, those that will be added later included."""
-    assert left_out(full_metadata("/t")) == ["SkewMap.auto"]  # where there are cells they are not measured
+    records = full_metadata("/t"), full_view()
+    assert left_out(*records) == ["SkewMap.auto"]  # where there are cells they are not measured
     assert left_out(OWN, MEASURED) == left_out(TABLES, MEASURED) == left_out(FILE) == []
     measured = msgspec.structs.replace(full_metadata("/t"), arrangement=MEASURED)
     assert metadata_from_json(metadata_to_json(measured)) == measured
@@ -262,8 +263,12 @@ def test_metadata_comes_back_whole(tmp_path: Path) -> None:
     metastore = Metastore(MemoryStore(), "/lake")
     metadata = full_metadata("/lake/t")
     metastore.create_table("default", "t", metadata)
+    metastore.create_table("default", "v", full_view())
     dump(metastore, tmp_path / "dump")
     other = Metastore(MemoryStore(), "/lake")
     restore(other, tmp_path / "dump")
     for each in (metastore, other):
-        assert Metastore(each.store, "/lake").table("default", "t").metadata == metadata
+        again = Metastore(each.store, "/lake")
+        assert again.table("default", "t").metadata == metadata
+        assert again.table("default", "v", kind="view").metadata == full_view()
+        assert (again.tables("default"), again.views("default")) == (["t"], ["v"])

@@ -16,7 +16,7 @@ from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
 from parquetry.maintenance.compact_metadata import compact_metadata
 from parquetry.maintenance.compacted import Compacted
-from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, entries, open_metastore
+from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, chunk_growth, entries, open_metastore
 from parquetry.metastore.chunks import read_summaries
 from parquetry.metastore.keyspace import chunk_key
 from parquetry.store import MemoryStore, Store
@@ -32,6 +32,7 @@ def file(place: int) -> DataFile:
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "INLINE_BYTES", 200)
     monkeypatch.setattr(entries, "CHUNK_FILES", 50)
+    monkeypatch.setattr(chunk_growth, "TAIL_BYTES", 0)  # as if 50 files were many
 
 
 def grown(store: Store, warehouse: str = "/lake", **properties: str) -> TableSnapshot:

@@ -9,7 +9,7 @@ import pytest
 
 from parquetry.catalog import Arrangement as Shown
 from parquetry.catalog import Buckets, Catalog, Skew
-from parquetry.errors import ArrangementError, CommitConflictError, UnsupportedError
+from parquetry.errors import ArrangementError, CommitConflictError, SkewError, UnsupportedError
 from parquetry.layout.records import PHYSICAL_NAME
 from parquetry.metastore import (
     PLAIN,
@@ -24,6 +24,7 @@ from parquetry.metastore import (
     Totals,
 )
 from parquetry.metastore.transaction import Transaction
+from parquetry.planner.dropped_columns import require_droppable
 from parquetry.planner.schema_changes import changed
 from parquetry.store import MemoryStore
 from tests.support.metastores import file, leftovers, metadata, whole_day
@@ -262,7 +263,7 @@ def test_totals_say_whether_all_are_alike() -> None:
 
 
 def test_columns_renamed_and_dropped() -> None:
-    """A renamed column stays in what partitions record, under its physical name; no column can be dropped."""
+    """A renamed column stays in what partitions record, under its physical name, and cannot be dropped."""
     table = new_table(Arrangement(SKEWED.skew, sort=(SortColumn("x", descending=True),)))
     before = own(table)
     change = {"change": "rename_column", "column": ["x"], "to": "weight"}
@@ -272,8 +273,13 @@ def test_columns_renamed_and_dropped() -> None:
     assert table.metadata.arrangement == own(table) == before
     shown = Catalog(Metastore(table.store, "/lake")).table("t").arrangement
     assert shown == Shown(Skew(("weight",), ((10,), (20,)), True, ()), None, ("weight DESC",))
-    with pytest.raises(UnsupportedError, match="weight cannot be dropped"):
-        changed(table.metadata, {"change": "drop_column", "column": ["weight"]})
+    with pytest.raises(SkewError, match="weight is a skewed column"):
+        require_droppable(table, table.metadata, ["weight"])
+    plain = msgspec.structs.replace(table.metadata, arrangement=PLAIN)
+    with pytest.raises(
+        SkewError, match=r"Column weight cannot be dropped, .*INSERT OVERWRITE; d=1/s=a is one"
+    ):
+        require_droppable(table, plain, ["weight"])
 
 
 def test_what_users_see() -> None:

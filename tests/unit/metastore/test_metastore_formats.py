@@ -1,7 +1,7 @@
 """A metastore of format 1 is read and written; what it cannot say raises it, and nobody mistakes one for the other.
 
 `golden/format-1` holds one that was made with a library that knew format 1 only, a dump of it, and what that library
-read from it. The records of that library stand here, too: what is written into a store of format 1 must be read by it.
+read from it; `golden/format-2` the same of format 2. The records of that library stand here, too: what is written into a store of format 1 must be read by it.
 """
 
 from __future__ import annotations
@@ -42,18 +42,21 @@ from parquetry.metastore.keyspace import (
     CHUNKS,
     DATABASES,
     FORMAT,
+    HEADS,
     METADATA,
     PARTITIONS,
     SUMMARIES,
     prefix_range,
 )
-from parquetry.metastore.model import Column, ColumnStatistics, PartitionIndex
+from parquetry.metastore.model import Column, ColumnStatistics, PartitionIndex, StreamBatch
 from parquetry.metastore.wire import encode
 from parquetry.planner.schema_changes import changed
 from parquetry.store import MemoryStore, SQLiteStore, Store
+from tests.support.arrangements import full_view
 from tests.support.metastores import Crash, FaultyStore, content, file, leftovers, metadata
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
+GOLDEN_2 = GOLDEN.with_name("format-2")
 BUCKETS = Arrangement(buckets=BucketSpec(("x",), 4, sort=(SortColumn("x"),)))
 
 
@@ -110,6 +113,9 @@ def read_as_format_1(store: Store) -> int:
             if value != TOMBSTONE:
                 msgspec.msgpack.decode(value[skip:], type=type)
             count += 1
+    for _, value in store.scan(*prefix_range(HEADS)):
+        if b"streams" in value:  # a library that does not know it would lose it with its next commit
+            raise msgspec.ValidationError("The head says how far streams are.")
     return count
 
 
@@ -125,7 +131,11 @@ def format_of(store: Store) -> int:
 @pytest.fixture(scope="module")
 def maker() -> ModuleType:
     """Give the script that made it, of which this library runs what reads."""
-    spec = importlib.util.spec_from_file_location("make_format_1", GOLDEN / "make.py")
+    return maker_in(GOLDEN)
+
+
+def maker_in(folder: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"make_{folder.name}", folder / "make.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -339,6 +349,25 @@ def test_the_golden_files_are_as_they_were() -> None:
     assert sum(path.stat().st_size for path in GOLDEN.rglob("*") if path.is_file()) < 300_000
 
 
+def test_format_2_is_read_and_written(tmp_path: Path) -> None:
+    """Each version is what the library of then read, out of its dump, too; rows of its kind leave the format as it is."""
+    maker = maker_in(GOLDEN_2)
+    expected = json.loads((GOLDEN_2 / "content.json").read_text())
+    shutil.copy(GOLDEN_2 / "metastore.sqlite", tmp_path)
+    with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
+        assert json.loads(json.dumps(maker.content(metastore))) == expected
+        commit(metastore, "default.many", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
+        commit(metastore, "default.arranged", lambda t: t.drop((1, "a")))
+        assert format_of(metastore.store) == 2
+        after = json.loads(json.dumps(maker.content(metastore)))
+        assert {key: after[key] for key in expected} == expected
+        metastore.create_table("default", "v", full_view())
+        assert format_of(metastore.store) == 3
+    copy = Metastore(MemoryStore(), "/golden")
+    assert restore(copy, GOLDEN_2 / "dump").version == 2
+    assert json.loads(json.dumps(maker.content(copy))) == expected
+
+
 # -- versions
 
 
@@ -380,10 +409,27 @@ def plain_changes(metastore: Metastore) -> None:
     commit(metastore, "default.t", lambda t: t.append((9, "z"), [file("f")], arrangement=Arrangement()))
 
 
+def view(metastore: Metastore) -> None:
+    metastore.create_table("default", "new", full_view())
+
+
+def dropped_column(metastore: Metastore) -> None:
+    commit(metastore, "default.t", lambda t: t.set_metadata(metadata(dropped=(("gone",),))))
+
+
+def stream_batch(metastore: Metastore) -> None:
+    def change(transaction: Transaction) -> None:
+        transaction.append((9, "z"), [file("f")])
+        transaction.of_stream(StreamBatch("query", 0))
+
+    commit(metastore, "default.t", change)
+
+
+LATER = [view, dropped_column, stream_batch]
 ARRANGED = [arranged_table, arranged_metadata, arranged_partition, arranged_file]
 
 
-@pytest.mark.parametrize("change", [*ARRANGED, plain_changes], ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", [*ARRANGED, *LATER, plain_changes], ids=lambda change: change.__name__)
 def test_the_first_who_needs_it_raises_a_store(change: Callable[[Metastore], None]) -> None:
     """A store stays of format 1 until something is written that this cannot say, and then says so."""
     metastore = Metastore(store_of(1), "/lake")
@@ -394,12 +440,12 @@ def test_the_first_who_needs_it_raises_a_store(change: Callable[[Metastore], Non
     if change is plain_changes:
         assert (format_of(metastore.store), read_as_format_1(metastore.store)) == (1, 5)
     else:
-        assert format_of(metastore.store) == 2
+        assert format_of(metastore.store) == (3 if change in LATER else 2)
         with pytest.raises(msgspec.ValidationError):
             read_as_format_1(metastore.store)
 
 
-@pytest.mark.parametrize("change", ARRANGED, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", [*ARRANGED, *LATER], ids=lambda change: change.__name__)
 def test_who_dies_while_raising_leaves_what_can_be_read(change: Callable[[Metastore], None]) -> None:
     """At no time is there a row in a store of format 1 that format 1 does not know."""
     crash_at = 0
@@ -447,10 +493,10 @@ def test_a_library_that_had_the_store_open_notices() -> None:
     transaction.append((1, "a"), [file("f")])
     metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
     with pytest.raises(
-        MetastoreVersionError, match=r"format 3 \(written by Parquetry 9\.9\).*formats 1 to 2; use one"
+        MetastoreVersionError, match=r"format 4 \(written by Parquetry 9\.9\).*formats 1 to 3; use one"
     ):
         transaction.commit()
-    with pytest.raises(MetastoreVersionError, match="format 3"):
+    with pytest.raises(MetastoreVersionError, match="format 4"):
         metastore.create_table("default", "u", metadata())
     assert leftovers(metastore.store, table.id) == []
     assert metastore.table("default", "t").version == 0
@@ -477,7 +523,7 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
 
     first = store.writes  # that of the ticket; then come those of the journal, and of rows
     store.before_write = later
-    with pytest.raises(MetastoreVersionError, match="format 3"):
+    with pytest.raises(MetastoreVersionError, match="format 4"):
         transaction.commit()
 
 

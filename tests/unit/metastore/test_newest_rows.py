@@ -17,9 +17,9 @@ from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Metastore, TableSnapshot, newest
 from parquetry.metastore.head import Head, edit_head, read_head
-from parquetry.metastore.newest import Newest, decode_newest, encode_newest
+from parquetry.metastore.newest import Newest, decode_newest, encode_newest, whole_of
 from parquetry.metastore.snapshot import load, load_commit
-from parquetry.metastore.visible_rows import VisibleRows
+from parquetry.metastore.visible_rows import Examined, VisibleRows
 from parquetry.store import MemoryStore, Store
 from tests.support.metastores import Crash, FaultyStore, content, file, metadata
 
@@ -179,6 +179,28 @@ def test_every_version_is_read_alike_with_every_list(tmp_path: Path) -> None:
     for old in lists:
         for informed, uninformed in versions(table, old):
             assert content(informed) == content(uninformed)
+
+
+def test_a_list_of_all_partitions_is_all_that_is_read() -> None:
+    """Whoever reads the version whose partitions it names gets their rows and looks for no others; lists cut short do not say so."""
+    table = append(drop(filled(5), 3), 9, 0).refresh()
+    assert whole_of(head_of(table).newest) == table.commit.ticket
+    examined = Examined()
+    days = [partition.values[0] for partition in table.partitions(examined=examined)]
+    assert days == [0, 1, 2, 4, 9]
+    assert examined.keys == 5
+    earlier = load(
+        table.store, table.id, head_of(table), load_commit(table.store, table.id, head_of(table), 40)
+    )
+    examined = Examined()
+    assert len(list(earlier.partitions(examined=examined))) == 5
+    assert examined.keys > 5
+    rows = {b"%d" % n: Newest(n + 1, n == 2) for n in range(5)}
+    assert whole_of(encode_newest(rows, 7)) == 7
+    many = {random.randbytes(40): Newest(ticket) for ticket in range(1, 1001)}
+    assert whole_of(encode_newest(many, 1000)) is None
+    gone = {b"%03d" % n: Newest(n + 1, True) for n in range(500)}
+    assert whole_of(encode_newest({**rows, **gone}, 8)) == 8
 
 
 def test_a_library_that_knows_of_no_list() -> None:

@@ -251,7 +251,10 @@ def test_a_column_of_buckets_keeps_its_type(lake: Lake) -> None:
     assert lake.alter(retype)["code"] == "BUCKET"
     assert "Column x is a bucket column of table default.t" in lake.alter(retype)["message"]
     assert "Column y is a column that buckets are sorted by" in lake.alter(sorted_by)["message"]
-    assert lake.alter(drop)["code"] == "UNSUPPORTED"  # as of any column
+    assert (
+        "Column y cannot be dropped, as rows of table default.t are arranged by it"
+        in lake.alter(drop)["message"]
+    )
     renamed = lake.alter({"change": "rename_column", "column": ["x"], "to": "a b"})
     assert renamed["properties"]["clustered-by"] == "(`a b`) SORTED BY (y DESC) INTO 4 BUCKETS"
     assert renamed["details"][1] == ["Bucket Columns", "[a b]"]

@@ -14,6 +14,7 @@ import pytest
 
 import parquetry.planner
 from parquetry.planner.engine import NoEngine
+from parquetry.planner.lake import Lake
 from parquetry.planner.planner import Planner
 
 MODULES = sorted(
@@ -106,3 +107,22 @@ def test_a_transform_is_refused_with_what_it_says(ask: Any, name: str, clause: s
     assert re.match(
         rf"{clause} is not supported: PARTITIONED BY takes columns of the table", failure["message"]
     )
+
+
+def test_a_new_warehouse_beside_another_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A path with a letter too few makes an empty warehouse: that is said once, with the one that may have been meant."""
+
+    def told(*path: str) -> list[str]:
+        caplog.clear()
+        Lake.open("lake", {"warehouse": str(tmp_path.joinpath(*path))}, NoEngine("UTC"))
+        return [record.getMessage() for record in caplog.records]
+
+    assert told("lake") == []
+    (beside,) = told("lak")
+    assert (
+        f"{tmp_path / 'lak'} of the catalog lake is new and empty; there is one at {tmp_path / 'lake'}:"
+        in beside
+    )
+    assert told("lak") == []
+    (within,) = told("lake", "sales")
+    assert f"there is one at {tmp_path / 'lake'}:" in within

@@ -195,7 +195,7 @@ def test_load_data_has_hives_code(lake: Lake) -> None:
     """Of a table whose heavy values have directories; of others it is not offered, as before."""
     for name, properties in (("t", {"skewed-by": HEAVY}), ("u", {"skewed-by": "(x) ON (1)"})):
         table = lake.create(name, properties=properties)["table"]
-        refused = lake.ask("refuse", table=table, statement="LOAD DATA INTO")
+        refused = lake.ask("refuse_load", table=table)
         hive = "[Error 10195]: A stored-as-directories table cannot be used as target for LOAD"
         assert refused["message"].startswith(hive if name == "t" else "LOAD DATA INTO lake.default.u is not")
 

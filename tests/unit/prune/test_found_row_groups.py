@@ -11,7 +11,7 @@ from parquetry.metastore.model import Column, TableMetadata
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, In, Predicate
 from parquetry.prune.condition import Condition
-from parquetry.prune.found_row_groups import MOST_RANGES, FoundRanges, found_ranges
+from parquetry.prune.found_row_groups import MOST_LOOKED_UP, MOST_RANGES, SPARSE, FoundRanges, found_ranges
 from parquetry.types import parse_type
 
 INT = parse_type("int")
@@ -30,6 +30,25 @@ def test_values_become_ranges() -> None:
     dense = tuple(base * 1000 + n for base in range(MOST_RANGES) for n in range(9))
     (ranges,) = found(In("k", dense, INT))
     assert ranges.ends == tuple((base * 1000, base * 1000 + 8) for base in range(MOST_RANGES))
+
+
+def test_sparse_sets_are_looked_up() -> None:
+    """In Parquet, if there are more values than ranges, but not too many; of texts all sets are taken for sparse."""
+
+    def looked_up(values: tuple[Any, ...], type: str = "int") -> bool:
+        (ranges,) = found(In("k", values, parse_type(type)))
+        assert ranges.values in ((), values)
+        return bool(ranges.values)
+
+    assert not looked_up(tuple(range(0, 1000 * MOST_RANGES, 1000)))
+    assert looked_up(tuple(range(0, 1001 * MOST_RANGES, 1000)))
+    assert not looked_up(tuple(range(1001)))
+    assert not looked_up(tuple(range(0, 1000 * (SPARSE - 1), SPARSE - 1)))
+    assert looked_up(tuple(range(0, 1000 * (MOST_LOOKED_UP + 1), 1000))[:MOST_LOOKED_UP])
+    assert not looked_up(tuple(range(0, 1000 * (MOST_LOOKED_UP + 1), 1000)))
+    assert looked_up(tuple(f"{n:04}" for n in range(1001)), "string")
+    (ranges,) = found(In("k", tuple(range(0, 1001 * MOST_RANGES, 1000)), INT), "orc")
+    assert not ranges.values
 
 
 @pytest.mark.parametrize(

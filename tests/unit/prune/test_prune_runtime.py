@@ -12,6 +12,7 @@ from parquetry.prune.runtime import Build, Candidate, Gathered, Known, Part, Ste
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.scan_report import Step as Counted
+from parquetry.prune.selected_rows import Spread
 from parquetry.prune.values_report import Told, ValuesReport, reports
 
 MB = 1 << 20
@@ -243,9 +244,34 @@ def test_what_other_values_leave_of_a_side(
     by_day = msgspec.structs.replace(BY_DAY, **day)
     files = returns.pop("files", 1000)
     facts = {"scan": 3, "bytes": 2 * MB, "join": 5, "build": SALES, "source": 9, "column": "n"} | returns
-    verdicts = judge([by_day, candidate(files, **facts)], [LIMIT] * 2, lambda _: spread)
+    verdicts = judge([by_day, candidate(files, **facts)], [LIMIT] * 2, lambda _: Spread(spread, 1000))
     used = verdicts[1].how if verdicts[1].how != "shared" else "refused"
     assert used == expected, verdicts
+
+
+@pytest.mark.parametrize(
+    ("rows", "spread", "facts", "expected"),
+    [
+        (20_000, Spread(0.95, 1e6), {}, "refused"),
+        (20_000, Spread(0.95, 1e6), {"form": "widened"}, "refused"),
+        (20_000, Spread(0.8, 1e6), {}, "collected"),
+        (20_000, Spread(0.95, 1e6, laid_out=True), {}, "collected"),
+        (20_000, None, {}, "collected"),
+        (9_000, Spread(0.95, 1e6), {}, "collected"),
+        (600, Spread(0.95, 10_000), {}, "refused"),
+        (400, Spread(0.95, 10_000), {}, "collected"),
+        (None, Spread(0.95, 1e6), {}, "collected"),
+        (20_000, Spread(0.95, 1e6), {"form": "partitions"}, "collected"),
+        (20_000, Spread(0.95, 1e6), {"shared": True}, "collected"),
+    ],
+)
+def test_many_values_of_files_that_span_the_whole_range(
+    rows: int | None, spread: Spread | None, facts: dict[str, Any], expected: str
+) -> None:
+    """Nothing is run once more for many of the values that there can be where each file holds some from all over; a broadcast's cost nothing."""
+    (verdict,) = judge([candidate(build=build(rows=rows), **facts)], [LIMIT], lambda _: spread)
+    assert verdict.how == expected
+    assert ("lie all over" in verdict.reason) == (expected == "refused")
 
 
 def test_all_places_or_none() -> None:
@@ -259,7 +285,8 @@ def test_all_places_or_none() -> None:
 def test_what_a_report_says() -> None:
     """Of a join that got values those alone; of one that got none each reason, once; and it travels as a dict."""
     used = Told(candidate(), Verdict("collected"), Gathered(1234, shared=False))
-    shared = Told(candidate(shared=True), Verdict("shared"), Gathered(None, shared=True))
+    build = msgspec.structs.replace(candidate().build, where=("(year = 2000)", "((a = 1) OR (b = 2))"))
+    shared = Told(candidate(shared=True, build=build), Verdict("shared"), Gathered(None, shared=True))
     spark = Told(candidate(), Verdict("spark"))
     gone = Told(candidate(), Verdict("shared"))
     other = Told(candidate(side="right"), Verdict("refused", "because"))
@@ -269,7 +296,7 @@ def test_what_a_report_says() -> None:
         "fact.k: no run-time values of dim.k (INNER JOIN: because)",
     ]
     assert [str(each) for each in reports([shared, spark, gone])] == [
-        "fact.k: run-time values of dim.k (INNER JOIN, its broadcast)",
+        "fact.k: run-time values of dim.k where year = 2000 AND ((a = 1) OR (b = 2)) (INNER JOIN, its broadcast)",
         "fact.k: run-time values of dim.k (INNER JOIN, Spark's own filter)",
         "fact.k: no run-time values of dim.k (INNER JOIN: dim was not broadcast after all)",
     ]
@@ -286,6 +313,7 @@ def test_what_a_report_says() -> None:
             "reason": "",
             "values": 1234,
             "shared": False,
+            "where": [],
         }
     ]
     assert Report.from_dict(plain) == report

@@ -80,7 +80,7 @@ def test_what_is_not_known_leaves_all() -> None:
     empty = DataFile("c.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 100, None, None)})
     table = days(plain, bare)
     assert selected_rows(table.metadata, whole(table), [year("=", 2000)]) == 200
-    assert spread(table.metadata, whole(table), "year") == 1
+    assert spread(table.metadata, whole(table), "year") is None
     table = days(plain, empty)
     assert selected_rows(table.metadata, whole(table), [year("=", 2000)]) == 20
 
@@ -88,14 +88,14 @@ def test_what_is_not_known_leaves_all() -> None:
 def test_how_far_values_lie_apart() -> None:
     """Of the whole range, on average of the files; a partition has one value; of what has no place on a line it is not known."""
     table = days()
-    assert spread(table.metadata, whole(table), "year") == pytest.approx(99 / 199)
-    assert spread(table.metadata, whole(table), "month") == 1
-    assert spread(table.metadata, whole(table), "p") == 0
-    assert spread(table.metadata, whole(table), "name") == 1
+    assert spread(table.metadata, whole(table), "year") == pytest.approx((99 / 199, 199, False))
+    assert spread(table.metadata, whole(table), "month") == (1, 11, False)
+    assert spread(table.metadata, whole(table), "p") == (0, 0, False)
+    assert spread(table.metadata, whole(table), "name") is None
     many = days(
         *(
             DataFile(f"{n}.parquet", 10, 5, 1, {"year": ColumnStatistics(10, 0, n * 10, n * 10 + 5)})
             for n in range(300)
         )
     )
-    assert spread(many.metadata, whole(many), "year") == pytest.approx(5 / 2995)
+    assert spread(many.metadata, whole(many), "year") == pytest.approx((5 / 2995, 2995, False))

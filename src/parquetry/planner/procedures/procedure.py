@@ -68,8 +68,7 @@ class Procedure(Generic[A]):
     @property
     def schema(self) -> dict[str, Any]:
         """Return Spark's JSON of the rows."""
-        fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in self.columns]
-        return {"type": "struct", "fields": fields}
+        return schema_of(self.columns)
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -88,6 +87,12 @@ class Procedure(Generic[A]):
             given: the arguments as the bridge sends them: text, lists of text, None.
         """
         return wire_rows(self.run(lake, msgspec.convert(given, self.arguments, strict=False)))
+
+
+def schema_of(columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return Spark's JSON of rows of these columns."""
+    fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in columns]
+    return {"type": "struct", "fields": fields}
 
 
 def wire_rows(rows: Iterable[Row]) -> Rows:

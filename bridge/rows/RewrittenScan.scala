@@ -1,0 +1,53 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.expressions.{Expressions, LiteralValue, NamedReference}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * The files that a statement rewrites. Spark finds the names of those with rows that match before it reads them.
+ *
+ * It is no `ParquetryScan`, as values of joins must leave nothing out of it: what is not read would be lost.
+ */
+class RewrittenScan(inner: ParquetryScan)
+  extends Scan with SupportsReportStatistics with SupportsRuntimeV2Filtering with Reported {
+  private val column = inner.table.fileColumn.name
+  @volatile private var chosen = Option.empty[ScanAnswer]
+
+  override def readSchema(): StructType = inner.readSchema()
+  override def description(): String = chosen.fold(inner.description())(_.description)
+  override def report: JValue = chosen.fold(inner.report)(_.report)
+  override def estimateStatistics(): Statistics = inner.estimateStatistics()
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
+  override def supportedCustomMetrics(): Array[CustomMetric] = inner.supportedCustomMetrics()
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = chosen.fold(inner.reportDriverMetrics())(inner.driverMetrics)
+
+  override def filterAttributes(): Array[NamedReference] = Array(Expressions.column(Schemas.quoted(column)))
+
+  /** The same files for all places in a plan: of one place those that match are taken, and of the other the rest. */
+  override def filter(values: Array[Predicate]): Unit = synchronized {
+    if (chosen.isEmpty) values.filter(_.name == "IN").map(_.children.toSeq).collectFirst {
+      case (found: NamedReference) +: paths if found.fieldNames.sameElements(Array(column)) =>
+        chosen = Some(inner.only(paths.collect { case LiteralValue(path: UTF8String, _) => path.toString }))
+    }
+  }
+  override def toBatch: Batch = new PlannedBatch(inner, answer)
+  private def answer: ScanAnswer = chosen.getOrElse(inner.first)
+
+  /** What was read, as the planner is told it: the files, and their partitions' values in the order of the partition columns. */
+  def asked: Seq[JField] = {
+    val order = inner.table.partitionSchema()
+    val read = inner.partitionSchema
+    val places = order.fieldNames.map(read.fieldIndex)
+    val partitions = answer.partitions.map { row =>
+      val values = Json.ofRow(row, read).arr
+      JArray(places.map(values(_)).toList)
+    }
+    Seq("files" -> Json.strings(answer.files.paths.toSeq), "partitions" -> JArray(partitions.toList))
+  }
+}

@@ -1,0 +1,45 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * DELETE, UPDATE or MERGE of rows: Spark reads the files that may hold a match, and what it makes of all of their rows takes their
+ * place (`ReplaceData`). Which files those are the planner says, and then, by a query of their own, the rows that match.
+ */
+class RowsOperation(val table: ParquetryTable, override val command: RowLevelOperation.Command) extends RowLevelOperation {
+  @volatile private var read = Option.empty[RewrittenScan]
+  /** What was planned to be read, or was. */
+  def scan: Option[RewrittenScan] = read
+
+  override def requiredMetadataAttributes(): Array[NamedReference] =
+    Array(Expressions.column(Schemas.quoted(table.fileColumn.name)))
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(table, options) {
+    override def build(): Scan = {
+      // every row of a file is written again: the readers may leave out none by the statement's condition
+      val scan = new RewrittenScan(new ParquetryScan(table, pushed.map(_.copy(rowGroups = None)), required, options).free)
+      read = Some(scan)
+      scan
+    }
+  }
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
+    override def build(): Write = new RowsWrite(RowsOperation.this)
+  }
+
+  /** Puts rows in the place of the files that were read; returns what was written. */
+  def replace(rows: DataFrame): JValue = Bridge.write(table.ref, rows, "rewrite_rows", table.identity ++ read.get.asked ++ Seq[JField](
+    "statement" -> JString(command.name.toLowerCase), Settings.field): _*)
+}
+
+/** Carried out by `RewriteRowsExec`. */
+class RowsWrite(val operation: RowsOperation) extends ShownWrite {
+  def replace(rows: DataFrame): Unit = wrote(operation.replace(rows))
+  override def description(): String = s"${operation.command} ${operation.table.name()}"
+}

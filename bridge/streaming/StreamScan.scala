@@ -1,0 +1,36 @@
+package org.apache.spark.sql.parquetry
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.read.{PartitionReaderFactory, Scan}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * What a streaming query reads of a table. Spark makes it once, for all columns; `StreamColumns` makes one of it for each batch that reads
+ * only what that asks for. Of buckets and of values that joins find it tells nothing: the files of a batch are those of a few versions.
+ */
+class StreamScan(val table: ParquetryTable, val required: StructType, val pushed: Seq[PushedPredicate],
+    val options: CaseInsensitiveStringMap) extends Scan {
+  private val session = SparkSession.active
+
+  val hidden: HiddenColumns = new HiddenColumns(table, required)
+  val (partitionSchema, dataSchema) = {
+    val (p, d) = required.fields.filterNot(f => hidden.names(f.name)).partition(f => table.partitionColumns.contains(f.name))
+    (StructType(p), StructType(d))
+  }
+
+  override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields ++ hidden.fields)
+  override def description(): String = s"${table.name()} (stream)"
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = new TableStream(this, checkpoint, None)
+
+  lazy val readerFactory: PartitionReaderFactory = NamingReaderFactory.of(
+    new FileReaders(session, table, partitionSchema, dataSchema, hidden, options).factory(RowGroupFilters(pushed, table)), table)
+  def partitions(answer: ScanAnswer): Array[FilePartition] =
+    new FilePieces(session, answer, hidden.beside(_, partitionSchema, _)).mixed
+
+  override def columnarSupportMode(): Scan.ColumnarSupportMode =
+    if (readerFactory.supportColumnarReads(FilePartition(0, Array.empty))) Scan.ColumnarSupportMode.SUPPORTED
+    else Scan.ColumnarSupportMode.UNSUPPORTED
+}

@@ -1,0 +1,108 @@
+package org.apache.spark.sql.parquetry
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.{AppendData, LogicalPlan}
+import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog}
+import org.apache.spark.sql.connector.catalog.transactions.Transaction
+import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
+import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.v2._
+import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
+import org.apache.spark.sql.streaming.OutputMode
+
+/**
+ * Writes the rows of each batch as those of an INSERT, in one commit that says which batch it is. There are no writers in the tasks: the
+ * planner arranges the rows before they are written (`StreamedRowsExec`).
+ *
+ * @param table as it was when the query began
+ */
+class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteInfo) extends StreamingWrite {
+  private var rows: Option[(SparkSession, LogicalPlan)] = None
+  private var count = Option.empty[Long]
+
+  def take(session: SparkSession, plan: LogicalPlan): Unit = rows = Some((session, plan))
+  def written: Option[Long] = count
+
+  override def commit(batch: Long, messages: Array[WriterCommitMessage]): Unit = {
+    val (session, plan) = rows.get
+    val now = current(session)
+    // columns by their names, with the casts of an INSERT
+    val relation = DataSourceV2Relation.create(now, None, None)
+    val resolved = session.sessionState.executePlan(AppendData.byName(relation, plan)).analyzed match {
+      case append: AppendData => append.query
+      case other => throw new IllegalStateException(s"not an insert: $other")
+    }
+    val answer = Bridge.write(now.ref, Dataset.ofRows(session, resolved), "write", now.identity ++ Seq[JField](
+      "mode" -> JString(mode),
+      "predicates" -> JArray(Nil),
+      "write_options" -> Json.strings(info.options().asCaseSensitiveMap().asScala.toMap - "checkpointLocation" - "checkpointlocation"),
+      "batch" -> JObject("query" -> JString(info.queryId()), "number" -> JInt(batch), "table" -> JString(table.id())),
+      Settings.field): _*)
+    count = Answers.written(answer).get("rows")
+    Cached.refresh(now)
+  }
+
+  private def current(session: SparkSession): ParquetryTable =
+    session.sessionState.catalogManager.catalog(table.ref.name) match {
+      case catalog: TableCatalog =>
+        catalog.loadTable(Identifier.of(table.path.init.toArray, table.path.last)).asInstanceOf[ParquetryTable]
+    }
+
+  override def abort(batch: Long, messages: Array[WriterCommitMessage]): Unit = ()
+  override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
+    throw new UnsupportedOperationException(s"Rows of a stream into ${table.name()} are written by the session's own rule: ParquetryExtensions.")
+  override def toString: String = s"rows into ${table.name()}"
+}
+
+/** Spark asks a node of this class how many rows a batch wrote. */
+class StreamedRowsExec(batchWrite: BatchWrite, refreshCache: () => Unit, query: SparkPlan, writeMetrics: Seq[CustomMetric],
+    transaction: Option[Transaction], write: StreamedRows)
+  extends WriteToDataSourceV2Exec(batchWrite, refreshCache, query, writeMetrics, transaction) {
+
+  override def nodeName: String = "WriteStreamedRows"
+  override protected def otherCopyArgs: Seq[AnyRef] = write :: Nil
+  override protected def withNewChildInternal(newChild: SparkPlan): WriteToDataSourceV2Exec =
+    new StreamedRowsExec(batchWrite, refreshCache, newChild, writeMetrics, transaction, write)
+
+  override def run(): Seq[InternalRow] = {
+    write.take(session, LogicalRDD(query.output, query.execute())(session))
+    batchWrite.commit(Array.empty[WriterCommitMessage]) // by which the write is told the number of the batch
+    refreshCache()
+    commitProgress = write.written.map(StreamWriterCommitProgress(_))
+    Nil
+  }
+}
+
+object StreamedRowsStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case WriteToDataSourceV2(_, batch: MicroBatchWrite, query, metrics) => batch.writeSupport match {
+      case write: StreamedRows => new StreamedRowsExec(batch, () => (), planLater(query), metrics, None, write) :: Nil
+      case _ => Nil
+    }
+    case _ => Nil
+  }
+}
+
+/** Rows that take the place of earlier ones of a key are no affair of a table without keys. */
+object StreamingModes extends (LogicalPlan => Unit) {
+  override def apply(plan: LogicalPlan): Unit = plan match {
+    case s: WriteToStreamStatement => check(s.sink, s.outputMode)
+    case s: WriteToStream => check(s.sink, s.outputMode)
+    case _ =>
+  }
+  private def check(sink: Any, mode: OutputMode): Unit = (sink, mode) match {
+    case (table: ParquetryTable, InternalOutputModes.Update) => throw new ParquetryException("UNSUPPORTED",
+      s"${table.name()} cannot be written into by a stream with the output mode update: it has no keys by which rows would take the place of " +
+        "others. Use append or complete, or MERGE INTO the table in foreachBatch.")
+    case _ =>
+  }
+}

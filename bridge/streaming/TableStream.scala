@@ -1,0 +1,93 @@
+package org.apache.spark.sql.parquetry
+
+import java.time.ZoneId
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.unsafe.types.UTF8String
+
+/** How far a stream is, as the planner has told it. */
+class StreamOffset(override val json: String) extends Offset
+
+/** The limits that the options of a read name; what they are, the planner knows. */
+object LimitsOfOptions extends ReadLimit {
+  override def toString: String = "limits of the options"
+}
+
+/**
+ * New files of a table, version by version: the planner says where the stream begins, how far a batch goes, and which files it reads.
+ *
+ * @param checkpoint the folder of this stream in the query's checkpoint
+ * @param of the stream that the query knows, of which this one reads a part of the columns and rows; None: it is that itself
+ */
+class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream]) extends MicroBatchStream with SupportsTriggerAvailableNow {
+  import scan.{options, table}
+
+  private val known: TableStream = of.fold(this)(_.known)
+  /** Columns and conditions of a part. */
+  private val reads = of.map(_ => (scan.readSchema(), scan.pushed.map(_.tree)))
+  /**
+   * Spark takes two scans of a plan for the same if their streams are equal, and reads but one: what reads other columns, or by other
+   * conditions, must differ. It counts the rows of a stream by comparing those in the plan with the query's own, to which each is equal.
+   */
+  override def equals(other: Any): Boolean = other match {
+    case stream: TableStream => (stream.known eq known) && (reads.isEmpty || stream.reads.isEmpty || stream.reads == reads)
+    case _ => false
+  }
+  override def hashCode(): Int = System.identityHashCode(known)
+  override def toString: String = scan.description()
+
+  /** The same stream by another scan. */
+  def by(narrower: StreamScan): TableStream = new TableStream(narrower, checkpoint, Some(known))
+
+  private def ask(op: String, fields: JField*): JValue =
+    table.ref.ask(op, table.identity ++ (Json.readOptions(options) +: fields): _*)
+  private def text(offset: Offset): JValue = Option(offset).fold[JValue](JNull)(o => JString(o.json()))
+
+  // Where batches begin and end
+
+  override def initialOffset(): Offset = new FirstOffset(SparkSession.active, checkpoint).orElse(
+    new StreamOffset(Answers.position(ask("begin_stream", "starting_at" -> startingAt.fold[JValue](JNull)(JInt(_))))))
+  override def deserializeOffset(json: String): Offset = new StreamOffset(json)
+
+  private def startingAt: Option[Long] = Option(options.get("startingTimestamp")).map { given =>
+    val zone: ZoneId = DateTimeUtils.getZoneId(SQLConf.get.sessionLocalTimeZone)
+    DateTimeUtils.stringToTimestamp(UTF8String.fromString(given), zone).getOrElse(throw new ParquetryException("PROPERTY",
+      s"The option startingTimestamp of the streaming read is '$given': not a time such as 2026-11-23 08:00:00."))
+  }
+
+  @volatile private var until: JValue = JNull
+  override def prepareForTriggerAvailableNow(): Unit = until = JString(reportLatestOffset().json())
+
+  override def getDefaultReadLimit: ReadLimit = LimitsOfOptions
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = new StreamOffset(Answers.position(ask("advance_stream",
+    "start" -> text(start), "until" -> until, "limited" -> JBool(limit != ReadLimit.allAvailable()))))
+  override def latestOffset(): Offset = throw new UnsupportedOperationException("A batch is asked for by where it begins, and by limits.")
+  override def reportLatestOffset(): Offset =
+    new StreamOffset(Answers.position(ask("advance_stream", "start" -> JNull)))
+
+  // What a batch reads
+
+  private var planned = Option.empty[((String, String), Array[InputPartition])]
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = synchronized {
+    val batch = (start.json(), end.json())
+    if (!planned.exists(_._1 == batch)) {
+      val answer = Answers.scan(ask("plan_batch",
+        "start" -> text(start), "end" -> text(end),
+        "predicates" -> JArray(scan.pushed.map(_.tree).toList),
+        "columns" -> Json.strings(scan.required.fieldNames.filterNot(scan.hidden.names)),
+        Settings.field), scan.partitionSchema)
+      planned = Some((batch, scan.partitions(answer).toArray[InputPartition]))
+    }
+    planned.get._2
+  }
+  override def createReaderFactory(): PartitionReaderFactory = scan.readerFactory
+
+  override def commit(end: Offset): Unit = ()
+  override def stop(): Unit = ()
+}

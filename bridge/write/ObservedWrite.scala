@@ -1,0 +1,45 @@
+package org.apache.spark.sql.parquetry
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.connector.write.V1Write
+import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy, UnaryExecNode}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, SupportsCustomDriverMetrics, V2CommandExec}
+import org.apache.spark.sql.execution.metric.SQLMetric
+
+/**
+ * Writes the rows of a query with `observe` in it. Spark's own node for writes like ours plans the query once more, out of the
+ * reach of whoever asks what was observed; here it is part of the statement's plan.
+ */
+case class ObservedWriteExec(child: SparkPlan, table: ParquetryTable, write: V1Write)
+  extends V2CommandExec with UnaryExecNode with SupportsCustomDriverMetrics {
+  override def output: Seq[Attribute] = Nil
+  override def stringArgs: Iterator[Any] = Iterator(table.name())
+  override lazy val customMetrics: Map[String, SQLMetric] = createCustomMetrics(write.supportedCustomMetrics())
+
+  override protected def run(): Seq[InternalRow] = {
+    val rows = LogicalRDD(child.output, child.execute())(session)
+    write.toInsertableRelation.insert(Dataset.ofRows(session, rows), overwrite = false)
+    postDriverMetrics(write.reportDriverMetrics())
+    Cached.refresh(table)
+    Nil
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): ObservedWriteExec = copy(child = newChild)
+}
+
+object ObservedWrites extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case AppendData(r: DataSourceV2Relation, query, _, _, _, Some(write: V1Write), _) => written(r, query, write)
+    case OverwriteByExpression(r: DataSourceV2Relation, _, query, _, _, _, Some(write: V1Write), _) => written(r, query, write)
+    case _ => Nil
+  }
+
+  private def written(relation: DataSourceV2Relation, query: LogicalPlan, write: V1Write): Seq[SparkPlan] = relation.table match {
+    case table: ParquetryTable if query.exists(_.isInstanceOf[CollectMetrics]) =>
+      ObservedWriteExec(planLater(query), table, write) :: Nil
+    case _ => Nil
+  }
+}

@@ -1,0 +1,23 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.write.Write
+
+/** A write whose numbers Spark's UI shows once it has ended. */
+trait ShownWrite extends Write {
+  @volatile private var told = Map.empty[String, Long]
+
+  /** Takes the planner's answer about what was written. */
+  protected def wrote(answer: JValue): Unit = told = Answers.written(answer)
+
+  override def supportedCustomMetrics(): Array[CustomMetric] =
+    Array("files", "bytes", "rows", "partitions").map(what => new PlannedMetric(what, s"$what written"))
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = told.toArray.map { case (what, number) =>
+    new CustomTaskMetric {
+      override def name(): String = what
+      override def value(): Long = number
+    }
+  }
+}

@@ -1,0 +1,119 @@
+"""Columns of Parquet files that Spark's readers cannot read as what the table says they are.
+
+Told are those of which it is certain, by the physical type alone; the readers have the last word on the others:
+
+    in the file      the table says        is
+    BYTE_ARRAY       bigint                told: no text is read as a number
+    INT64            double                told: longs become no doubles
+    INT32            bigint                read
+    INT64            timestamp             left to the readers, which know what the numbers stand for
+"""
+
+from __future__ import annotations
+
+import itertools
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parquetry.layout.discover import visible_files
+from parquetry.layout.location import open_location
+from parquetry.layout.parquet_leaves import top_level
+from parquetry.layout.records import Column
+from parquetry.types import INTEGER_BITS, type_text
+
+_TIMES = ("timestamp", "timestamp_ntz")
+_READ_AS: Mapping[str, frozenset[str]] = {
+    "BOOLEAN": frozenset({"boolean"}),
+    "INT32": frozenset({*INTEGER_BITS, "double", "decimal", "date", *_TIMES}),
+    "INT64": frozenset({*INTEGER_BITS, "decimal", *_TIMES}),
+    "INT96": frozenset({"timestamp", "timestamp_ntz"}),
+    "FLOAT": frozenset({"float", "double"}),
+    "DOUBLE": frozenset({"double"}),
+    "BYTE_ARRAY": frozenset({"string", "char", "varchar", "binary", "decimal"}),
+}
+"""As what columns a physical type may be read; what is not here is left to the readers."""
+
+_MOST_FILES = 100
+"""Files of a new table's LOCATION that are looked into for columns of other names or types."""
+
+
+def unfit_columns(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
+    """Yield a sentence for each column of a file that cannot be read as the table has it.
+
+    Args:
+        footer: of the file, as PyArrow reads it.
+        columns: of the table, those that are in files.
+    """
+    by_name = {column.physical.lower(): column for column in columns}
+    for name, leaves in top_level(footer):
+        column = by_name.get(name.lower())
+        if column is None or not column.column_type.primitive or leaves[0].nested:
+            continue
+        stored = footer.schema.column(leaves[0].place)
+        fitting = _READ_AS.get(stored.physical_type)
+        if fitting is not None and column.column_type.name not in fitting:
+            yield (
+                f"column {column.name} is {type_text(column.type)} in the table, and {stored.physical_type} in the file, which cannot "
+                "be read as that: queries of the column fail. Have the file written with the table's type, or take it out"
+            )
+
+
+def unknown_columns(location: str) -> str | None:
+    """Return what to say of the first file below a location with columns of types that Spark has not; None: of none.
+
+    Args:
+        location: a folder, as Hadoop writes it.
+    """
+    filesystem, root = open_location(location)
+    try:
+        for path in itertools.islice(visible_files(filesystem, root), _MOST_FILES):
+            told = [
+                text for field in pq.read_schema(path, filesystem=filesystem) if (text := _unknown(field))
+            ]
+            if told:
+                return f"in {posixpath.basename(path)}, {'; '.join(told)}"
+    except (pa.ArrowException, OSError):
+        pass  # Spark's own error says enough
+    return None
+
+
+def mixed_columns(location: str, columns: Sequence[Column]) -> list[str]:
+    """Return what to say of Parquet files below a location whose columns are others than those that were read from one of them.
+
+    Args:
+        location: a folder, as Hadoop writes it.
+        columns: that a table over it is to have.
+    """
+    filesystem, root = open_location(location)
+    known = {column.name.lower() for column in columns}
+    told: dict[str, str] = {}
+    try:
+        for path in itertools.islice(visible_files(filesystem, root), _MOST_FILES):
+            footer = pq.read_metadata(path, filesystem=filesystem)
+            name = path.removeprefix(f"{root.rstrip('/')}/")
+            for sentence in unfit_columns(footer, columns):
+                told.setdefault(sentence, f"{name}: {sentence}")
+            for column, _ in top_level(footer):
+                if column.lower() not in known:
+                    told.setdefault(
+                        column, f"{name}: column {column} is not in the table; ADD COLUMN adds it"
+                    )
+    except (pa.ArrowException, OSError):
+        pass  # of files that are broken MSCK tells
+    return list(told.values())
+
+
+def _unknown(field: pa.Field) -> str | None:
+    kind = field.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return (
+            f"column {field.name} is a timestamp in nanoseconds, which Spark has not: SET spark.sql.legacy.parquet.nanosAsLong=true "
+            "reads it as a BIGINT, and pandas and PyArrow write microseconds with coerce_timestamps='us'"
+        )
+    if pa.types.is_float16(kind) or (pa.types.is_time(kind) and kind.unit == "ns"):
+        return f"column {field.name} is a {kind}, which Spark does not read from Parquet: have it written as another type"
+    return None

@@ -1,0 +1,183 @@
+"""DEFAULT values, beside Spark's own tables: what statements fill in, and what rows of files without the column hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import parquetry
+from parquetry.maintenance.dump import dump
+from parquetry.maintenance.restore import restore
+from parquetry.metastore.metastore import Metastore
+from parquetry.store.memory import MemoryStore
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+
+_HISTORY = (
+    "CREATE TABLE {t} (a INT, b INT DEFAULT 5, s STRING DEFAULT 'x', p INT DEFAULT 1) USING {format} PARTITIONED BY (p)",
+    "INSERT INTO {t} (a) VALUES (1)",
+    "INSERT INTO {t} VALUES (2, DEFAULT, 'y', 2)",
+    "ALTER TABLE {t} ADD COLUMN c INT DEFAULT 3 + 4",
+    "ALTER TABLE {t} ADD COLUMNS (d STRING DEFAULT 'old', n INT, st STRUCT<x: INT, y: STRING> DEFAULT named_struct('x', 2, 'y', 'z'))",
+    "INSERT INTO {t} (a, p) VALUES (3, 2)",
+    "ALTER TABLE {t} ALTER COLUMN c SET DEFAULT 8",
+    "ALTER TABLE {t} ALTER COLUMN d DROP DEFAULT",
+    "ALTER TABLE {t} ALTER COLUMN n SET DEFAULT 1",
+    "INSERT INTO {t} (p, a) VALUES (2, 4), (3, NULL)",
+    "INSERT INTO {t} (a, b, s, c, d, n, st) VALUES (5, NULL, DEFAULT, NULL, 'new', DEFAULT, NULL)",
+    "INSERT INTO {t} (c, a) VALUES (DEFAULT, 6)",
+)
+_CONDITIONS = (
+    "c = 7", "c > 7", "c < 7", "c IS NULL", "c IS NOT NULL", "c IN (1, 7)", "c IN (8, 9)", "NOT (c = 7)", "c <=> 7", "c <=> NULL",
+    "c BETWEEN 6 AND 7", "c + 0 = 7", "d = 'old'", "d LIKE 'ol%'", "d IS NULL", "d > 'old'", "n IS NULL", "n = 1",
+    "st.x = 2", "st.x > 2", "st IS NULL", "st.y = 'z' AND p = 1", "c = 7 OR d = 'new'", "c = 7 AND b = 5", "length(d) = 3",
+    "c = (SELECT max(c) - 1 FROM {t})", "a IN (SELECT c - 5 FROM {t})",
+)  # fmt: skip
+
+
+@pytest.fixture
+def stock(spark: SparkSession, db: str) -> Iterator[str]:
+    """A database of Spark's own."""
+    name = db.replace("lake.", "spark_catalog.defaults_")
+    spark.sql(f"CREATE DATABASE {name}")
+    yield name
+    spark.sql(f"DROP DATABASE {name} CASCADE")
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_as_sparks_own_tables(spark: SparkSession, db: str, stock: str, rows: Rows, format: str) -> None:
+    """A history of columns, defaults and inserts gives what Spark's own table gives: rows, filters, aggregates, joins."""
+    ours, theirs = f"{db}.t", f"{stock}.t"
+    asked = _CONDITIONS[::2] if format == "parquet" else _CONDITIONS[1::5]
+    for statement in _HISTORY:
+        for table in (ours, theirs):
+            spark.sql(statement.format(t=table, format=format))
+    questions = [
+        "SELECT a, b, s, c, d, n, st, p FROM {t}",
+        "SELECT count(*), count(c), min(c), max(c), count(d), min(d), max(d), count(n), max(n), sum(c) FROM {t}",
+        "SELECT p, count(c), min(d) FROM {t} GROUP BY p",
+        "SELECT st.x FROM {t}",
+        "SELECT count(*) FROM {t} u JOIN {t} v ON u.c = v.c WHERE v.d = 'old'",
+        "SELECT count(*) FROM {t} WHERE c = 7",
+        "SELECT count(*) FROM {t} WHERE c IS NULL",
+        *(f"SELECT a, c, st.y FROM {{t}} WHERE {condition}" for condition in asked),
+    ]
+    found = [sorted(rows(question.format(t=ours)), key=str) for question in questions]
+    # Spark 4.3.0 forgets the default of its own table's struct where a query reads one field of it
+    spark.conf.set("spark.sql.optimizer.nestedSchemaPruning.enabled", "false")
+    for question, answer in zip(questions, found, strict=True):
+        assert answer == sorted(rows(question.format(t=theirs)), key=str), question
+    spark.conf.set("spark.sql.optimizer.nestedSchemaPruning.enabled", "true")
+    assert len(rows(f"SELECT a FROM {ours} WHERE c = 7")) == 3  # none of the above holds of two empty tables
+    report = parquetry.report(spark.sql(f"SELECT a FROM {ours} WHERE c = 8"))
+    step = report.scans[0].step("files")
+    assert step is not None
+    assert (step.kept, step.of) == (
+        5,
+        7,
+    )  # of two it is not known; those that hold 7 and NULL alone are passed over
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_either_reader(spark: SparkSession, db: str, rows: Rows, vectorized: str) -> None:
+    """Rows of old files hold the default whichever of Spark's readers reads them, under a renamed column, too."""
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", vectorized)
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (a INT) USING parquet")
+    spark.sql(f"INSERT INTO {table} VALUES (1)")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (c INT DEFAULT 7, l ARRAY<INT> DEFAULT array(1, 2))")
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN c TO e")
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN e TYPE BIGINT")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT DEFAULT 9")
+    assert rows(f"SELECT a, e, l, c FROM {table}") == [(1, 7, [1, 2], 9)]
+    assert rows(f"SELECT a FROM {table} WHERE e = 7 AND c = 9") == [(1,)]
+    assert rows(f"SELECT a FROM {table} VERSION AS OF 1") == [(1,)]
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", "true")
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_changing_rows(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
+    """UPDATE and MERGE know the word DEFAULT, and what they rewrite keeps the old default where nothing else is said."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (a INT, b INT DEFAULT 5) USING {format}")
+    spark.sql(f"INSERT INTO {table} VALUES (1, 10), (2, 20)")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT DEFAULT 7")
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN c SET DEFAULT 8")
+    spark.sql(f"UPDATE {table} SET b = DEFAULT WHERE a = 1")
+    assert rows(f"SELECT * FROM {table} ORDER BY a") == [(1, 5, 7), (2, 20, 7)]
+    spark.sql(
+        f"MERGE INTO {table} t USING (SELECT explode(array(2, 3)) AS a) n ON t.a = n.a "
+        "WHEN MATCHED THEN UPDATE SET c = DEFAULT WHEN NOT MATCHED THEN INSERT (a, b) VALUES (n.a, DEFAULT)"
+    )
+    assert rows(f"SELECT * FROM {table} ORDER BY a") == [(1, 5, 7), (2, 20, 8), (3, 5, 8)]
+    spark.sql(f"DELETE FROM {table} WHERE c = 8")
+    assert rows(f"SELECT * FROM {table}") == [(1, 5, 7)]
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN c DROP DEFAULT")
+    spark.sql(f"INSERT INTO {table} (a) VALUES (4)")
+    spark.sql(f"CALL lake.system.compact(table => '{table}')")
+    assert rows(f"SELECT * FROM {table} ORDER BY a") == [(1, 5, 7), (4, 5, None)]
+
+
+def test_adopted_files_without_the_column(
+    spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Any
+) -> None:
+    """Files of others that lack a column hold the default it was made with, as in Spark's own table over the same folder."""
+    spark.range(3).selectExpr("cast(id AS INT) AS a").coalesce(1).write.parquet(str(tmp_path / "p=1"))
+    for schema in (db, stock):
+        spark.sql(
+            f"CREATE TABLE {schema}.t (a INT, b INT DEFAULT 5, p INT) USING parquet PARTITIONED BY (p) LOCATION '{tmp_path}'"
+        )
+        spark.sql(f"MSCK REPAIR TABLE {schema}.t")
+    for query in (
+        "SELECT * FROM {}.t ORDER BY a",
+        "SELECT count(b), min(b) FROM {}.t",
+        "SELECT a FROM {}.t WHERE b = 5 ORDER BY a",
+    ):
+        assert rows(query.format(db)) == rows(query.format(stock))
+    assert rows(f"SELECT sum(b) FROM {db}.t") == [(15,)]
+
+
+def test_shown_copied_and_dumped(
+    spark: SparkSession, db: str, stock: str, rows: Rows, store: Metastore, tmp_path: Any
+) -> None:
+    """SHOW CREATE TABLE, LIKE, CREATE TABLE AS SELECT and a dump have the defaults, the first three as Spark's own tables."""
+    for schema in (db, stock):
+        table = f"{schema}.t"
+        for statement in _HISTORY[:7]:
+            spark.sql(statement.format(t=table, format="parquet"))
+        spark.sql(f"CREATE TABLE {schema}.copy USING parquet AS SELECT a, c FROM {table}")
+        spark.sql(f"CREATE TABLE {schema}.alike LIKE {table}")
+    for name in ("t", "copy", "alike"):
+        ours, theirs = (
+            rows(f"SHOW CREATE TABLE {schema}.{name}")[0][0].replace(schema, "") for schema in (db, stock)
+        )
+        assert ours.split("USING")[0] == theirs.split("USING")[0], name
+        assert "c INT DEFAULT 8" in ours
+    described = rows(f"DESCRIBE EXTENDED {db}.t")
+    assert ("c", "int", "8") in described
+    assert ("d", "string", "'old'") in described
+    spark.sql(f"INSERT INTO {db}.alike (a) VALUES (1)")
+    assert rows(f"SELECT b, c FROM {db}.alike") == [(5, 8)]
+    dump(store, tmp_path / "dump")
+    with Metastore(MemoryStore(), str(tmp_path)) as other:
+        restore(other, tmp_path / "dump")
+        schema, name = db.removeprefix("lake."), "t"
+        assert other.table(schema, name).metadata.columns == store.table(schema, name).metadata.columns
+
+
+def test_fewer_columns(spark: SparkSession, db: str, stock: str, rows: Rows) -> None:
+    """Frames and queries with fewer columns are filled up by name, as by Spark's own table, and refused by position."""
+    frame = spark.sql("SELECT 1 AS a")
+    for schema in (db, stock):
+        spark.sql(f"CREATE TABLE {schema}.t (a INT, b INT DEFAULT 5) USING parquet")
+        spark.sql(f"INSERT INTO {schema}.t BY NAME SELECT 1 AS a")
+        with pytest.raises(AnalysisException, match="NOT_ENOUGH_DATA_COLUMNS"):
+            frame.write.insertInto(f"{schema}.t")
+    assert rows(f"SELECT * FROM {db}.t") == [(1, 5)] == rows(f"SELECT * FROM {stock}.t")
+    frame.write.mode("append").saveAsTable(f"{db}.t")  # Spark's own table goes by position here, and refuses
+    frame.writeTo(f"{db}.t").append()
+    assert rows(f"SELECT * FROM {db}.t") == [(1, 5)] * 3

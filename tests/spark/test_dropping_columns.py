@@ -1,0 +1,144 @@
+"""DROP COLUMN and REPLACE COLUMNS: what is gone stays gone, in files of both formats, and older versions show it still."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import parquetry
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_old_values_never_come_back(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
+    """A column, a field of a struct and one in an array that are dropped and made again are NULL in the rows of before.
+
+    Conditions, aggregates and the metastore's answers know of no old value, and files are left out by the new ones.
+    """
+    table = f"{db}.t"
+    spark.sql(
+        f"CREATE TABLE {table} (id INT, v STRING, s STRUCT<x: INT, y: STRING>, a ARRAY<STRUCT<x: INT, y: INT>>, p INT) "
+        f"USING {format} PARTITIONED BY (p)"
+    )
+    row = "{0}, 'old', named_struct('x', {0}, 'y', 'old'), array(named_struct('x', {0}, 'y', {0})), 1"
+    spark.sql(f"INSERT INTO {table} VALUES ({row.format(1)})")
+    spark.sql(f"ALTER TABLE {table} DROP COLUMNS (v, s.x, a.element.y)")
+    assert rows(f"SELECT * FROM {table}") == [(1, ("old",), [(1,)], 1)]
+    assert rows(f"SELECT v, s, a FROM {table} VERSION AS OF 1") == [("old", (1, "old"), [(1, 1)])]
+    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
+        spark.sql(f"SELECT v FROM {table}")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (v STRING, s.x INT, a.element.y INT)")
+    assert rows(f"SELECT * FROM {table}") == [(1, ("old", None), [(1, None)], None, 1)]
+    spark.sql(
+        f"INSERT INTO {table} VALUES (2, named_struct('y', 'new', 'x', 2), array(named_struct('x', 2, 'y', 2)), 'new', 2)"
+    )
+    assert rows(f"SELECT * FROM {table} ORDER BY id") == [
+        (1, ("old", None), [(1, None)], None, 1),
+        (2, ("new", 2), [(2, 2)], "new", 2),
+    ]
+    assert rows(f"SELECT count(v), min(v), max(v), count(*) FROM {table}") == [(1, "new", "new", 2)]
+    assert rows(f"SELECT id FROM {table} WHERE v IS NULL") == [(1,)]
+    old = spark.sql(f"SELECT id FROM {table} WHERE v = 'old'")
+    assert old.collect() == []
+    step = parquetry.report(old).scans[0].step("files")
+    assert step is not None
+    assert (step.kept, step.of) == (0, 2)
+    assert rows(f"SELECT id FROM {table} WHERE s.x = 1 OR v = 'new'") == [(2,)]
+    assert rows(f"CALL lake.system.fsck(table => '{table}')") == []
+    spark.sql(f"CALL lake.system.rollback(table => '{table}', version => 1)")
+    assert rows(f"SELECT id, v, s.x FROM {table}") == [(1, "old", 1)]
+
+
+def test_hives_replace_columns(spark: SparkSession, db: str, rows: Rows) -> None:
+    """Columns that are named again keep their values, as Hive's do; partition columns need not be named."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (id INT, v STRING, w STRING, p INT) USING parquet PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} VALUES (1, 'a', 'b', 9)")
+    spark.sql(f"ALTER TABLE {table} REPLACE COLUMNS (w STRING COMMENT 'kept', id BIGINT, more INT)")
+    assert rows(f"SELECT * FROM {table}") == [("b", 1, None, 9)]
+    described = rows(f"DESCRIBE {table}")[:4]
+    assert described == [
+        ("w", "string", "kept"),
+        ("id", "bigint", None),
+        ("more", "int", None),
+        ("p", "int", None),
+    ]
+    spark.sql(f"INSERT INTO {table} VALUES ('c', 2, 3, 9)")
+    assert rows(f"SELECT * FROM {table} ORDER BY id") == [("b", 1, None, 9), ("c", 2, 3, 9)]
+    assert rows(f"SELECT * FROM {table} VERSION AS OF 1") == [(1, "a", "b", 9)]
+
+
+def test_what_rows_are_found_by_stays(spark: SparkSession, db: str, rows: Rows) -> None:
+    """Each refusal names what to do, and after that the column goes."""
+    table = f"{db}.t"
+    spark.sql(
+        f"CREATE TABLE {table} (x INT, y INT, z INT, h INT, p INT) PARTITIONED BY (p) CLUSTERED BY (x) SORTED BY (y) INTO 2 "
+        "BUCKETS TBLPROPERTIES ('bloom-filter-columns' = 'z')"
+    )
+    spark.sql(f"INSERT INTO {table} VALUES (1, 2, 3, 4, 5)")
+    for column, says in (
+        ("x", "NOT CLUSTERED before, and write the partitions anew"),
+        ("y", "NOT CLUSTERED before"),
+        ("z", "the property 'bloom-filter-columns'"),
+        ("p", "Column p is a partition column"),
+    ):
+        with pytest.raises(AnalysisException, match=says):
+            spark.sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+    spark.sql(f"ALTER TABLE {table} NOT CLUSTERED")
+    with pytest.raises(AnalysisException, match="INSERT OVERWRITE; p=5 is one"):
+        spark.sql(f"ALTER TABLE {table} DROP COLUMN y")
+    spark.sql(f"INSERT OVERWRITE {table} SELECT * FROM {table}")
+    spark.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('bloom-filter-columns')")
+    spark.sql(f"ALTER TABLE {table} DROP COLUMNS (x, z)")
+    assert rows(f"SELECT * FROM {table}") == [(2, 4, 5)]
+
+
+def test_any_sequence_of_changes(spark: SparkSession, db: str, rows: Rows) -> None:
+    """After each of many changes to columns, drawn at random, the rows are what they would be had they been written so."""
+    random_ = random.Random(17)
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (a INT, p INT) USING parquet PARTITIONED BY (p)")
+    columns = ["a"]
+    kept: list[dict[str, int | None]] = []
+    names = ["a", "b", "c"]
+    for number in range(24):
+        free = [name for name in names if name not in columns]
+        what = random_.choice(["insert", "insert", "drop", "add", "rename"])
+        if what == "drop" and len(columns) > 1:
+            gone = random_.choice(columns)
+            spark.sql(f"ALTER TABLE {table} DROP COLUMN {gone}")
+            columns.remove(gone)
+            for row in kept:
+                del row[gone]
+        elif what == "add" and free:
+            new = random_.choice(free)
+            spark.sql(f"ALTER TABLE {table} ADD COLUMN {new} INT")
+            columns.append(new)
+            for row in kept:
+                row[new] = None
+        elif what == "rename" and free:
+            old, new = random_.choice(columns), random_.choice(free)
+            spark.sql(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
+            columns[columns.index(old)] = new
+            for row in kept:
+                row[new] = row.pop(old)
+        elif what == "insert":
+            row = {name: random_.randrange(100) for name in columns} | {"p": number}
+            spark.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(map(str, row.values()))})")
+            kept.append(dict(row))
+        else:
+            continue
+        shown = spark.table(table)
+        assert shown.columns == [*columns, "p"]
+        found = [row.asDict() for row in shown.orderBy("p").collect()]
+        assert found == kept, (number, what)
+        name = random_.choice(columns)
+        least = [row["p"] for row in kept if (value := row[name]) is not None and value >= 50]
+        assert [p for (p,) in rows(f"SELECT p FROM {table} WHERE {name} >= 50 ORDER BY p")] == least
+    assert len(kept) > 5

@@ -1,0 +1,99 @@
+"""`_metadata`, the hidden struct of Spark's own file sources, beside what those say of the same files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+
+_FIELDS = [
+    "file_path",
+    "file_name",
+    "file_size",
+    "file_block_start",
+    "file_block_length",
+    "file_modification_time",
+]
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_as_sparks_own_sources(spark: SparkSession, db: str, rows: Rows, tmp_path: Path, format: str) -> None:
+    """Every field is what Spark's own source tells of the same files, by either reader, beside pruned structs, filtered and grouped."""
+    spark.range(40).selectExpr(
+        "cast(id AS INT) AS a", "named_struct('x', id, 'y', id) AS s", "cast(id % 3 AS INT) AS `p q`"
+    ).coalesce(1).write.partitionBy("p q").format(format).save(f"{tmp_path}/t")
+    spark.sql(f"CREATE TABLE {db}.t USING {format} LOCATION '{tmp_path}/t'")
+    spark.sql(f"MSCK REPAIR TABLE {db}.t")
+    stock = f"{format}.`{tmp_path}/t`"
+    questions = [
+        f"SELECT a, s.x, {', '.join(f'_metadata.{field}' for field in _FIELDS)}, `p q` FROM {{}}",
+        "SELECT a, _metadata.file_name FROM {} WHERE _metadata.file_size > 0 AND a % 7 = 0 AND `p q` = 1",
+        "SELECT count(*), count(DISTINCT _metadata.file_path), min(_METADATA.FILE_SIZE) FROM {} WHERE _metadata.file_path LIKE '%q=2%'",
+        "SELECT `p q`, max(_metadata.file_modification_time) FROM {} GROUP BY `p q`",
+        "SELECT u.a, v.s.y FROM {0} u JOIN {0} v ON u._metadata.file_name = v._metadata.file_name AND u.a = v.a WHERE u.a < 5",
+        "SELECT count(*) FROM {} WHERE input_file_name() LIKE '%q=1%'",
+    ]
+    reader = f"spark.sql.{format}.enableVectorizedReader"
+    try:
+        for vectorized in ("true", "false"):
+            spark.conf.set(reader, vectorized)
+            for question in questions if vectorized == "true" else questions[:2]:
+                ours, theirs = (
+                    sorted(rows(question.format(f"{db}.t"))),
+                    sorted(rows(question.format(stock))),
+                )
+                assert ours == theirs, question
+                assert ours
+    finally:
+        spark.conf.unset(reader)
+    whole = spark.table(f"{db}.t").select("_metadata").schema.fields[0].dataType.fieldNames()  # type: ignore[attr-defined]
+    assert sorted(whole) == sorted(_FIELDS)
+    assert spark.table(f"{db}.t").columns == ["a", "s", "p q"]
+
+
+def test_pieces_of_a_file(spark: SparkSession, db: str, rows: Rows) -> None:
+    """A file that several tasks read says of each row which piece it is of."""
+    spark.sql(f"CREATE TABLE {db}.t (a BIGINT) USING parquet TBLPROPERTIES ('parquet.block.size' = '4096')")
+    spark.sql(f"INSERT INTO {db}.t SELECT /*+ COALESCE(1) */ id FROM range(20000)")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "20000")
+    try:
+        pieces = rows(
+            "SELECT _metadata.file_block_start, _metadata.file_block_length, first(_metadata.file_size), count(*) "
+            f"FROM {db}.t GROUP BY 1, 2 ORDER BY 1"
+        )
+    finally:
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
+    assert len(pieces) > 1
+    assert all(start % 20000 == 0 and length <= 20000 < size for start, length, size, _ in pieces)
+    assert sum(count for *_, count in pieces) == 20000
+
+
+def test_beside_other_columns(spark: SparkSession, db: str, rows: Rows) -> None:
+    """A column called `_metadata` goes first, buckets are joined beside the struct, and DELETE takes `_file` instead."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (id INT, _metadata INT) USING parquet CLUSTERED BY (id) INTO 3 BUCKETS")
+    spark.sql(f"INSERT INTO {table} SELECT id, id * 2 FROM range(10)")
+    assert rows(
+        f"SELECT u.id, u._metadata, u._file = u.__metadata.file_path, v.__metadata.file_name = u.__metadata.file_name "
+        f"FROM {table} u JOIN {table} v ON u.id = v.id WHERE u.id = 4"
+    ) == [(4, 8, True, True)]
+    (found,) = rows(f"SELECT __metadata.file_path FROM {table} WHERE id = 4")
+    for statement in (
+        f"DELETE FROM {table} WHERE __metadata.file_size > 1 AND id <> 4",
+        f"UPDATE {table} AS t SET id = 7 WHERE t.__metadata.file_size > 1",
+        f"MERGE INTO {table} t USING (SELECT 1 AS n) ON __METADATA.file_size = n WHEN MATCHED THEN DELETE",
+    ):
+        with pytest.raises(
+            Exception, match="__metadata cannot be named in a statement that changes rows: _file is"
+        ):
+            spark.sql(statement)
+    spark.sql(f"DELETE FROM {table} WHERE _file = '{found[0]}' AND id <> 4")
+    left = [row[0] for row in rows(f"SELECT id FROM {table} ORDER BY id")]
+    assert 4 in left
+    assert len(left) < 10
+    assert rows(f"SELECT _metadata FROM {table} WHERE id = 4") == [(8,)]

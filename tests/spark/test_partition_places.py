@@ -1,0 +1,121 @@
+"""Partitions that lie elsewhere than in the folder named for their values: rows go there, as in Spark's own tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from parquetry.planner import own_places
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def stock(spark: SparkSession, db: str) -> Iterator[str]:
+    """A database of Spark's own."""
+    name = db.replace("lake.", "spark_catalog.places_")
+    spark.sql(f"CREATE DATABASE {name}")
+    yield name
+    spark.sql(f"DROP DATABASE {name} CASCADE")
+
+
+def _files(root: Path) -> dict[str, int]:
+    """Return how many data files lie in each folder."""
+    found: dict[str, int] = {}
+    for path in root.rglob("*"):
+        if path.is_file() and path.name[0] not in "._":
+            folder = path.parent.relative_to(root).as_posix()
+            found[folder] = found.get(folder, 0) + 1
+    return found
+
+
+def test_rows_are_written_where_the_partition_lies(
+    spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Path
+) -> None:
+    """INSERT INTO and OVERWRITE, static and dynamic, use the folders that Spark's own table uses, and give its rows."""
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    for schema, root in ((db, tmp_path / "ours"), (stock, tmp_path / "theirs")):
+        table = f"{schema}.t"
+        for folder, month in (("t/month=02", 2), ("t/month=3", 3), ("t/april", 4)):
+            spark.range(month, month + 1).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(
+                str(root / folder)
+            )
+        spark.sql(
+            f"CREATE TABLE {table} (id INT, month INT) USING parquet PARTITIONED BY (month) LOCATION '{root}/t'"
+        )
+        if schema == db:
+            spark.sql(f"MSCK REPAIR TABLE {table}")
+        else:  # where MSCK makes a partition of the text '02', besides which an INSERT makes one of 2
+            spark.sql(
+                f"ALTER TABLE {table} ADD PARTITION (month = 2) LOCATION '{root}/t/month=02' PARTITION (month = 3)"
+            )
+        spark.sql(f"ALTER TABLE {table} ADD PARTITION (month = 4) LOCATION '{root}/t/april'")
+        spark.sql(
+            f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, id FROM VALUES (2), (3), (4), (5) AS v(id)"
+        )
+    folders = {"t/month=02": 2, "t/month=3": 2, "t/april": 2, "t/month=5": 1}
+    assert _files(tmp_path / "ours") == folders == _files(tmp_path / "theirs")
+    for schema in (db, stock):
+        spark.sql(f"INSERT OVERWRITE {schema}.t PARTITION (month = 2) VALUES (20)")
+        spark.sql(f"INSERT OVERWRITE {schema}.t VALUES (40, 4), (60, 6)")
+    spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert sorted(rows(f"SELECT * FROM {db}.t")) == sorted(rows(f"SELECT * FROM {stock}.t"))
+    assert set(_files(tmp_path / "ours")) == set(_files(tmp_path / "theirs")) == {*folders, "t/month=6"}
+    places = rows(f"SELECT month, replace(location, 'file:', '') FROM {db}.t.partitions")
+    assert sorted(places)[:3] == [
+        (2, f"{tmp_path}/ours/t/month=02"),
+        (3, f"{tmp_path}/ours/t/month=3"),
+        (4, f"{tmp_path}/ours/t/april"),
+    ]
+    told = rows(f"CALL lake.system.sync(table => '{db}.t')")
+    assert all(row[0] == "ignored" and "taken out" in row[5] for row in told)
+    assert rows(f"CALL lake.system.fsck(table => '{db}.t')") == []
+    spark.sql(f"UPDATE {db}.t SET id = -id WHERE month IN (2, 4)")
+    assert set(_files(tmp_path / "ours")) == {*folders, "t/month=6"}
+    spark.sql(f"CALL lake.system.vacuum(table => '{db}.t', older_than => current_timestamp())")
+    assert sorted(rows(f"SELECT * FROM {db}.t")) == [(-40, 4), (-20, 2), (3, 3), (3, 3), (5, 5), (60, 6)]
+
+
+def test_buckets_and_heavy_values_in_a_place_of_its_own(
+    spark: SparkSession, db: str, rows: Rows, tmp_path: Path
+) -> None:
+    """Buckets, empty ones too, and directories for heavy values are made below the partition's own place."""
+    clauses = {
+        "b": "CLUSTERED BY (id) INTO 2 BUCKETS TBLPROPERTIES ('empty-buckets' = 'true', 'bucketing-version' = '1')",
+        "h": "SKEWED BY (x) ON (10) STORED AS DIRECTORIES TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')",
+    }
+    for name, clause in clauses.items():
+        table = f"{db}.{name}"
+        (tmp_path / name / "odd").mkdir(parents=True)
+        spark.sql(
+            f"CREATE TABLE {table} (id INT, x INT, p INT) USING parquet PARTITIONED BY (p) LOCATION '{tmp_path}/{name}' {clause}"
+        )
+        spark.sql(f"ALTER TABLE {table} ADD PARTITION (p = 1) LOCATION '{tmp_path}/{name}/odd'")
+        spark.sql(f"INSERT INTO {table} VALUES (2, 10, 1), (4, 10, 1), (6, 11, 1), (4, 10, 2)")
+        assert sorted(rows(f"SELECT * FROM {table} WHERE x = 10 AND id = 4")) == [(4, 10, 1), (4, 10, 2)]
+        assert sorted(rows(f"SELECT id FROM {table}")) == [(2,), (4,), (4,), (6,)]
+        assert rows(f"CALL lake.system.fsck(table => '{table}')") == []
+    assert _files(tmp_path / "b") == {"odd": 2, "p=2": 2}
+    folders = _files(tmp_path / "h")
+    assert {"odd/x=10", "p=2/x=10"} < set(folders)
+    assert all(folder.startswith(("odd/", "p=2/")) for folder in folders)
+
+
+@pytest.mark.parametrize("why", ["many partitions", "outside"])
+def test_rows_are_found_where_they_go_elsewhere(
+    spark: SparkSession, db: str, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    """Among very many partitions, and for those outside of the table's folder, rows go to the usual folders, and are read from there."""
+    if why != "outside":
+        monkeypatch.setattr(own_places, "MOST_PARTITIONS", 1)
+    odd = tmp_path / ("away" if why == "outside" else "t/odd")
+    odd.mkdir(parents=True)
+    spark.sql(f"CREATE TABLE {db}.t (id INT, p INT) USING parquet PARTITIONED BY (p) LOCATION '{tmp_path}/t'")
+    spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1) LOCATION '{odd}' PARTITION (p = 2)")
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, 1), (2, 2)")
+    assert _files(tmp_path) == {"t/p=1": 1, "t/p=2": 1}
+    assert sorted(rows(f"SELECT * FROM {db}.t")) == [(1, 1), (2, 2)]

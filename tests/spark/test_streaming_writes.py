@@ -1,0 +1,206 @@
+"""Streams that write into a table of ours: one commit for each batch, and none for one that was committed before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from parquetry import metastore as ms
+from tests.support.metastores import table_of
+from tests.support.streams import Rows, forget_last_commit, in_order, into_table
+
+Sql = Callable[[str], Rows]
+
+
+@pytest.fixture
+def source(spark: SparkSession, db: str) -> str:
+    """A table with two versions of three rows each, of which a stream takes one at a time."""
+    spark.sql(f"CREATE TABLE {db}.source (id INT, v STRING, p INT) USING parquet")
+    for start in (0, 3):
+        values = ", ".join(f"({n}, 'v{n % 2}', {n % 3})" for n in range(start, start + 3))
+        spark.sql(f"INSERT INTO {db}.source SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
+    return f"{db}.source"
+
+
+def stream(spark: SparkSession, source: str) -> DataFrame:
+    """Return the stream of a table, a file a batch."""
+    return spark.readStream.option("maxFilesPerTrigger", 1).option("startingVersion", 0).table(source)
+
+
+def versions(rows: Sql, table: str) -> Rows:
+    """Return what the history tells of the commits of batches."""
+    return rows(
+        f"SELECT operation, get_json_object(summary, '$.batch') FROM {table}.history WHERE summary IS NOT NULL ORDER BY version"
+    )
+
+
+def test_from_table_to_table(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
+    """Into a new table of another catalog, a commit for each batch; one that is run again after a crash commits nothing."""
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS pond.streamed")
+    spark.sql("DROP TABLE IF EXISTS pond.streamed.copy")
+    table = "pond.streamed.copy"
+    query = into_table(stream(spark, source), table, tmp_path)
+    assert in_order(rows(f"SELECT * FROM {table}")) == in_order(rows(f"SELECT * FROM {source}"))
+    assert versions(rows, table) == [("append", "0"), ("append", "1")]
+    assert [p.sink.numOutputRows for p in query.recentProgress if p.numInputRows] == [3, 3]
+    assert forget_last_commit(tmp_path) == 1
+    folder = Path(rows(f"SELECT input_file_name() FROM {table}")[0][0].partition(":")[2]).parent
+    files = set(folder.iterdir())
+    spark.sql(f"INSERT INTO {source} VALUES (6, 'v0', 0)")
+    spark.sql(f"INSERT INTO {table} VALUES (-1, 'other', 0)")  # carries on how far the stream was
+    into_table(stream(spark, source), table, tmp_path)
+    assert in_order(rows(f"SELECT * FROM {table} WHERE id >= 0")) == in_order(rows(f"SELECT * FROM {source}"))
+    assert [number for _, number in versions(rows, table)] == ["0", "1", "2"]
+    assert (
+        len({path for path in set(folder.iterdir()) - files if path.suffix == ".parquet"}) == 2
+    )  # one of them the other's
+
+
+def test_a_batch_is_committed_once_whatever_was_vacuumed(
+    spark: SparkSession, source: str, rows: Sql, tmp_path: Path
+) -> None:
+    """Although nothing of the version that the batch made is left, it is known; a query of another checkpoint is another."""
+    table = f"{source}2"
+    into_table(stream(spark, source), table, tmp_path / "a", by=["p"])
+    assert rows(f"SHOW PARTITIONS {table}") == [("p=0",), ("p=1",), ("p=2",)]
+    spark.sql(f"INSERT INTO {table} VALUES (-1, 'other', 0)")
+    spark.sql(f"CALL lake.system.vacuum('{table}', older_than => TIMESTAMP '2099-01-01')")
+    forget_last_commit(tmp_path / "a")
+    into_table(stream(spark, source), table, tmp_path / "a")
+    assert rows(f"SELECT count(*) FROM {table}") == [(7,)]
+    into_table(stream(spark, source), table, tmp_path / "b")
+    assert rows(f"SELECT count(*) FROM {table}") == [(13,)]
+
+
+def test_rows_lie_as_those_of_an_insert(
+    spark: SparkSession, source: str, rows: Sql, store: ms.Metastore, tmp_path: Path
+) -> None:
+    """In partitions, in buckets that are sorted, in directories of heavy values, and in ORC; a stream reads them all."""
+    clauses = {
+        "plain": "PARTITIONED BY (p)",
+        "bucketed": "PARTITIONED BY (p) CLUSTERED BY (id) SORTED BY (id) INTO 2 BUCKETS",
+        "skewed": "PARTITIONED BY (p) SKEWED BY (v) ON ('v1') STORED AS DIRECTORIES "
+        "TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')",
+    }
+    for name, clause in clauses.items():
+        table, inserted = f"{source}_{name}", f"{source}_{name}_inserted"
+        for each in (table, inserted):
+            spark.sql(
+                f"CREATE TABLE {each} (id INT, v STRING, p INT) USING {'orc' if name == 'plain' else 'parquet'} {clause}"
+            )
+        into_table(spark.readStream.table(source), table, tmp_path / name)
+        spark.sql(f"INSERT INTO {inserted} SELECT * FROM {source}")
+        assert in_order(rows(f"SELECT * FROM {table}")) == in_order(rows(f"SELECT * FROM {source}"))
+
+        def laid_out(name: str) -> list[Any]:
+            found = table_of(store, name)
+            return [
+                (
+                    part.values,
+                    part.arrangement,
+                    sorted((f.rows, f.bucket, f.cell, f.sorted) for f in part.files),
+                )
+                for part in found.partitions()
+            ]
+
+        assert laid_out(table) == laid_out(inserted), name
+        assert in_order(rows(f"SELECT * FROM {table} WHERE id = 4 AND v = 'v0'")) == [(4, "v0", 1)]
+        for condition in ("true", "id > 3 AND v = 'v1'"):
+            seen: list[Rows] = []
+            writer = spark.readStream.table(table).where(condition).writeStream
+            writer = writer.foreachBatch(lambda frame, _, seen=seen: seen.append(in_order(frame.collect())))
+            writer.trigger(availableNow=True).start().awaitTermination()
+            assert seen == [in_order(rows(f"SELECT * FROM {source} WHERE {condition}"))], (name, condition)
+    spark.sql(f"ALTER TABLE {source}_skewed UNSET TBLPROPERTIES ('list-bucketing-rules')")
+    with pytest.raises(StreamingQueryException, match=r"rule insert-into\)\. Write whole partitions"):
+        into_table(spark.readStream.table(source), f"{source}_skewed", tmp_path / "refused")
+
+
+def test_complete_mode_replaces_all_rows(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
+    """Each batch gives the whole of an aggregate; a query that keeps state goes on from it where it died."""
+    table = f"{source}_totals"
+    spark.sql(f"CREATE TABLE {table} (p INT, n BIGINT) USING parquet")
+
+    def totals() -> DataFrame:
+        return stream(spark, source).groupBy("p").count().withColumnRenamed("count", "n")
+
+    into_table(totals(), table, tmp_path, "complete")
+    assert in_order(rows(f"SELECT * FROM {table}")) == [(0, 2), (1, 2), (2, 2)]
+    assert versions(rows, table)[0][0] == "overwrite"
+    forget_last_commit(tmp_path)
+    spark.sql(f"INSERT INTO {source} VALUES (6, 'v', 2)")
+    into_table(totals(), table, tmp_path, "complete")
+    assert in_order(rows(f"SELECT * FROM {table}")) == [(0, 2), (1, 2), (2, 3)]
+    with pytest.raises(AnalysisException, match=r"output mode update: it has no keys.*foreachBatch"):
+        into_table(totals(), table, tmp_path / "update", "update")
+
+
+def test_a_query_with_state_is_run_again(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
+    """A batch that was committed before writes nothing, and what it left in the state is there for the next."""
+    table = f"{source}_distinct"
+    spark.sql(f"CREATE TABLE {table} (p INT) USING parquet")
+    distinct = stream(spark, source).select("p").dropDuplicates(["p"])
+    into_table(distinct, table, tmp_path)
+    forget_last_commit(tmp_path)
+    spark.sql(f"INSERT INTO {source} VALUES (6, 'v', 7), (7, 'v', 0)")
+    into_table(distinct, table, tmp_path)
+    assert in_order(rows(f"SELECT * FROM {table}")) == [(0,), (1,), (2,), (7,)]
+
+
+def test_columns_go_by_their_names(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
+    """With the casts of an INSERT; what does not fit is told, and nothing is written."""
+    table = f"{source}_named"
+    spark.sql(f"CREATE TABLE {table} (p BIGINT, note STRING, id INT) USING parquet")
+    into_table(stream(spark, source).selectExpr("id", "p", "v AS note"), table, tmp_path / "a")
+    assert in_order(rows(f"SELECT p, note, id FROM {table}")) == in_order(
+        rows(f"SELECT p, v, id FROM {source}")
+    )
+    before = rows(f"SELECT max(version) FROM {table}.history")
+    for number, columns in enumerate((["id", "p", "v"], ["id", "v AS p", "v AS note"])):
+        with pytest.raises(StreamingQueryException, match="INCOMPATIBLE_DATA_FOR_TABLE"):
+            into_table(stream(spark, source).selectExpr(*columns), table, tmp_path / str(number))
+    assert rows(f"SELECT max(version) FROM {table}.history") == before
+
+
+def test_a_sink_that_was_made_anew(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
+    """A query that runs does not write into another table of the name."""
+    table = f"{source}_sink"
+    create = f"CREATE TABLE {table} (id INT, v STRING, p INT) USING parquet"
+    spark.sql(create)
+    writer = stream(spark, source).writeStream.option("checkpointLocation", str(tmp_path))
+    query = writer.toTable(table)
+    try:
+        query.processAllAvailable()
+        assert rows(f"SELECT count(*) FROM {table}") == [(6,)]
+        spark.sql(f"DROP TABLE {table}")
+        spark.sql(create)
+        spark.sql(f"INSERT INTO {source} VALUES (6, 'v', 2)")
+        with pytest.raises(
+            StreamingQueryException, match="was dropped or replaced since the streaming query"
+        ):
+            query.processAllAvailable()
+    finally:
+        query.stop()
+    assert rows(f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_merge_of_each_batch(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
+    """`foreachBatch` may change rows by their keys."""
+    table = f"{source}_merged"
+    spark.sql(f"CREATE TABLE {table} (p INT, id INT) USING parquet")
+
+    def merge(frame: DataFrame, _: int) -> None:
+        frame.createOrReplaceTempView("merged_batch")
+        frame.sparkSession.sql(
+            f"MERGE INTO {table} t USING merged_batch b ON t.p = b.p WHEN MATCHED THEN UPDATE SET id = b.id "
+            "WHEN NOT MATCHED THEN INSERT (p, id) VALUES (b.p, b.id)"
+        )
+
+    writer = stream(spark, source).writeStream.foreachBatch(merge).option("checkpointLocation", str(tmp_path))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    assert in_order(rows(f"SELECT * FROM {table}")) == [(0, 3), (1, 4), (2, 5)]

@@ -1,0 +1,310 @@
+"""Streams that read a table, as the bridge asks for them: where they begin, how far batches go, and which files these read."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parquetry.metastore import ColumnStatistics, DataFile, open_metastore
+from tests.support.asked_lake import Lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    """A catalog with an empty table `t` of the columns x, y and p, partitioned by p."""
+    with open_metastore(str(tmp_path), create=True) as metastore:
+        lake = Lake(tmp_path, metastore)
+        lake.create(properties={})
+        yield lake
+
+
+class Stream:
+    """A stream of the table, as Spark runs one.
+
+    Args:
+        lake: the catalog.
+        options: of the read.
+    """
+
+    def __init__(self, lake: Lake, **options: str) -> None:
+        self._lake = lake
+        self._options = options
+        self._table = lake.ask("load_table", namespace=["default"], name="t")["table"]
+        self.at: str | None = None
+
+    def ask(self, op: str, **question: Any) -> Any:
+        return self._lake.ask(op, table=self._table, read_options=self._options, **question)
+
+    def begin(self, **question: Any) -> Any:
+        """Begin, and return where, or the error."""
+        found = self.ask("begin_stream", **question)
+        self.at = found.get("position")
+        return json.loads(self.at) if self.at else found["message"]
+
+    def next(self, limited: bool = True, until: str | None = None, **asked: Any) -> Any:
+        """Return the names of the files of the next batch; None: there is none; or the error."""
+        if self.at is None:
+            self.begin()
+        found = self.ask("advance_stream", start=self.at, limited=limited, until=until)
+        if "message" in found:
+            return found["message"]
+        if found["position"] == self.at:
+            return None
+        batch = {"start": self.at, "end": found["position"], "columns": ["x", "p"], "predicates": []}
+        answer = self.ask("plan_batch", **{**batch, **asked})
+        if "message" in answer:
+            return answer["message"]
+        self.at = found["position"]
+        files = answer["files"]
+        names = files["names"].split("/") if files["bytes"] else []
+        of = np.frombuffer(base64.b64decode(files["partition"]), "<i4").tolist()
+        return [f"{answer['partitions'][part][0]}:{name}" for part, name in zip(of, names, strict=True)]
+
+    def all(self, **how: Any) -> list[list[str]]:
+        """Return the files of all batches that there are now."""
+        found = []
+        while (batch := self.next(**how)) is not None:
+            assert isinstance(batch, list), batch
+            found.append(batch)
+        return found
+
+
+def commit(lake: Lake, operation: str = "append", **files: list[str]) -> None:
+    """Append files to the partitions p1, p2 and so on; those of another operation take the place of what is there."""
+    transaction = lake.table().begin(operation)
+    for name, names in files.items():
+        told = [
+            DataFile(each, 10, 1, columns={"x": ColumnStatistics(1, 0, len(each), len(each))})
+            for each in names
+        ]
+        (transaction.append if operation == "append" else transaction.replace)((int(name[1:]),), told)
+    transaction.commit()
+
+
+def test_the_table_as_it_stands_and_what_comes(lake: Lake) -> None:
+    """In the order of partitions, each file once, whatever others commit between two batches."""
+    commit(lake, p2=["c"], p1=["a", "b"])
+    stream = Stream(lake)
+    assert stream.begin() == {"table": lake.table().id.hex(), "version": 1, "whole": True}
+    assert stream.all() == [["1:a", "1:b", "2:c"]]
+    commit(lake, p1=["d"])
+    commit(lake, p3=["e"], p1=["f"])
+    assert stream.all() == [["1:d", "1:f", "3:e"]]  # by version, but of the answer partition by partition
+    assert stream.all() == []
+
+
+def test_an_empty_table_has_nothing_to_begin_with(lake: Lake) -> None:
+    """No batch is made of no files."""
+    stream = Stream(lake)
+    assert (stream.begin(), stream.all()) == ({"table": lake.table().id.hex(), "version": 1}, [])
+    commit(lake, p1=["a"])
+    assert stream.all() == [["1:a"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "batches"),
+    [
+        ({"maxFilesPerTrigger": "2"}, [["1:a", "1:b"], ["2:c", "1:d"], ["1:e"]]),
+        ({"MAXFILESPERTRIGGER": "9"}, [["1:a", "1:b", "2:c", "1:d", "1:e"]]),
+        ({"maxBytesPerTrigger": "1"}, [["1:a"], ["1:b"], ["2:c"], ["1:d"], ["1:e"]]),
+        ({"maxBytesPerTrigger": "29b"}, [["1:a", "1:b"], ["2:c", "1:d"], ["1:e"]]),
+        ({"maxBytesPerTrigger": "30b", "maxFilesPerTrigger": "2"}, [["1:a", "1:b"], ["2:c", "1:d"], ["1:e"]]),
+    ],
+)
+def test_limits(lake: Lake, options: dict[str, str], batches: list[list[str]]) -> None:
+    """Of files and of bytes, over the ends of versions, of which the first is read whole; without them all is one batch."""
+    commit(lake, p2=["c"], p1=["a", "b"])
+    stream = Stream(lake, **options)
+    stream.begin()
+    commit(lake, p1=["d", "e"])
+    begun = stream.at
+    assert sorted(map(sorted, stream.all())) == sorted(map(sorted, batches))
+    stream.at = begun
+    assert sorted(stream.next(limited=False)) == ["1:a", "1:b", "1:d", "1:e", "2:c"]
+
+
+def test_no_batch_goes_beyond_what_was_there(lake: Lake) -> None:
+    """When all that is available now is asked for, what comes meanwhile waits; the first version is read in any case."""
+    until = Stream(lake).ask("advance_stream", start=None)["position"]
+    commit(lake, p1=["a"])
+    stream = Stream(lake)
+    stream.begin()
+    assert stream.next(until=until) == ["1:a"]
+    until = stream.ask("advance_stream", start=None)["position"]
+    commit(lake, p1=["b"])
+    assert stream.next(until=until) is None
+    assert stream.next() == ["1:b"]
+
+
+def test_versions_that_take_rows_away(lake: Lake) -> None:
+    """What came before is a batch; then the version is an error, or is passed over whole."""
+    stream, other = Stream(lake), Stream(lake, skipChangeCommits="true")
+    for each in (stream, other):
+        each.begin()
+    commit(lake, p1=["a"])
+    commit(lake, "overwrite", p1=["b"], p2=["c"])
+    commit(lake, p1=["d"])
+    assert stream.next() == ["1:a"]
+    assert "Version 2 of table lake.default.t (overwrite) took rows away" in stream.next()
+    assert other.all() == [["1:a", "1:d"]]
+    commit(lake, "compact", p1=["e"])
+    commit(lake, p1=["f"])
+    assert other.all() == [["1:f"]]
+
+
+def test_files_are_left_out_by_conditions(lake: Lake) -> None:
+    """By partitions and statistics; how far the stream is does not hang on them."""
+    commit(lake, p2=["c", "cc"], p1=["a", "bbb"])
+
+    def compare(column: str, value: int) -> dict[str, Any]:
+        return {"fn": "=", "args": [{"col": [column]}, {"lit": str(value), "type": "int"}]}
+
+    wanted = {"p": ["1:a", "1:bbb"], "x": ["1:a", "2:c"]}
+    for column, files in wanted.items():
+        stream = Stream(lake, maxFilesPerTrigger="1")
+        stream.begin()
+        found = stream.all(predicates=[compare(column, 1)])
+        assert [file for batch in found for file in batch] == files
+        assert len(found) == 4
+        whole = Stream(lake)
+        whole.begin()
+        assert whole.all(predicates=[compare(column, 1)]) == [files]
+    commit(lake, p1=["d", "dd"], p2=["e"])
+    assert whole.all(predicates=[compare("x", 2)]) == [["1:dd"]]
+
+
+def test_where_a_stream_begins(lake: Lake) -> None:
+    """By a version, or by a time; what is not there, or cannot be told any more, is an error that says what is."""
+    for name in "abc":
+        commit(lake, p1=[name])
+
+    def begun(starting_at: int | None = None, **options: str) -> Any:
+        stream = Stream(lake, **options)
+        first = stream.begin(starting_at=starting_at)
+        return first if isinstance(first, str) else stream.all()
+
+    assert begun(startingVersion="2") == [["1:b", "1:c"]]
+    assert begun(startingversion="0") == begun(startingVersion=" earliest ") == [["1:a", "1:b", "1:c"]]
+    assert begun(startingVersion="latest") == begun(startingVersion="4") == []
+    assert "Version 5, with which the stream of table lake.default.t is to start" in begun(
+        startingVersion="5"
+    )
+    assert "startingVersion of the streaming read is '-1': not a version" in begun(startingVersion="-1")
+    at = lake.table().committed_at
+    assert begun(at * 1000 + 1) == []
+    assert begun(0) == [["1:a", "1:b", "1:c"]]
+    assert "Both startingVersion and startingTimestamp" in begun(0, startingVersion="1")
+    assert "is to come" in begun((at + 10**9) * 1000)
+    lake.ask("call", name="vacuum", arguments={"table": "default.t", "older_than": str((at + 10**6) * 1000)})
+    assert (
+        "from before the time that startingTimestamp names have been vacuumed away; the oldest is 3"
+        in begun(0)
+    )
+    assert "Start with 4 or later" in begun(startingVersion="2")
+    assert begun(startingVersion="earliest") == [["1:a", "1:b", "1:c"]]
+
+
+def test_a_checkpoint_of_something_else(lake: Lake) -> None:
+    """What no stream of the table has written is told, and so is a version that is not there."""
+    stream = Stream(lake)
+    stream.at = '{"offset": 7}'
+    assert "no place in a table of Parquetry" in stream.next()
+    stream.at = json.dumps({"table": lake.table().id.hex(), "version": 9})
+    assert (
+        "Version 8 of table lake.default.t, which the stream is to go on from, is not there: the newest is 0"
+        in stream.next()
+    )
+    stream.at = json.dumps({"table": "00" * 8, "version": 1})
+    assert "is another one than the stream has read so far" in stream.next()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_file_is_read_once(lake: Lake, seed: int) -> None:
+    """However batches are cut, stopped and begun again, among commits of others."""
+    rng = random.Random(seed)
+    number, found = 0, []
+    stream = Stream(lake, maxFilesPerTrigger="2")
+    for _ in range(15):
+        names: dict[str, list[str]] = {}
+        for part in rng.sample(range(4), rng.randint(1, 3)):
+            names[f"p{part}"] = [f"f{number + n}" for n in range(rng.randint(1, 3))]
+            number += len(names[f"p{part}"])
+        commit(lake, **names)
+        if rng.random() < 0.3:
+            at, stream = stream.at, Stream(lake, maxFilesPerTrigger=str(rng.randint(1, 4)))
+            stream.at = at
+        for _ in range(rng.randint(0, 3)):
+            found += stream.next() or []
+    found += [file for batch in stream.all() for file in batch]
+    there = [f"{part.values[0]}:{file.path}" for part in lake.table().partitions() for file in part.files]
+    assert sorted(found) == sorted(there)
+
+
+def test_columns_that_a_stream_can_go_on_with(lake: Lake) -> None:
+    """Added, renamed and commented ones, and fields that come to a struct; not one that is dropped or has another type."""
+    struct = {"type": "struct", "fields": [field("a", "integer")]}
+    lake.alter(add("s", {"type": "array", "elementType": struct, "containsNull": True}))
+    stream = Stream(lake)
+    stream.begin()
+    lake.alter(add("z", "integer"), {"change": "rename_column", "column": ["y"], "to": "why"})
+    lake.alter(
+        add("b", "integer", "s", "element"), {"change": "update_comment", "column": ["x"], "comment": "c"}
+    )
+    commit(lake, p1=["a"])
+    assert stream.next() == ["1:a"]
+    other = Stream(lake)
+    other.begin()
+    lake.alter({"change": "update_type", "column": ["x"], "type": "long", "metadata": {}})
+    commit(lake, p1=["b"])
+    for each in (stream, other):
+        assert (
+            "Column x of table lake.default.t, which the stream reads, has another type as of version 6"
+            in each.next()
+        )
+    again = Stream(lake)  # as a query that is started again from the same checkpoint
+    again.at = stream.at
+    assert again.next() == ["1:b"]
+    lake.alter({"change": "drop_column", "column": ["s", "element", "a"], "if_exists": False})
+    assert "Column s of table lake.default.t, which the stream reads, has another type" in again.next()
+    again = Stream(lake)
+    again.at = stream.at
+    lake.alter({"change": "drop_column", "column": ["why"], "if_exists": False})
+    assert (
+        "Column why of table lake.default.t, which the stream reads, was dropped as of version 8"
+        in again.next()
+    )
+
+
+def field(name: str, type: Any) -> dict[str, Any]:
+    return {"name": name, "type": type, "nullable": True, "metadata": {}}
+
+
+def add(name: str, type: Any, *within: str) -> dict[str, Any]:
+    """Return the change that adds a column, or a field."""
+    return {
+        "change": "add_column", "column": [*within, name], "type": type, "nullable": True, "comment": None, "position": None,
+        "metadata": {},
+    }  # fmt: skip
+
+
+def test_of_long_lists(lake: Lake) -> None:
+    """Files in parts of a list in columns and files in records make one batch, and limits cut through them."""
+    commit(lake, p1=[f"{n:04d}" for n in range(3000)], p2=["x"])
+    stream = Stream(lake, maxFilesPerTrigger="1700")
+    stream.begin()
+    commit(lake, p1=["a", "b"])
+    begun = stream.at
+    batches = stream.all()
+    assert [len(batch) for batch in batches] == [1700, 1303]
+    assert sorted(batches[0] + batches[1]) == sorted(
+        [f"1:{n:04d}" for n in range(3000)] + ["2:x", "1:a", "1:b"]
+    )
+    stream.at = begun
+    assert sorted(stream.next(limited=False)) == sorted(batches[0] + batches[1])
