@@ -52,6 +52,16 @@ def days(table: TableSnapshot, text: str | None) -> list[tuple[int, str]]:
     return [(part.values[0], part.files[0].path) for part in table.partitions(plan)]
 
 
+def asked(
+    hbase: HBaseServer, proxy: Proxy, name: str, table: TableSnapshot, text: str | None
+) -> tuple[list[str], int, list[tuple[int, str]]]:
+    """Plan, and return the requests, how many rows HBase looked at, and what `days` returns."""
+    examined = hbase.rows_examined(name)
+    proxy.requests.clear()
+    found = days(table, text)
+    return list(proxy.requests), hbase.rows_examined(name) - examined, found
+
+
 @pytest.fixture
 def filled(proxy: Proxy, table: str) -> TableSnapshot:
     return new_table(HBaseStore("127.0.0.1", proxy.port, table))
@@ -62,13 +72,10 @@ def test_a_plan_asks_for_its_rows(
 ) -> None:
     """Of 30 partitions with 60 rows each the head of the newest version names one each: HBase looks at those that are wanted."""
     for text, count, _ in READS:
-        examined = hbase.rows_examined(table)
-        proxy.requests.clear()
-        found = days(filled, text)
+        requests, examined, found = asked(hbase, proxy, table, filled, text)
         # One more request asks whether the version was kept meanwhile.
-        assert proxy.requests == ["getMultiple", "getMultiple"], text
-        assert hbase.rows_examined(table) - examined == count + 1, text
-        assert len(found) == count, text
+        assert requests == ["getMultiple", "getMultiple"], text
+        assert (examined, len(found)) == (count + 1, count), text
         assert all(name == f"f{PARTITIONS * (ROUNDS - 1) + day}" for day, name in found), text
 
 
@@ -82,12 +89,9 @@ def test_a_plan_with_a_list_that_may_lack_some_is_one_scan(
     lines = encode_newest(dict(decode_newest(head.newest)))
     stale = load(filled.store, filled.id, msgspec.structs.replace(head, newest=lines))
     for text, count, looked_at in READS:
-        examined = hbase.rows_examined(table)
-        proxy.requests.clear()
-        found = days(stale, text)
-        assert proxy.requests == ["getScannerResults", "getMultiple"], text
-        assert hbase.rows_examined(table) - examined == looked_at + 1, text
-        assert len(found) == count, text
+        requests, examined, found = asked(hbase, proxy, table, stale, text)
+        assert requests == ["getScannerResults", "getMultiple"], text
+        assert (examined, len(found)) == (looked_at + 1, count), text
 
 
 def test_what_is_not_listed_is_found(proxy: Proxy, filled: TableSnapshot) -> None:

@@ -106,6 +106,15 @@ def db(spark: SparkSession) -> Iterator[str]:
 
 
 @pytest.fixture
+def stock(spark: SparkSession, db: str) -> Iterator[str]:
+    """A database of Spark's own."""
+    name = db.replace("lake.", "spark_catalog.stock_")
+    spark.sql(f"CREATE DATABASE {name}")
+    yield name
+    spark.sql(f"DROP DATABASE {name} CASCADE")
+
+
+@pytest.fixture
 def rows(spark: SparkSession) -> Callable[..., list[tuple[Any, ...]]]:
     """Run SQL and return its rows as tuples."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -37,15 +37,6 @@ _CONDITIONS = (
     "st.x = 2", "st.x > 2", "st IS NULL", "st.y = 'z' AND p = 1", "c = 7 OR d = 'new'", "c = 7 AND b = 5", "length(d) = 3",
     "c = (SELECT max(c) - 1 FROM {t})", "a IN (SELECT c - 5 FROM {t})",
 )  # fmt: skip
-
-
-@pytest.fixture
-def stock(spark: SparkSession, db: str) -> Iterator[str]:
-    """A database of Spark's own."""
-    name = db.replace("lake.", "spark_catalog.defaults_")
-    spark.sql(f"CREATE DATABASE {name}")
-    yield name
-    spark.sql(f"DROP DATABASE {name} CASCADE")
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,6 @@ from pyspark.sql import SparkSession
 from parquetry.planner import own_places
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-
-
-@pytest.fixture
-def stock(spark: SparkSession, db: str) -> Iterator[str]:
-    """A database of Spark's own."""
-    name = db.replace("lake.", "spark_catalog.places_")
-    spark.sql(f"CREATE DATABASE {name}")
-    yield name
-    spark.sql(f"DROP DATABASE {name} CASCADE")
 
 
 def _files(root: Path) -> dict[str, int]:

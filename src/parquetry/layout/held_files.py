@@ -118,8 +118,9 @@ class HeldFiles(FileColumns):
             each = [part.arranged or _not_arranged(part.count) for part in parts]
             cells, buckets, in_order = zip(*each, strict=True)
             arranged = (turns.array(cells), turns.array(buckets), turns.array(in_order))
+        paths = [part.paths for part in parts]  # and not the parts, which would be held with them
         return cls(
-            lambda: turns.list([part.paths for part in parts]),
+            lambda: turns.list(paths),
             (
                 turns.array([part.bytes for part in parts]),
                 turns.array([part.rows for part in parts]),

@@ -69,8 +69,8 @@ class Turns:
         )
         slices: list[tuple[int, slice]] = []
         for _, place, first, stop in turns:
-            if slices and slices[-1][0] == place:  # nothing of another part came between them
-                first = slices.pop()[1].start
+            if slices and slices[-1][0] == place and slices[-1][1].stop == first:
+                first = slices.pop()[1].start  # nothing of another part came between them
             slices.append((place, slice(first, stop)))
         return slices
 

@@ -178,15 +178,15 @@ class VisibleRows:
 
     def _listed_in(self, ranges: Sequence[Range], passes: Callable[[bytes], bool] | None) -> list[bytes]:
         """Return the keys and ages of those rows in ranges that the list of all of them names."""
-        stops = [stop for _, stop in ranges]
         found, place = [], 0
         for key, row in decode_newest(self._newest):
-            while place < len(ranges) and (stop := stops[place]) is not None and key >= stop:
+            stored = key + complement(row.ticket)
+            while place < len(ranges) and (stop := ranges[place][1]) is not None and stored >= stop:
                 place += 1
             if place == len(ranges):
                 break
-            if key >= ranges[place][0] and not row.gone:
-                found.append(key + complement(row.ticket))
+            if stored >= ranges[place][0] and not row.gone:
+                found.append(stored)
         return found if passes is None else [key for key in found if passes(self._prefix + key)]
 
     def count(self, ranges: Sequence[Range], limit: int) -> tuple[int, list[Range]]:
