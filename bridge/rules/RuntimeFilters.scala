@@ -42,7 +42,7 @@ object RuntimeFilters extends Rule[LogicalPlan] {
     case correlated: Subquery if correlated.correlated => plan
     case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
     case _ if !plan.exists(ours) => plan
-    case _ => decided(plan, mostRounds)
+    case _ => decided(SharedWithSubqueries(plan, judge), mostRounds)
   }
 
   /** What is known of values in planning is used first: what it leaves of a scan may tell more of what that is joined with. */

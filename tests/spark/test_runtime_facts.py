@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -66,9 +65,7 @@ def files(frame: DataFrame, table: str) -> list[int]:
 
 def scans(frame: DataFrame, table: str) -> int:
     """Return how many scans of a table have run."""
-    text = str(frame._jdf.queryExecution().executedPlan().toString())
-    final = re.sub(r"\+- == Initial Plan ==.*?(?=\+- == Final Plan ==|\Z)", "", text, flags=re.DOTALL)
-    return len(re.findall(rf"BatchScan {DATABASE}\.{table}\b", final))
+    return sum(f"BatchScan {DATABASE}.{table}[" in line for line in plans.lines(frame))
 
 
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
@@ -167,3 +164,31 @@ def test_a_broadcast_is_made_once(spark: SparkSession, views: dict[str, str], co
         f"JOIN {{reasons}} q ON r.why = q.why WHERE s.amount > 3 {condition}",
     )
     assert scans(frame, "returns") == 1, frame._jdf.queryExecution().executedPlan().toString()
+
+
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+@pytest.mark.parametrize("hint", ["", "/*+ BROADCAST(r) */"], ids=["shuffled", "broadcast"])
+def test_what_a_scalar_subquery_reads_whole_is_read_once(
+    spark: SparkSession, views: dict[str, str], hint: str, adaptive: bool
+) -> None:
+    """Neither Spark's own filter of a data column nor one of ours has a table read beside the subquery that reads all of it."""
+    sums = (
+        f"SELECT {hint} s.item, sum(r.back) AS back FROM {{returns}} r JOIN {{sales}} s ON s.number = r.number "
+        "JOIN {reasons} q ON r.why = q.why"
+    )
+    query = (
+        f"{sums} WHERE q.text = 'why 1' GROUP BY s.item "
+        f"HAVING sum(r.back) > (SELECT avg(back) / 4 FROM ({sums} GROUP BY s.item))"
+    )
+    with settings(
+        spark,
+        {"spark.sql.adaptive.enabled": adaptive, "spark.sql.autoBroadcastJoinThreshold": "1kb"},
+    ):
+        frame = answered(spark, views, query)
+        assert scans(frame, "returns") == 1, frame._jdf.queryExecution().executedPlan().toString()
+        assert plans.nodes(frame)["ReusedExchange"] >= 1
+        values = [each for each in parquetry.report(frame).values if each.title.endswith("returns.why")]
+        assert values, "a report says of each join what became of it"
+        assert {each.reason for each in values} == {
+            f"what is read of {DATABASE}.returns serves several places of the query"
+        }

@@ -23,8 +23,8 @@ def run(frame: DataFrame) -> tuple[list[Row], Counter[str]]:
     return rows, nodes(frame)
 
 
-def nodes(frame: DataFrame) -> Counter[str]:
-    """Return how many nodes of each name the plan of a frame has; of one that adapted itself to what it found, the last."""
+def lines(frame: DataFrame) -> list[str]:
+    """Return the lines of the plan of a frame; of one that adapted itself to what it found, those of the last."""
     text = str(frame._jdf.queryExecution().executedPlan().toString())
     kept: list[str] = []
     skipped: int | None = None  # how deep what is left out begins: plans before the last
@@ -35,7 +35,12 @@ def nodes(frame: DataFrame) -> Counter[str]:
         skipped = depth - 1 if _INITIAL in line else None
         if skipped is None:
             kept.append(line)
-    return Counter(match[1] for line in kept if (match := _LINE.match(line)))
+    return kept
+
+
+def nodes(frame: DataFrame) -> Counter[str]:
+    """Return how many nodes of each name the plan of a frame has, as `lines` tells it."""
+    return Counter(match[1] for line in lines(frame) if (match := _LINE.match(line)))
 
 
 def shuffles(frame: DataFrame) -> int:
