@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, parse}
+import py4j.{GatewayServer, PythonClient}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis._
@@ -24,8 +25,14 @@ object Bridge {
   @volatile private var planner: Planner = _
   @volatile private var words = Option.empty[Pattern]
 
-  /** @param words the planner wants to see a statement in which one of them occurs, before it is parsed */
-  def install(planner: Planner, words: java.util.List[String]): Unit = {
+  @volatile private var server: GatewayServer = _
+
+  /**
+   * @param words the planner wants to see a statement in which one of them occurs, before it is parsed
+   * @param server over whose connections the planner is asked
+   */
+  def install(planner: Planner, words: java.util.List[String], server: GatewayServer): Unit = {
+    this.server = server
     this.words = Option.when(!words.isEmpty)(
       Pattern.compile(words.asScala.map(Pattern.quote).mkString("(?i)\\b(?:", "|", ")\\b")))
     this.planner = planner
@@ -33,12 +40,18 @@ object Bridge {
 
   def installed: Boolean = planner != null
 
+  /** The planner, on a connection that sends at once. */
   private def asked: Planner = {
     if (planner == null) {
       throw new ParquetryException("NOT_ATTACHED",
         "No planner is attached to this session: call parquetry.attach(spark) in Python once, " +
           "before the first statement on a Parquetry catalog. spark-sql and a Thrift server of their own have no Python: " +
           "start the server within a Python session (docs/sql-clients.md).")
+    }
+    server.getCallbackClient match {
+      // Py4J writes what is long in parts of 8 kB: a small one would wait for the receipt of those before, which takes 40 ms
+      case client: PythonClient => Option(client.getPerThreadConnection).map(_.getSocket).filterNot(_.isClosed).foreach(_.setTcpNoDelay(true))
+      case _ =>
     }
     planner
   }

@@ -130,7 +130,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
       val found = RowGroupFilters.found(answer.rowGroups, table) match {
         case Array() => files.toArray[InputPartition]
         case filters =>
-          val own = readers(rowGroupFilters ++ filters)
+          val own = readers.factory(rowGroupFilters ++ filters)
           files.map {
             case keyed: KeyedFilePartition => keyed.by(own): InputPartition
             case mixed => new FoundFilePartition(mixed.index, mixed.files, Some(own))
@@ -146,14 +146,13 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   lazy val readerFactory: PartitionReaderFactory = {
-    val inner = new FoundReaders(readers(rowGroupFilters))
+    val inner = new FoundReaders(readers.factory(rowGroupFilters))
     val chosen = buckets.filter(b => b.held < b.count).fold[PartitionReaderFactory](inner)(
       new BucketReaderFactory(inner, _, readSchema()))
     NamingReaderFactory.of(chosen, table)
   }
 
-  private def readers(rowGroups: Array[sources.Filter]): PartitionReaderFactory =
-    new FileReaders(session, table, partitionSchema, dataSchema, hidden, options).factory(rowGroups)
+  private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)
 
   // What Spark's UI shows
 

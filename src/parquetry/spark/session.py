@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
+from py4j.java_gateway import JavaObject
 from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
@@ -145,7 +146,8 @@ def attach(spark: SparkSession) -> SparkSession:
     with _ATTACHING:
         if not door.installed():
             ensure_callback_server_started(context._gateway)
-            door.install(Door(), list(statements.WORDS))
+            server = JavaObject("GATEWAY_SERVER", context._gateway._gateway_client)
+            door.install(Door(), list(statements.WORDS), server)
     return spark
 
 
