@@ -26,6 +26,7 @@ from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.planner.answers import Table
 from parquetry.planner.engine import Engine
+from parquetry.planner.estimates import Estimates
 from parquetry.planner.questions import TableRef
 from parquetry.prune.recent import RecentPartitions
 from parquetry.store.opening import open_store, others_nearby
@@ -51,6 +52,7 @@ class Lake:
         metastore: what it keeps.
         engine: runs the queries.
         recent: partitions that questions were answered by.
+        estimates: made of versions of tables, by what they are of.
         staged: tables that Spark is filling before they get their names, by id.
     """
 
@@ -62,6 +64,7 @@ class Lake:
         self._pinned: dict[tuple[str, int], TableSnapshot] = {}
         self._lock = threading.Lock()
         self.recent = RecentPartitions()
+        self.estimates = Estimates()
         self.staged: dict[str, Staged] = {}
         self._file = _file_of(metastore)
 

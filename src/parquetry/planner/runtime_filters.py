@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE
@@ -47,11 +48,22 @@ def _with_rows(lake: Lake, asked: questions.RuntimeCandidate) -> Candidate:
     held = facts.held if facts.held is not None else _held(lake, asked)
     if of is None or (held is None and not _by_files(lake, asked)):
         return facts
+    rows = lake.estimates.of(("rows", *_asked(lake, of)), lambda: _rows(lake, of))
+    return replace(facts, held=held, build=replace(facts.build, rows=rows))
+
+
+def _rows(lake: Lake, of: questions.AskedTable) -> int | None:
+    """Return how many rows of a table are likely to satisfy the conditions; None: it is not known."""
     snapshot = lake.snapshot(of.table)
     wanted = conditions(snapshot, of.predicates)
     selection = _selected(lake, of, {name for each in wanted for name in each.about})
-    rows = selected_rows(snapshot.metadata, selection, [each.predicate for each in wanted])
-    return replace(facts, held=held, build=replace(facts.build, rows=rows))
+    return selected_rows(snapshot.metadata, selection, [each.predicate for each in wanted])
+
+
+def _asked(lake: Lake, of: questions.AskedTable) -> tuple[bytes, int, bytes]:
+    """Return what tells a version of a table and what is asked of it from others."""
+    snapshot = lake.snapshot(of.table)
+    return snapshot.id, snapshot.version, msgspec.json.encode(of.predicates)
 
 
 def _by_files(lake: Lake, asked: questions.RuntimeCandidate) -> bool:
@@ -76,7 +88,10 @@ def _spread(lake: Lake, asked: questions.RuntimeCandidate) -> Spread | None:
         return None
     of = questions.AskedTable(asked.table, asked.predicates)
     (column,) = asked.columns
-    return spread(lake.snapshot(of.table).metadata, _selected(lake, of, {column}), column)
+    return lake.estimates.of(
+        ("spread", *_asked(lake, of), column),
+        lambda: spread(lake.snapshot(of.table).metadata, _selected(lake, of, {column}), column),
+    )
 
 
 def _selected(lake: Lake, of: questions.AskedTable, about: set[str]) -> Selection:

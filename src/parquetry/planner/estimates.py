@@ -1,0 +1,43 @@
+"""Estimates of what a version of a table holds, kept for the queries that follow: statistics of thousands of files are read for each."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+_KEPT = 1024
+
+
+class Estimates:
+    """The estimates used last, by what they are of; may be used by several threads.
+
+    >>> estimates = Estimates()
+    >>> estimates.of(("rows", "t", 7), lambda: 30), estimates.of(("rows", "t", 7), lambda: 31)
+    (30, 30)
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, what: Hashable, estimate: Callable[[], _T]) -> _T:
+        """Return an estimate, made unless it is known.
+
+        Args:
+            what: it is of, with the version of the table.
+            estimate: makes it.
+        """
+        with self._lock:
+            if what in self._known:
+                self._known.move_to_end(what)
+                known: _T = self._known[what]
+                return known
+        made = estimate()
+        with self._lock:
+            self._known[what] = made
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return made
