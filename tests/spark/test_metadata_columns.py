@@ -104,6 +104,32 @@ def test_the_place_of_a_row_in_its_file(
         rows(f"SELECT _metadata.row_index FROM {db}.o")
 
 
+def test_input_files(spark: SparkSession, db: str, stock: str, tmp_path: Path) -> None:
+    """`df.inputFiles()` gives the files that Spark's own table gives, and of conditions on other columns those that are read."""
+    spark.range(8).selectExpr("id", "id % 2 AS p", "concat('a b', id % 3) AS q").repartition(
+        1, "p"
+    ).write.partitionBy("p", "q").parquet(f"{tmp_path}/t")
+    for schema in (db, stock):
+        spark.sql(
+            f"CREATE TABLE {schema}.t (id BIGINT, p INT, q STRING) USING parquet PARTITIONED BY (p, q) LOCATION '{tmp_path}/t'"
+        )
+        spark.sql(f"MSCK REPAIR TABLE {schema}.t")
+    for question in (
+        "SELECT * FROM {0}",
+        "SELECT id FROM {0} WHERE p = 1",
+        "SELECT sum(id), q FROM {0} WHERE q LIKE '%2' GROUP BY q ORDER BY q LIMIT 3",
+        "SELECT u.id FROM {0} u JOIN {0} v ON u.id = v.id WHERE u.p = 0 AND v.q = 'a b1'",
+        "SELECT id FROM {0} WHERE p = 1 UNION ALL SELECT id FROM {0} WHERE p = 0 AND q = 'a b0'",
+        "SELECT id FROM {0} WHERE p = 7",
+    ):
+        ours, theirs = (spark.sql(question.format(table)) for table in (f"{db}.t", f"{stock}.t"))
+        assert sorted(ours.inputFiles()) == sorted(theirs.inputFiles()), question
+        assert sorted(ours.collect()) == sorted(theirs.collect())
+    some = spark.table(f"{db}.t").where("id > 6").inputFiles()
+    assert [Path(path).parent.parent.name for path in some] == ["p=1"]
+    assert spark.sql("SELECT 1").inputFiles() == []
+
+
 def test_pieces_of_a_file(spark: SparkSession, db: str, rows: Rows) -> None:
     """A file that several tasks read says of each row which piece it is of."""
     spark.sql(f"CREATE TABLE {db}.t (a BIGINT) USING parquet TBLPROPERTIES ('parquet.block.size' = '4096')")
