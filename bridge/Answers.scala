@@ -22,8 +22,11 @@ case class ViewAnswer(
 
 case class MetadataTableAnswer(name: String, kind: String, identity: JValue, schema: StructType)
 
-/** Some rows of a metadata table; `next` is what the question about those behind them names, if there are any. */
-case class PageAnswer(rows: Array[InternalRow], next: Option[JValue])
+/**
+ * Some rows of a metadata table; `next` is what the question about those behind them names, if there are any, `pushed` the conditions
+ * by which others were not read.
+ */
+case class PageAnswer(rows: Array[InternalRow], next: Option[JValue], pushed: Seq[String])
 
 /** What predicates are good for, one for one; see `PushedPredicate`. */
 case class PushedAnswer(exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq[Option[RowGroupPart]])
@@ -144,7 +147,7 @@ object Answers {
     MetadataTableAnswer(text(answer \ "name"), text(answer \ "kind"), answer \ "table", schema(answer))
 
   def page(answer: JValue, schema: StructType): PageAnswer =
-    PageAnswer(rows(answer, schema), Option(answer \ "next").filter(_.isInstanceOf[JObject]))
+    PageAnswer(rows(answer, schema), Option(answer \ "next").filter(_.isInstanceOf[JObject]), (answer \ "pushed").children.map(text))
 
   def pushed(answer: JValue): PushedAnswer = PushedAnswer(
     flags(answer \ "exact"), flags(answer \ "again"), (answer \ "row_groups").children.map {

@@ -8,7 +8,6 @@ import scala.util.Try
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Cast, ExprId, Expression, KnownFloatingPointNormalized}
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
@@ -136,7 +135,7 @@ object JoinFacts {
     case a: AttributeReference => a.withQualifier(Nil)
     case alias: Alias => alias.child
     case KnownFloatingPointNormalized(NormalizeNaNAndZero(number)) => number
-    case padded: StaticInvoke if padded.functionName == "readSidePadding" => padded.arguments.head
+    case CharPadding(column) => column
   }.sql
 
   private def nameOf(plan: SparkPlan): String = plan match {

@@ -9,7 +9,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.connector.expressions.{Cast, Expression, Extract, GeneralScalarExpression, Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Cast, Expression, Extract, GeneralScalarExpression, Literal, NamedReference, UserDefinedScalarFunc}
 import org.apache.spark.sql.connector.util.V2ExpressionSQLBuilder
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -70,6 +70,8 @@ object Json {
     case c: Cast => JObject("fn" -> JString("CAST"), "args" -> JArray(List(ofExpression(c.expression))),
       "type" -> JString(c.dataType.sql.toLowerCase))
     case g: GeneralScalarExpression => JObject("fn" -> JString(g.name), "args" -> JArray(operands(g).map(ofExpression)))
+    case f: UserDefinedScalarFunc if f.canonicalName == CharPadding.canonicalName =>
+      JObject("fn" -> JString(f.name), "args" -> JArray(f.children.map(ofExpression).toList))
     case e: Extract => JObject("fn" -> JString(e.field), "args" -> JArray(List(ofExpression(e.source))),
       "sql" -> JString(sql(e)))
     case other => JObject("fn" -> JString(other.getClass.getSimpleName),

@@ -27,6 +27,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlanNormalizationRule(_ => RowsWrittenOut)
     extensions.injectPlanNormalizationRule(_ => RowsOfChars)
     extensions.injectOptimizerRule(_ => RowsConditions)
+    extensions.injectPreCBORule(_ => CharConditions)
     extensions.injectPreCBORule(_ => TuplesByColumns)
     extensions.injectPreCBORule(_ => PartsOnPartitions)
     extensions.injectPreCBORule(_ => ConditionsOfCommands)

@@ -27,7 +27,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   val partitionColumns: Seq[String] = answer.partitionColumns
   val format: String = answer.format
   val fileColumn: FileColumn = FileColumn.of(logical)
-  val metadataStruct: MetadataStruct = MetadataStruct.of(logical)
+  val metadataStruct: MetadataStruct = MetadataStruct.of(logical, format)
   override def metadataColumns(): Array[MetadataColumn] = Array(fileColumn, metadataStruct)
   /** Whether a reference is to one of these, or to a field of one. */
   def isHidden(r: NamedReference): Boolean = metadataColumns().exists(_.name() == r.fieldNames().head)

@@ -6,18 +6,17 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
 /**
- * Puts `RuntimeFilters` among the rules that a session runs last. Those that an extension can add itself run before there are scans
- * with their sizes, before IN and EXISTS are joins, and before Spark has put filters of its own. A plan is analysed before it is
- * optimized, so the rule is there for the first query, also where a user sets `spark.experimental.extraOptimizations`.
+ * Puts rules among those that a session runs last. Those that an extension can add itself run before there are scans with their
+ * sizes, before IN and EXISTS are joins, and before Spark has put filters of its own. A plan is analysed before it is optimized, so
+ * the rules are there for the first query, also where a user sets `spark.experimental.extraOptimizations`.
  */
 case class LateRules(session: SparkSession) extends Rule[LogicalPlan] {
+  private val rules = Seq[Rule[LogicalPlan]](RuntimeFilters, FilesOfScans)
+
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val methods = session.asInstanceOf[ClassicSession].experimental
-    if (!methods.extraOptimizations.contains(RuntimeFilters)) methods.synchronized {
-      if (!methods.extraOptimizations.contains(RuntimeFilters)) {
-        methods.extraOptimizations = methods.extraOptimizations :+ RuntimeFilters
-      }
-    }
+    def missing = rules.filterNot(methods.extraOptimizations.contains)
+    if (missing.nonEmpty) methods.synchronized { methods.extraOptimizations = methods.extraOptimizations ++ missing }
     plan
   }
 }

@@ -23,7 +23,7 @@ object UntranslatableConditions extends Rule[LogicalPlan] {
   }
 
   private def readsOurs(plan: LogicalPlan): Boolean = plan.collectLeaves().exists {
-    case r: DataSourceV2Relation => r.table.isInstanceOf[ParquetryTable]
+    case r: DataSourceV2Relation => r.table.isInstanceOf[ParquetryTable] || r.table.isInstanceOf[MetadataTable]
     case _ => false
   }
 

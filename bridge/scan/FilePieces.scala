@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import scala.collection.mutable
 
+import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 
@@ -63,8 +64,12 @@ object FilePieces {
    * reads a file: Spark has paired the partitions of both sides of a join by then.
    */
   def narrowed(parts: Array[KeyedFilePartition], left: ScanAnswer): Array[KeyedFilePartition] = {
-    val folders = left.files.folders.map(new FolderPaths(_))
-    val paths = left.files.names.zipWithIndex.map { case (name, i) => folders(left.files.folder(i)).file(name) }.toSet
-    parts.map(part => part.of(part.index, part.files.filter(file => paths(file.filePath))))
+    val kept = paths(left).toSet
+    parts.map(part => part.of(part.index, part.files.filter(file => kept(file.filePath))))
+  }
+
+  def paths(answer: ScanAnswer): Seq[SparkPath] = {
+    val folders = answer.files.folders.map(new FolderPaths(_))
+    answer.files.names.toSeq.zipWithIndex.map { case (name, i) => folders(answer.files.folder(i)).file(name) }
   }
 }

@@ -18,7 +18,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
       case (p, l) if !table.partitionColumns.contains(l.name) => p
     })
-    val read = Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType]
+    val read = StructType(Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType].fields ++ hidden.counted)
     // readers go by place, and ORC's would convert a column of the same name that files hold, too
     val inPath = StructType((partitionSchema.fields ++ hidden.read).zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
     val hadoop = session.sessionState.newHadoopConf()
@@ -37,6 +37,6 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
       case other => other
     }
     val unchanged = ChangedFiles.of(files, table).fold(files)(new UnchangedReaderFactory(files, _))
-    hidden.joined(unchanged, StructType(dataSchema.fields ++ partitionSchema.fields))
+    hidden.joined(unchanged, dataSchema, partitionSchema)
   }
 }

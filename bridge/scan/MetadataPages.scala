@@ -10,19 +10,30 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+/** Rows that one task reads. */
+trait RowsPartition extends InputPartition {
+  def rows: Iterator[InternalRow]
+}
+
+/** Rows that are at hand. */
+case class GivenRows(given: Array[InternalRow]) extends RowsPartition {
+  override def rows: Iterator[InternalRow] = given.iterator
+}
+
 /** The rows of a metadata table, which the planner is asked for page by page: there may be a million. */
-case class MetadataPages(catalog: String, options: Map[String, String], table: String, kind: String, schema: StructType)
-  extends InputPartition {
+case class MetadataPages(
+    catalog: String, options: Map[String, String], table: String, kind: String, schema: StructType, predicates: String)
+  extends RowsPartition {
 
   /** @param after what the page before said of the next; None for the first */
   def page(after: Option[JValue]): PageAnswer = {
-    val fields = Seq[JField]("table" -> parse(table), "kind" -> JString(kind)) ++ after.map(place => "after" -> place: JField)
+    val fields = Seq[JField]("table" -> parse(table), "kind" -> JString(kind), "predicates" -> parse(predicates)) ++ after.map(place => "after" -> place: JField)
     val ref = CatalogRef(catalog, new CaseInsensitiveStringMap(options.asJava))
     Answers.page(ref.ask("read_metadata_table", fields: _*), schema)
   }
 
   /** All rows; a page is asked for when those before it have been taken. */
-  def rows: Iterator[InternalRow] =
+  override def rows: Iterator[InternalRow] =
     Iterator.unfold(Option(Option.empty[JValue]))(_.map { after =>
       val found = page(after)
       (found.rows, found.next.map(Option(_)))

@@ -4,6 +4,8 @@ import java.util.OptionalLong
 
 import org.json4s._
 
+import org.apache.hadoop.fs.Path
+import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, SortDirection, SortOrder}
@@ -57,6 +59,14 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
     override def numRows(): OptionalLong = known(plan.known.rows)
   }
   def files: Int = plan.known.count
+  /** The files that are read without values that arrive while the query runs, as their file systems spell them. */
+  def paths: Seq[String] = {
+    val hadoop = session.sessionState.newHadoopConf()
+    FilePieces.paths(plan.first).map { file =>
+      val (path, system) = (file.toPath, file.toPath.getFileSystem(hadoop))
+      SparkPath.fromPath(Path.getPathWithoutSchemeAndAuthority(path).makeQualified(system.getUri, system.getWorkingDirectory)).urlEncoded
+    }
+  }
   def expected: JValue = plan.used.known.report
   /** Conditions of the query that left out partitions, as text; Spark applies none that these decide. */
   def decided: Seq[String] = (expected \ "steps").children.filter(_ \ "name" == JString("partitions")).flatMap { step =>

@@ -73,7 +73,8 @@ object PartitionConditions {
       case a: AttributeReference => a.withQualifier(Nil)
       case marked: KnownNullable => marked.child // see UntranslatableConditions
     }
-    JObject("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(written(plain)),
+    val readable = plain.transform { case CharPadding(column) => column }
+    JObject("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(written(readable)),
       "columns" -> Json.strings(names(condition)), "tree" -> tree(plain))
   }
 
@@ -121,6 +122,7 @@ object PartitionConditions {
   private def function(name: String, arguments: Seq[JValue]): JObject =
     JObject("fn" -> JString(name), "args" -> JArray(arguments.toList))
   private def name(e: Expression): String = e match {
+    case CharPadding(_) => CharPadding.name
     case b: BinaryOperator => b.sqlOperator
     case _: CastExpression => "CAST"
     case IsNull(_) => "IS_NULL"

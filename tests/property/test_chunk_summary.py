@@ -186,7 +186,7 @@ def test_the_example() -> None:
         ("timestamp_ntz", [(1, 2), (3, 4)], (1, 4)),
         ("timestamp", [(1, 2), (3, 1 << 50)], (1, 1 << 50)),
         ("boolean", [(False, False), (True, True)], (False, True)),
-        ("char(3)", [("a", "b")], (None, None)),
+        ("char(3)", [("a", "b"), ("c ", "c ")], ("a", "c ")),
         ({"type": "array", "elementType": "integer", "containsNull": True}, [(1, 2)], (None, None)),
     ],
 )

@@ -92,6 +92,14 @@ def test_types_that_do_not_fit_are_told_from_the_footers(
         "null.parquet: column s is string in the table, and INT32",
         "text.parquet: column id is bigint in the table, and BYTE_ARRAY",
     ]
+    findings = rows(f"CALL lake.system.fsck(table => '{db}.t')")
+    assert sorted((Path(row[2]).name, row[3].split(" in the file")[0]) for row in findings) == [
+        ("long.parquet", "column d is double in the table, and INT64"),
+        ("null.parquet", "column s is string in the table, and INT32"),
+        ("text.parquet", "column id is bigint in the table, and BYTE_ARRAY"),
+    ]
+    assert {(row[0], row[4]) for row in findings} == {("unfit column", False)}
+    assert rows(f"CALL lake.system.fsck(table => '{db}.t', footers => false)") == []
     for column in ("id", "d", "s"):
         with pytest.raises(Exception, match=r"(?i)column|convert|mismatch"):
             rows(f"SELECT {column} FROM {db}.t WHERE {column} IS NOT NULL AND _file NOT LIKE '%nobody%'")

@@ -52,8 +52,82 @@ def test_as_sparks_own_sources(spark: SparkSession, db: str, rows: Rows, tmp_pat
     finally:
         spark.conf.unset(reader)
     whole = spark.table(f"{db}.t").select("_metadata").schema.fields[0].dataType.fieldNames()  # type: ignore[attr-defined]
-    assert sorted(whole) == sorted(_FIELDS)
+    assert sorted(whole) == sorted([*_FIELDS, *(["row_index"] if format == "parquet" else [])])
+    theirs = spark.table(stock).select("_metadata").schema.fields[0].dataType.fieldNames()  # type: ignore[attr-defined]
+    assert whole == theirs
     assert spark.table(f"{db}.t").columns == ["a", "s", "p q"]
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_the_place_of_a_row_in_its_file(
+    spark: SparkSession, db: str, rows: Rows, tmp_path: Path, vectorized: str
+) -> None:
+    """As Spark's own source counts it: of files in pieces, of row groups and pages that a condition leaves, beside other columns and alone."""
+    spark.range(6000).selectExpr(
+        "id AS a", "named_struct('x', id, 'y', -id) AS s", "cast(id % 2 AS INT) AS p"
+    ).coalesce(1).write.partitionBy("p").option("parquet.block.size", 4096).option(
+        "parquet.page.size", 512
+    ).parquet(f"{tmp_path}/t")
+    spark.sql(f"CREATE TABLE {db}.t USING parquet LOCATION '{tmp_path}/t'")
+    spark.sql(f"MSCK REPAIR TABLE {db}.t")
+    stock = f"parquet.`{tmp_path}/t`"
+    settings = {
+        "spark.sql.parquet.enableVectorizedReader": vectorized,
+        "spark.sql.files.maxPartitionBytes": "10000",
+        "spark.sql.files.openCostInBytes": "0",
+    }
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        assert rows(f"SELECT count(DISTINCT _metadata.file_block_start) > 2 FROM {db}.t") == [(True,)]
+        for question in (
+            "SELECT p, a, _metadata.row_index FROM {}",
+            "SELECT a, s.y, _metadata.row_index, p, _metadata.file_name FROM {} WHERE a BETWEEN 2500 AND 2600",
+            "SELECT a, _metadata.row_index, _metadata.file_path FROM {} WHERE a IN (3, 1500, 5999) AND p = 1",
+            "SELECT _metadata.row_index FROM {} WHERE p = 0",
+            "SELECT count(*), sum(_metadata.row_index), max(_metadata.ROW_INDEX) FROM {} WHERE _metadata.row_index % 7 = 3",
+            "SELECT _metadata, a FROM {} WHERE a > 5990",
+            "SELECT u.a, v.s.x FROM {0} u JOIN {0} v ON u._metadata.row_index = v._metadata.row_index AND u.a = v.a - 1 WHERE u.a < 20",
+        ):
+            ours, theirs = (rows(question.format(table)) for table in (f"{db}.t", stock))
+            assert sorted(ours) == sorted(theirs), question
+            assert ours
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
+    spark.sql(f"DELETE FROM {db}.t WHERE a < 100")
+    assert rows(f"SELECT min(a - 2 * _metadata.row_index), max(_metadata.row_index) FROM {db}.t") == [
+        (100, 2949)
+    ]
+    spark.sql(f"CREATE TABLE {db}.o (a INT) USING orc")
+    with pytest.raises(Exception, match="row_index"):
+        rows(f"SELECT _metadata.row_index FROM {db}.o")
+
+
+def test_input_files(spark: SparkSession, db: str, stock: str, tmp_path: Path) -> None:
+    """`df.inputFiles()` gives the files that Spark's own table gives, and of conditions on other columns those that are read."""
+    spark.range(8).selectExpr("id", "id % 2 AS p", "concat('a b', id % 3) AS q").repartition(
+        1, "p"
+    ).write.partitionBy("p", "q").parquet(f"{tmp_path}/t")
+    for schema in (db, stock):
+        spark.sql(
+            f"CREATE TABLE {schema}.t (id BIGINT, p INT, q STRING) USING parquet PARTITIONED BY (p, q) LOCATION '{tmp_path}/t'"
+        )
+        spark.sql(f"MSCK REPAIR TABLE {schema}.t")
+    for question in (
+        "SELECT * FROM {0}",
+        "SELECT id FROM {0} WHERE p = 1",
+        "SELECT sum(id), q FROM {0} WHERE q LIKE '%2' GROUP BY q ORDER BY q LIMIT 3",
+        "SELECT u.id FROM {0} u JOIN {0} v ON u.id = v.id WHERE u.p = 0 AND v.q = 'a b1'",
+        "SELECT id FROM {0} WHERE p = 1 UNION ALL SELECT id FROM {0} WHERE p = 0 AND q = 'a b0'",
+        "SELECT id FROM {0} WHERE p = 7",
+    ):
+        ours, theirs = (spark.sql(question.format(table)) for table in (f"{db}.t", f"{stock}.t"))
+        assert sorted(ours.inputFiles()) == sorted(theirs.inputFiles()), question
+        assert sorted(ours.collect()) == sorted(theirs.collect())
+    some = spark.table(f"{db}.t").where("id > 6").inputFiles()
+    assert [Path(path).parent.parent.name for path in some] == ["p=1"]
+    assert spark.sql("SELECT 1").inputFiles() == []
 
 
 def test_pieces_of_a_file(spark: SparkSession, db: str, rows: Rows) -> None:

@@ -98,6 +98,45 @@ def test_a_limit_behind_a_condition_counts_what_the_condition_leaves(
     assert door.pages == 1 + 3
 
 
+def test_a_condition_on_partition_columns_reads_no_others(
+    spark: SparkSession, rows: Rows, db: str, door: Counting
+) -> None:
+    """EXPLAIN names it, the rows are those of the same condition on all rows, and Spark evaluates what is not about keys."""
+    spark.sql(f"CREATE TABLE {db}.c (id INT, d DATE, r CHAR(3)) USING parquet PARTITIONED BY (d, r)")
+    spark.sql(
+        f"INSERT INTO {db}.c SELECT CAST(id AS INT), date_add(DATE'2026-01-01', CAST(id AS INT)), "
+        "IF(id % 2 = 0, 'eu', NULL) FROM range(8)"
+    )
+    for condition, pushed in (
+        ("d = DATE'2026-01-03'", "d = DATE '2026-01-03'"),
+        ("d >= '2026-01-05' AND r = 'eu'", "d >= DATE '2026-01-05', r = 'eu '"),
+        ("r IS NULL", "r IS NULL"),
+        ("d = DATE'2026-01-03' AND rows > 0", "d = DATE '2026-01-03'"),
+        ("d = DATE'2026-01-03' AND rows > 1", "d = DATE '2026-01-03'"),
+        ("d = DATE'2026-01-03' OR rows > 1", None),
+        ("rows > 0", None),
+        ("bytes = NULL AND d > '2026-01-01'", None),
+    ):
+        for kind in ("files", "partitions"):
+            frame = spark.sql(f"SELECT * FROM {db}.c.{kind} WHERE {condition}")
+            plan = frame._jdf.queryExecution().executedPlan().toString()
+            told = plan.split("pushed filters: [")[1].split("]")[0] if "pushed filters" in plan else None
+            assert (
+                condition,
+                told and told.replace("d IS NOT NULL, ", "").replace("r IS NOT NULL, ", ""),
+            ) == (
+                condition,
+                pushed,
+            )
+            spark.sql(f"SELECT * FROM {db}.c.{kind}").createOrReplaceTempView("every")
+            every = spark.createDataFrame(spark.table("every").collect(), frame.schema)
+            assert sorted(map(str, frame.collect())) == sorted(map(str, every.where(condition).collect()))
+    assert rows(f"SELECT version FROM {db}.c.history WHERE version < 1 OR version = 1") == [(1,), (0,)]
+    door.pages = 0
+    assert rows(f"SELECT count(*) FROM {db}.c.files WHERE d = DATE'2026-01-03' LIMIT 5") == [(1,)]
+    assert door.pages == 1
+
+
 def test_a_table_that_is_dropped_in_the_middle(
     rows: Rows, table: str, door: Counting, warehouse: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,17 +97,96 @@ def test_buckets_and_heavy_values_in_a_place_of_its_own(
     assert all(folder.startswith(("odd/", "p=2/")) for folder in folders)
 
 
-@pytest.mark.parametrize("why", ["many partitions", "outside"])
+@pytest.mark.parametrize("why", ["many partitions", "another table's", "above the table"])
 def test_rows_are_found_where_they_go_elsewhere(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
-    """Among very many partitions, and for those outside of the table's folder, rows go to the usual folders, and are read from there."""
-    if why != "outside":
+    """Among very many partitions, and where the folder is another table's, rows go to the usual folders, and are read from there."""
+    if why == "many partitions":
         monkeypatch.setattr(own_places, "MOST_PARTITIONS", 1)
-    odd = tmp_path / ("away" if why == "outside" else "t/odd")
-    odd.mkdir(parents=True)
+    odd = tmp_path / {"many partitions": "t/odd", "another table's": "u/p=9", "above the table": "."}[why]
+    odd.mkdir(parents=True, exist_ok=True)
+    if why == "another table's":
+        spark.sql(f"CREATE TABLE {db}.u (id INT) USING parquet LOCATION '{tmp_path}/u'")
     spark.sql(f"CREATE TABLE {db}.t (id INT, p INT) USING parquet PARTITIONED BY (p) LOCATION '{tmp_path}/t'")
     spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1) LOCATION '{odd}' PARTITION (p = 2)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 1), (2, 2)")
     assert _files(tmp_path) == {"t/p=1": 1, "t/p=2": 1}
     assert sorted(rows(f"SELECT * FROM {db}.t")) == [(1, 1), (2, 2)]
+
+
+def test_a_place_outside_of_the_table(
+    spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Path
+) -> None:
+    """Rows go there by every statement, as in Spark's own table; nothing is left there by one that fails."""
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    for schema, root in ((db, tmp_path / "ours"), (stock, tmp_path / "theirs")):
+        spark.range(1).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(f"{root}/away/one")
+        table = f"{schema}.t"
+        spark.sql(
+            f"CREATE TABLE {table} (id INT, p INT) USING parquet PARTITIONED BY (p) LOCATION '{root}/t'"
+        )
+        spark.sql(f"ALTER TABLE {table} ADD PARTITION (p = 1) LOCATION '{root}/away/one' PARTITION (p = 2)")
+        spark.sql(f"INSERT INTO {table} VALUES (10, 1), (20, 2), (30, 3)")
+    folders = {"away/one": 2, "t/p=2": 1, "t/p=3": 1}
+    assert _files(tmp_path / "ours") == folders == _files(tmp_path / "theirs")
+    with pytest.raises(Exception, match="on purpose"):
+        spark.sql(
+            f"INSERT INTO {db}.t SELECT /*+ COALESCE(1) */ IF(id < 5000, id, raise_error('on purpose')), 1 FROM range(5001)"
+        )
+    assert _files(tmp_path / "ours") == folders
+    for schema in (db, stock):
+        spark.sql(f"INSERT OVERWRITE {schema}.t PARTITION (p = 1) VALUES (100)")
+        spark.sql(f"INSERT INTO {schema}.t VALUES (101, 1)")
+        spark.sql(f"INSERT OVERWRITE {schema}.t VALUES (200, 2)")
+    spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert sorted(rows(f"SELECT * FROM {db}.t")) == sorted(rows(f"SELECT * FROM {stock}.t"))
+    spark.sql(f"UPDATE {db}.t SET id = -id WHERE p = 1")
+    assert sorted(rows(f"SELECT id FROM {db}.t WHERE p = 1")) == [(-101,), (-100,)]
+    assert set(_files(tmp_path / "ours")) == set(folders)
+    assert {
+        Path(row[0].removeprefix("file:")).parent
+        for row in rows(f"SELECT path FROM {db}.t.files WHERE p = 1")
+    } == {tmp_path / "ours/away/one"}
+    assert rows(f"CALL lake.system.fsck(table => '{db}.t')") == []
+
+
+def _own(folder: Path) -> list[str]:
+    """Return the data files that a table of ours has written into a folder."""
+    return sorted(path.name for path in folder.rglob("*") if path.is_file() and "pq-" in path.name)
+
+
+@pytest.mark.parametrize("managed", [True, False])
+def test_what_is_deleted_outside_of_the_table(
+    spark: SparkSession, db: str, rows: Rows, tmp_path: Path, managed: bool
+) -> None:
+    """By vacuum, PURGE and DROP: what the table wrote there and does not need; what others wrote stays, and so does what is live of an external table."""
+    away, other = tmp_path / "away", tmp_path / "other"
+    for folder in (away, other):
+        spark.range(1).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(str(folder))
+    foreign = _files(tmp_path)
+    where = "" if managed else f"LOCATION '{tmp_path}/t'"
+    spark.sql(f"CREATE TABLE {db}.t (id INT, p INT) USING parquet PARTITIONED BY (p) {where}")
+    spark.sql(
+        f"ALTER TABLE {db}.t ADD PARTITION (p = 1) LOCATION '{away}' PARTITION (p = 2) LOCATION '{other}'"
+    )
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, 1), (2, 2)")
+    spark.sql(f"INSERT OVERWRITE {db}.t PARTITION (p = 1) VALUES (3)")
+    first = _own(away)
+    assert (len(first), len(_own(other))) == (4, 2)  # each with its checksum
+    (leftover := away / first[-1].replace(first[-1][-30:-20], "0000000000")).write_bytes(
+        b"of a write that died"
+    )
+    os.utime(leftover, (1e9, 1e9))
+    spark.sql(f"CALL lake.system.vacuum(table => '{db}.t', older_than => current_timestamp())")
+    assert len(_own(away)) == 2
+    assert not leftover.exists()
+    assert sorted(rows(f"SELECT * FROM {db}.t")) == [(0, 2), (2, 2), (3, 1)]
+    spark.sql(f"ALTER TABLE {db}.t DROP PARTITION (p = 2) PURGE")
+    assert len(_own(other)) == (0 if managed else 2)
+    spark.sql(f"INSERT OVERWRITE {db}.t PARTITION (p = 1) VALUES (4)")
+    (live,) = (Path(row[0]).name for row in rows(f"SELECT path FROM {db}.t.files"))
+    spark.sql(f"DROP TABLE {db}.t")
+    assert [name for name in _own(away) if not name.endswith(".crc")] == ([] if managed else [live])
+    assert _own(other) == []
+    assert {folder: len(list((tmp_path / folder).glob("part-*.parquet"))) for folder in foreign} == foreign

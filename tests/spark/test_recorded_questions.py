@@ -42,6 +42,7 @@ STATEMENTS = f"""
     SELECT region, count(*), max(id) FROM recorded.db.t GROUP BY region
     SELECT big.id FROM recorded.db.t AS big JOIN recorded.db.t AS small ON big.region = small.region WHERE small.id = 3
     SELECT * FROM recorded.db.t.files
+    SELECT path FROM recorded.db.t.files WHERE region = 'eu' AND rows > 0
     SELECT count(*) FROM recorded.db.t VERSION AS OF 0
     ALTER TABLE recorded.db.t ADD {US} LOCATION '<folder>/more'
     SHOW TABLE EXTENDED IN recorded.db LIKE 't' {US}

@@ -100,12 +100,13 @@ class Catalog(CatalogReader):
 
         return compact_metadata(self._snapshot(name), progress)
 
-    def fsck(self, name: str, *, repair: bool = False) -> list[Finding]:
+    def fsck(self, name: str, *, repair: bool = False, footers: bool = True) -> list[Finding]:
         """Compare what is known of a table with itself and with the files.
 
         Args:
             name: of the table.
             repair: put right what can be; missing files are taken out of the table in one commit.
+            footers: read the footers of Parquet files that others wrote, for columns that cannot be read as the table has them.
 
         Raises:
             TableNotFoundError: there is no such table.
@@ -114,7 +115,7 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance.fsck import fsck
 
-        return fsck(self._snapshot(name), repair=repair)
+        return fsck(self._snapshot(name), repair=repair, footers=footers)
 
     def verify(
         self, name: str, where: str | None = None, *, progress: Progress = silent

@@ -114,6 +114,9 @@ def compact_metadata(
 def fsck(
     table: TableArgument,
     repair: Annotated[bool, typer.Option("--repair", help="Put right what can be.")] = False,
+    no_footers: Annotated[
+        bool, typer.Option("--no-footers", help="Leave the footers of files that others wrote unread.")
+    ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -123,7 +126,7 @@ def fsck(
     The exit code is 1 if something was found that was not put right.
     """
     with open_catalog(warehouse, store) as catalog:
-        found: Sequence[Finding] = catalog.fsck(table, repair=repair)
+        found: Sequence[Finding] = catalog.fsck(table, repair=repair, footers=not no_footers)
     if as_json:
         output.print_json(map(dataclasses.asdict, found))
     else:

@@ -159,6 +159,9 @@ def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, boo
         return (low, high, True) if found is int and -limit <= low and high < limit else None
     if name in ("string", "varchar"):
         return _as_text(low, high) if found is bytes else (low, high, True) if found is str else None
+    if name == "char":
+        texts = _as_text(low, high) if found is bytes else (low, high, True) if found is str else None
+        return None if texts is None else (*padded_bounds(kind.length, *texts[:2]), False)
     if name == "binary":
         return _as_bytes(low, high) if found is str else (low, high, True) if found is bytes else None
     if name in ("date", "timestamp"):
@@ -174,8 +177,26 @@ def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, boo
         return _as_decimals(low, high) if found in (int, str) else None
     if name == "boolean":
         return (low, high, True) if found is bool else None
-    # char: Spark pads on reading, and a padded value may sort behind the bound of the unpadded ones.
     return None
+
+
+def padded_bounds(length: int, low: Any, high: Any) -> tuple[str | None, str | None]:
+    """Return bounds of chars as Spark reads them, padded, from those of the texts in a file.
+
+    A padded text sorts behind what the file has, and behind one that goes on with a character below the blank.
+
+    Args:
+        length: of the char; texts of others may be longer, which Spark reads as they are, or cuts.
+        low: not greater than any text; None is not known.
+        high: not less than any text; None is not known.
+
+    >>> padded_bounds(3, 'a', 'x\\t')
+    ('a', 'x  ')
+    """
+    if high is not None:
+        plain = next((place for place, character in enumerate(high) if character < " "), len(high))
+        high = max(high.ljust(length), high[:plain].ljust(length))
+    return None if low is None else low[:length], high
 
 
 def _as_text(low: bytes, high: bytes | None) -> tuple[Value, Value, bool] | None:

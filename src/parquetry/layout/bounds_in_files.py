@@ -21,6 +21,7 @@ from parquetry.layout.bounds import (
     FileBounds,
     bounds_of,
     has_default,
+    padded_bounds,
 )
 from parquetry.layout.file_columns import UNKNOWN, Bound, FileColumns, Flags, StatisticsColumn
 from parquetry.layout.records import Column, ColumnStatistics
@@ -189,6 +190,9 @@ def _converted_lists(kind: ColumnType, low: list[Any], high: list[Any], there: F
         kind.name == "binary" and found == {bytes}
     ):
         return low, high, there
+    if kind.name == "char" and found == {str}:
+        pairs = [padded_bounds(kind.length, *pair) for pair in zip(low, high, strict=True)]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs], there
     if kind.name == "decimal" and found == {str}:
         try:
             return _decimals(low), _decimals(high), there & np.array([value is not None for value in high])

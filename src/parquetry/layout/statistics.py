@@ -20,7 +20,7 @@ from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout.bounds import column_statistics, is_ancient
 from parquetry.layout.parquet_leaves import Leaf, top_level
 from parquetry.layout.records import ColumnStatistics, DataFile
-from parquetry.types import parse_type, value_from_text
+from parquetry.types import STRING, parse_type, value_from_text
 
 # Writers known not to shorten a row group's bounds. Others do, and PyArrow (up to 26) hides the flag.
 _EXACT_WRITERS = ("parquet-mr ", "parquet-cpp")
@@ -237,6 +237,8 @@ def _orc_column(column: Mapping[str, Any]) -> ColumnStatistics:
             return ColumnStatistics(size=size, nulls=nulls)
     calendar = "timestamp" if kind.name == "timestamp_ntz" else kind.name
     timed = calendar in ("date", "timestamp")
+    if kind.name == "char":
+        kind = STRING  # its blanks are as the file has them
     low, high = (int(text) if timed else value_from_text(kind, text) for text in (least, greatest))
     if low is None or high is None or not low <= high or is_ancient(calendar, low):  # type: ignore[operator]
         return ColumnStatistics(size=size, nulls=nulls)

@@ -5,8 +5,8 @@ in one another's, as they delete nothing but what they wrote themselves. A datab
 managed tables come to lie, so no table may lie there or above it.
 
 Tables' heads and metadata are read, a row each; partitions are not: a metastore has many more of them. A
-partition's own location is compared with tables' locations when it is added, and deletion never leaves the
-folder of the table, so it need not be looked for later.
+partition's own location is compared with tables' locations when it is added, and when rows are to be written there; of such
+a folder deletion takes only what the table wrote there itself.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ A file may go if all of this holds:
 1. It is the table's own: its name begins with `pq-<table id>-`, behind the bucket if it is of one (`is_own`); or the
    table is managed, or its owner has said `purge-on-overwrite`, and its records name the file, which others wrote. Of other files nobody knows whose they are.
 2. It really is below the table's location: `..` and links are resolved first, so that a link that leads out of
-   the folder leads to nothing that is deleted. A partition with a location elsewhere keeps its files.
+   the folder leads to nothing that is deleted. Of a partition with a location elsewhere those go that the table wrote there
+   itself; of the others nobody knows whose they are (`outer_folders`).
 3. No other table has a claim to it. Of the files that others wrote, none goes that lies in another table's
    folder; of the table's own, none that a table lists whose folder overlaps with this one's.
 
@@ -29,6 +30,7 @@ from parquetry.layout.file_names import is_own
 from parquetry.layout.places import Place, base_name, folder_of, is_below, join_location
 from parquetry.maintenance.claims import Claim, claims, overlap
 from parquetry.maintenance.files import Files, RealPlaces, checked_file, checksum_of
+from parquetry.maintenance.outer_folders import outer_folders
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
@@ -51,6 +53,7 @@ class Territory:
         files: the file systems.
         held: what tables hold, if that was read already; read when it is needed, otherwise.
         everything: whether files that others wrote may be deleted of an external table, too, as its owner has said.
+        outer: the folders of partitions elsewhere, if they were read already; read when they are needed, otherwise.
 
     Attributes:
         real: links and `..` resolved.
@@ -65,9 +68,12 @@ class Territory:
         files: Files,
         held: Callable[[], Iterable[Claim]] | None = None,
         everything: bool = False,
+        outer: frozenset[Place] | None = None,
     ) -> None:
         self._store = store
         self._table = table
+        self._location = metadata.location
+        self._outer = outer
         self._managed = everything or not metadata.external
         self._files = files
         self._held = held
@@ -81,10 +87,22 @@ class Territory:
         return is_own(base_name(place.path).removeprefix("."), self._table)
 
     @functools.cached_property
+    def outer(self) -> frozenset[Place]:
+        """The folders elsewhere in which partitions lie."""
+        if self._outer is not None:
+            return self._outer
+        return outer_folders(self._store, self._table, self._location, self.real)
+
+    @functools.cached_property
+    def _claims(self) -> list[Claim]:
+        """The claims of other tables."""
+        held = claims(self._store, self.real) if self._held is None else self._held()
+        return [claim for claim in held if claim.table != self._table]
+
+    @functools.cached_property
     def _others(self) -> list[Claim]:
         """The claims of other tables whose folders overlap with this one's."""
-        held = claims(self._store, self.real) if self._held is None else self._held()
-        return [claim for claim in held if claim.table != self._table and overlap(claim.place, self.root)]
+        return [claim for claim in self._claims if overlap(claim.place, self.root)]
 
     @functools.cached_property
     def _within(self) -> list[Place]:
@@ -98,21 +116,43 @@ class Territory:
         Args:
             places: of files that the table's records name, or whose names say that they are its own.
         """
-        found = {place: self.real.file(place) for place in places}
-        found = {place: real for place, real in found.items() if is_below(real, self.root)}
-        if not found:
-            return set()
+        every = {place: self.real.file(place) for place in places}
+        found = {place: real for place, real in every.items() if is_below(real, self.root)}
         found = {place: real for place, real in found.items() if self.is_own(place) or self._is_ours(real)}
-        listed = self._listed_by_others({base_name(real.path) for real in found.values()})
+        elsewhere = {place: real for place, real in every.items() if self._is_written_elsewhere(place, real)}
+        if not found and not elsewhere:
+            return set()
+        folders = {folder_of(real) for real in elsewhere.values()}
+        others = self._others + [
+            claim
+            for claim in self._claims
+            if claim not in self._others and any(overlap(claim.place, folder) for folder in folders)
+        ]
+        found |= elsewhere
+        listed = self._listed_by_others({base_name(real.path) for real in found.values()}, others)
         return {place for place, real in found.items() if real not in listed}
 
     def _is_ours(self, real: Place) -> bool:
         return self._managed and not any(is_below(real, place) for place in self._within)
 
-    def _listed_by_others(self, names: Collection[str]) -> set[Place]:
-        """Return the files of some names that overlapping tables list."""
+    def _is_written_elsewhere(self, place: Place, real: Place) -> bool:
+        """Return whether the table wrote a file to a partition that lies elsewhere; what links below the table lead to stays."""
+        if not self.is_own(place) or is_below(real, self.root):
+            return False
+        if is_below(place, self._files.place(self._location)) or not self.outer:
+            return False
+        folder = folder_of(real)
+        while folder not in self.outer:
+            above = folder_of(folder)
+            if above == folder:
+                return False
+            folder = above
+        return True
+
+    def _listed_by_others(self, names: Collection[str], others: Iterable[Claim]) -> set[Place]:
+        """Return the files of some names that other tables list."""
         listed = set()
-        for claim in self._others:
+        for claim in others:
             for location in recorded_files(self._store, claim.table, claim.head):
                 if base_name(location) in names:
                     listed.add(self.real.file(self._files.place(location)))
@@ -240,6 +280,7 @@ class DoomedTable:
         self._snapshot = table
         self._files = Files()
         real = RealPlaces()
+        self._outer = outer_folders(table.store, table.id, table.metadata.location, real)
         head = read_head(table.store, table.id)
         self._recorded: set[Place] = set()
         self._live: set[Place] = set()
@@ -263,9 +304,11 @@ class DoomedTable:
             what could not be deleted, with the reasons.
         """
         table = self._snapshot
-        own = Territory(table.store, table.id, table.metadata, self._files, held)
+        own = Territory(table.store, table.id, table.metadata, self._files, held, outer=self._outer)
         try:
             there = {place for place, _ in self._files.below(own.root)}
+            for folder in self._outer:
+                there |= {place for place, _ in self._files.below(folder) if own.is_own(place)}
         except WarehouseError as error:
             return [error.message]
         doomed = {place for place in there if own.is_own(place) or place in self._recorded}

@@ -105,6 +105,14 @@ class Files:
         """Return the path of a place on its file system, which has been opened."""
         return f"{self._prefixes[place.root]}{place.path.lstrip('/')}" if place.root else place.path
 
+    def opened(self, place: Place) -> tuple[pafs.FileSystem, str]:
+        """Return the file system of a place, and its path there.
+
+        Raises:
+            WarehouseError: it is unknown, or cannot be reached.
+        """
+        return self._system(place.root), self._path(place)
+
     def infos(self, places: Iterable[Place]) -> Iterator[tuple[Place, Info | None]]:
         """Yield each place with what is known of the file there; None: there is no file.
 

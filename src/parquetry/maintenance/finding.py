@@ -10,7 +10,7 @@ class Finding:
     """Something that is not as it should be.
 
     Attributes:
-        kind: ``missing file``, ``file size``, ``partition sums``, ``table totals``, ``unreadable row``,
+        kind: ``missing file``, ``file size``, ``broken file``, ``unfit column``, ``partition sums``, ``table totals``, ``unreadable row``,
             ``missing file list``, ``unneeded file list``, ``file list sums``, ``missing commit``, ``missing metadata``,
             ``unreadable version``, ``journal``, ``dead commit``, ``missing index entry``, ``unneeded index entry`` or
             ``unfinished index``.

@@ -18,6 +18,7 @@ from parquetry.maintenance.chunk_check import check_chunks, known_types
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
+from parquetry.maintenance.unfit_files import unfit_files
 from parquetry.metastore import recovery
 from parquetry.metastore.chunks import chunk_place
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, inline_files, row_sum
@@ -41,12 +42,13 @@ from parquetry.metastore.wire import decode_arrangement, decoder
 _CHUNKS_AT_ONCE = 1000
 
 
-def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
+def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) -> list[Finding]:
     """Check a table as it is now.
 
     Args:
         table: any version of it.
         repair: put right what can be; missing files are taken out of the table in one commit.
+        footers: read the footers of Parquet files that others wrote.
 
     Returns:
         what was found.
@@ -63,7 +65,8 @@ def fsck(table: TableSnapshot, *, repair: bool = False) -> list[Finding]:
     found += [*check.rows(repair), *check.records(repair), *check.leftovers(repair)]
     if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
         return found  # a partition that cannot be read has neither files to look for nor rows to count
-    return [*found, *check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
+    found += [*check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
+    return [*found, *unfit_files(table.refresh())] if footers else found
 
 
 class _Check:

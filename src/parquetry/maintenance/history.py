@@ -9,15 +9,17 @@ from parquetry.metastore.model import Commit
 from parquetry.metastore.snapshot import TableSnapshot
 
 
-def history(snapshot: TableSnapshot) -> Iterator[Commit]:
+def history(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[Commit]:
     """Yield the commits up to a version, newest first, as far as their versions can be read.
 
     Args:
         snapshot: the version.
+        first: the oldest version that is wanted.
+        last: the newest; None is the snapshot's.
     """
     head = read_head(snapshot.store, snapshot.id)
     oldest = 0 if head is None else head.oldest
-    for commit in snapshot.history():
+    for commit in snapshot.history(first, last):
         # A vacuum that was cut short may have left commits whose partitions are gone.
         if commit.version < oldest:
             break

@@ -158,7 +158,7 @@ class _Vacuum:
         candidates = self._superseded(head)
         checksums: dict[Place, Info] = {}
         kept: set[Place] = set()
-        for place, info in self._files.below(self._territory.root):
+        for place, info in self._there():
             checked = checked_file(place)
             if place in candidates:
                 candidates[place].info = info
@@ -176,6 +176,12 @@ class _Vacuum:
                 candidates[place] = _Candidate(self._files.name(place), True, [], info)
         self._spare(head, candidates)
         return self._deletable(candidates)
+
+    def _there(self) -> Iterator[tuple[Place, Info]]:
+        """Yield the files below the table, and what it may have written to partitions that lie elsewhere."""
+        yield from self._files.below(self._territory.root)
+        for folder in self._territory.outer:
+            yield from (each for each in self._files.below(folder) if self._territory.is_own(each[0]))
 
     def _is_old(self, info: Info) -> bool:
         return (info.modified or now_ms()) < now_ms() - self._safety

@@ -36,7 +36,7 @@ _LARGEST_DAY = 1 << 31
 _STATED: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(INTEGER_BITS, (int,)),
     **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), (int,)),
-    **dict.fromkeys(("string", "varchar", "binary"), (str, bytes)),
+    **dict.fromkeys(("string", "varchar", "char", "binary"), (str, bytes)),
     **dict.fromkeys(("float", "double"), (int, float)),
     "decimal": (int, str),
     "boolean": (bool,),

@@ -229,12 +229,21 @@ class TableSnapshot:
 
         return Transaction(self, operation)
 
-    def history(self) -> Iterator[Commit]:
-        """Yield the commits that led to this version, newest first, as far back as they are kept."""
-        yield self.commit
+    def history(self, oldest: int = 0, newest: int | None = None) -> Iterator[Commit]:
+        """Yield the commits that led to this version, newest first, as far back as they are kept.
+
+        Args:
+            oldest: the first version that is wanted.
+            newest: the last one; None is this version.
+        """
+        last = self.version if newest is None else min(newest, self.version)
+        if last == self.version >= oldest:
+            yield self.commit
         prefix = COMMITS + self.id
-        for _, value in self.store.scan(prefix, prefix + number(self.version), reverse=True):
-            yield decoder(Commit).decode(value)
+        start, stop = max(oldest, 0), min(last + 1, self.version)
+        if start < stop:
+            for _, value in self.store.scan(prefix + number(start), prefix + number(stop), reverse=True):
+                yield decoder(Commit).decode(value)
 
     def refresh(self) -> TableSnapshot:
         """Return the newest version of the same table, whatever it is called now.

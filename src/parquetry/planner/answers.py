@@ -67,10 +67,12 @@ class Page(Answer, frozen=True):
     Attributes:
         rows: as of `Rows`.
         next: what the question about the rows behind these names; None: there are no more.
+        pushed: the conditions by which others were not read, for EXPLAIN.
     """
 
     rows: list[Values]
     next: Cursor | None
+    pushed: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):

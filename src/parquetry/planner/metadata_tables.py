@@ -1,34 +1,47 @@
 """`lake.db.t.partitions`, `.files` and `.history`: what the metastore knows of a table, as a table to read.
 
 Columns are those of the partition first, by name and type, then what is known; a name that is a partition
-column's already gets an underscore before it. `VERSION AS OF` holds here, too. A million rows are read page by page.
+column's already gets an underscore before it. `VERSION AS OF` holds here, too. A million rows are read page by page. Conditions
+on partition columns, and on the version of `.history`, are read by keys (`_Wanted`); Spark evaluates all of them on the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.layout.places import join_location
 from parquetry.layout.schema_json import logical_schema
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.history import HISTORY, history_rows
 from parquetry.planner.procedures.procedure import Row, wire_rows
 from parquetry.planner.tables import load as load_table
 from parquetry.planner.values import to_wire
-from parquetry.scan.plan import KeyScan, ScanPlan
-from parquetry.types import Value
+from parquetry.predicate.chars import SparkColumns
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.knowledge import KnownValues
+from parquetry.predicate.match import match
+from parquetry.predicate.spark_json import filter_from_json
+from parquetry.prune.partitions import on_partitions, partition_plan
+from parquetry.scan.plan import EVERYTHING, ScanPlan
+from parquetry.types import Value, parse_type
 
 _PARTITIONS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
 _FILES = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
 
 PAGE = 5_000
 """Rows of an answer, which are about a megabyte of JSON; fewer say that there are no more."""
+_VERSION, _LONG = "version", parse_type("long")
 _FIRST = questions.Cursor("", 0)
 _Placed: TypeAlias = tuple[bytes, int, Row]
 """A row, and the cursor behind it: the key of its partition, and how many rows have been given of that."""
@@ -84,26 +97,73 @@ def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.Page:
         TableNotFoundError: the table was dropped, or its version vacuumed away; rows may have been missing.
     """
     snapshot = lake.snapshot(q.table)
-    with closing(_ROWS[q.kind](snapshot, q.after or _FIRST)) as found:
+    wanted = _Wanted(snapshot, q.kind, q.predicates)
+    with closing(_ROWS[q.kind](wanted, q.after or _FIRST)) as found:
         placed = list(islice(found, PAGE))
     snapshot.check_kept()
     rows = wire_rows(row for _, _, row in placed)
-    if len(rows) < PAGE:
-        return answers.Page(rows, None)
-    key, passed, _ = placed[-1]
-    return answers.Page(rows, questions.Cursor(key.hex(), passed))
+    after = None
+    if len(rows) == PAGE:
+        key, passed, _ = placed[-1]
+        after = questions.Cursor(key.hex(), passed)
+    return answers.Page(rows, after, wanted.pushed or msgspec.UNSET)
 
 
-def _partitions(snapshot: TableSnapshot, after: questions.Cursor) -> Generator[_Placed]:
-    for found in islice(snapshot.partitions(_since(after)), after.passed, None):
-        values = _values(snapshot, found.values)
+class _Wanted:
+    """What is to be read of a table for a metadata table.
+
+    Attributes:
+        pushed: the conditions that spare reading the rest.
+    """
+
+    def __init__(self, snapshot: TableSnapshot, kind: str, trees: Sequence[dict[str, Any]]) -> None:
+        self.snapshot = snapshot
+        metadata = snapshot.metadata
+        types = dict(zip(metadata.partition_by, metadata.partition_types, strict=True))
+        columns = {_VERSION: _LONG} if kind == "history" else types
+        filters = [filter_from_json(tree, SparkColumns(columns, columns)) for tree in trees]
+        said = [(filter, on_partitions(filter, frozenset(columns))) for filter in filters]
+        self._filters = [part for _, part in said if part is not None]
+        self.pushed = [str(filter) for filter, part in said if part is not None]
+
+    def partitions(self, after: questions.Cursor) -> Iterator[Partition]:
+        """Yield the partitions that conditions leave, from that of a cursor on."""
+        start = bytes.fromhex(after.partition)
+        plan = partition_plan(self.snapshot, self._filters) or EVERYTHING
+        if plan.index is None:
+            return self.snapshot.partitions(_from(plan, start))
+        if plan.found is not None:
+            plan = replace(plan, found=plan.found[bisect_left(plan.found, start) :])
+        return (each for each in self.snapshot.partitions(plan) if each.key >= start)
+
+    def versions(self) -> tuple[int, int]:
+        """Return the oldest and the newest version that conditions leave."""
+        if not self._filters:
+            return 0, self.snapshot.version
+        every = range(self.snapshot.version + 1)
+        known = KnownValues((_VERSION,), [(version,) for version in every])
+        left = np.flatnonzero(match(Filter.all_of(self._filters), known)).tolist()
+        return (left[0], left[-1]) if left else (1, 0)
+
+
+def _from(plan: ScanPlan, start: bytes) -> ScanPlan:
+    """Return what a plan reads of the partition of some key and all behind it."""
+    left = [scan for scan in plan.scans if scan.stop is None or scan.stop > start]
+    return replace(
+        plan, scans=tuple(replace(scan, start=start) if scan.start < start else scan for scan in left)
+    )
+
+
+def _partitions(wanted: _Wanted, after: questions.Cursor) -> Generator[_Placed]:
+    for found in islice(wanted.partitions(after), after.passed, None):
+        values = _values(wanted.snapshot, found.values)
         yield found.key, 1, (*values, found.location, found.file_count, found.rows, found.bytes)
 
 
-def _files(snapshot: TableSnapshot, after: questions.Cursor) -> Generator[_Placed]:
+def _files(wanted: _Wanted, after: questions.Cursor) -> Generator[_Placed]:
     passed = after.passed
-    for found in snapshot.partitions(_since(after)):
-        values, location = _values(snapshot, found.values), found.location
+    for found in wanted.partitions(after):
+        values, location = _values(wanted.snapshot, found.values), found.location
         for number, file in enumerate(found.each_listed(passed), passed + 1):
             modified = None if file.modified is None else file.modified * 1000
             path = join_location(location, file.path)
@@ -111,15 +171,10 @@ def _files(snapshot: TableSnapshot, after: questions.Cursor) -> Generator[_Place
         passed = 0
 
 
-def _history(snapshot: TableSnapshot, after: questions.Cursor) -> Generator[_Placed]:
-    rows = islice(history_rows(snapshot), after.passed, None)
+def _history(wanted: _Wanted, after: questions.Cursor) -> Generator[_Placed]:
+    rows = islice(history_rows(wanted.snapshot, *wanted.versions()), after.passed, None)
     for number, row in enumerate(rows, after.passed + 1):
         yield b"", number, row
-
-
-def _since(after: questions.Cursor) -> ScanPlan:
-    """Return the plan that reads a partition and all behind it."""
-    return ScanPlan((KeyScan("range", bytes.fromhex(after.partition), None, None),))
 
 
 def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | None]:
@@ -127,7 +182,7 @@ def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | No
     return [to_wire(type_, value) for type_, value in zip(types, values, strict=True)]
 
 
-_ROWS: dict[str, Callable[[TableSnapshot, questions.Cursor], Generator[_Placed]]] = {
+_ROWS: dict[str, Callable[[_Wanted, questions.Cursor], Generator[_Placed]]] = {
     "partitions": _partitions,
     "files": _files,
     "history": _history,

@@ -1,12 +1,14 @@
-"""Partitions in other folders below their table than those named for their values: rows written to them go there, as with Hive and Spark.
+"""Partitions in other folders than those named for their values: rows written to them go there, as with Hive and Spark.
 
-Such are those that were adopted under another spelling (`month=02`), and those added with a LOCATION there. Into a folder outside the
-table's nothing is written: it may be another table's, and no rule for deleting reaches there (`maintenance.deleting`).
+Such are those that were adopted under another spelling (`month=02`), and those added with a LOCATION, below the table or elsewhere. Into a
+folder that another table has, or that the table's own lies in, nothing is written: whoever reads that folder would take the rows for its own.
 """
 
 from __future__ import annotations
 
-from parquetry.layout.places import path_below
+from parquetry.layout.places import path_below, place_of
+from parquetry.maintenance.claims import claims, overlap
+from parquetry.maintenance.files import RealPlaces
 from parquetry.metastore.snapshot import TableSnapshot
 
 MOST_PARTITIONS = 10_000
@@ -21,10 +23,20 @@ def own_places(snapshot: TableSnapshot) -> dict[str, str]:
     """
     if not snapshot.metadata.partition_by or snapshot.totals.partitions > MOST_PARTITIONS:
         return {}
-    start = len(snapshot.metadata.location) + 1
-    return {
-        snapshot.default_location(partition.values)[start:]: partition.entry.location
-        for partition in snapshot.partitions()
-        if partition.entry.location is not None
-        and path_below(snapshot.metadata.location, partition.entry.location) is not None
-    }
+    table = snapshot.metadata.location
+    found: dict[str, str] = {}
+    outside: dict[str, str] = {}
+    for partition in snapshot.partitions():
+        location = partition.entry.location
+        if location is not None:
+            directory = snapshot.default_location(partition.values)[len(table) + 1 :]
+            (outside if path_below(table, location) is None else found)[directory] = location
+    if outside:
+        real = RealPlaces()
+        held = [real.folder(place_of(table))]
+        held += [claim.place for claim in claims(snapshot.store, real) if claim.table != snapshot.id]
+        for directory, location in outside.items():
+            place = real.folder(place_of(location))
+            if not any(overlap(place, other) for other in held):
+                found[directory] = location
+    return found

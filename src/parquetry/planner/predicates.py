@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parquetry.errors import UnsupportedError
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner.values import from_wire
+from parquetry.predicate.chars import SparkColumns
 from parquetry.predicate.filter import EVERY_ROW, Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import normalise
@@ -23,17 +24,37 @@ EVALUATED = "PARTITION_PREDICATE"
 """The function of trees that stand for conditions which Spark evaluates over the values of partitions."""
 
 
-def conjuncts(snapshot: TableSnapshot, trees: Sequence[dict[str, Any]]) -> list[Filter]:
-    """Return the predicates that Spark offered, one for one."""
-    types = {column.name: column.column_type for column in snapshot.metadata.columns}
+def conjuncts(
+    snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], *, written: bool = False
+) -> list[Filter]:
+    """Return the predicates that Spark offered, one for one.
+
+    Args:
+        snapshot: of the table.
+        trees: the predicates.
+        written: whether they are about rows that are to be written, of which each char is padded.
+    """
+    types = types_of(snapshot)
+    if written:
+        return [filter_from_json(tree, dict(types)) for tree in trees]
     return [filter_from_json(tree, types) for tree in trees]
+
+
+def types_of(snapshot: TableSnapshot) -> SparkColumns:
+    """Return the types of a table's columns, for conditions that Spark evaluates on its rows."""
+    metadata = snapshot.metadata
+    return SparkColumns(
+        {column.name: column.column_type for column in metadata.columns}, metadata.partition_by
+    )
 
 
 def conditions(
     snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], origin: Origin = "query"
 ) -> list[Condition]:
     """Return the predicates of a scan, one for one; those that Spark evaluated over partitions are among them."""
-    types = {column.name: column.column_type for column in snapshot.metadata.columns}
+    types: Mapping[str, ColumnType] = types_of(snapshot)
+    if origin != "query":
+        types = dict(types)  # a join compares chars that are padded, of whatever length
     return [
         _evaluated(tree, types, origin)
         if tree.get("fn") == EVALUATED
@@ -42,14 +63,14 @@ def conditions(
     ]
 
 
-def _evaluated(tree: dict[str, Any], types: dict[str, ColumnType], origin: Origin) -> Condition:
+def _evaluated(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
     """Return a condition that holds for the values with which Spark evaluated it to TRUE."""
     names = tree["columns"]
     holds = EVERY_ROW if tree["rows"] is None else _any_row(names, types, tree["rows"])
     return Condition(Filter.all_of((implied_by(tree, types), holds)), frozenset(names), tree["sql"], origin)
 
 
-def implied_by(tree: dict[str, Any], types: dict[str, ColumnType]) -> Filter:
+def implied_by(tree: dict[str, Any], types: Mapping[str, ColumnType]) -> Filter:
     """Return what is known without evaluation of a condition that Spark is to evaluate over partitions.
 
     Args:
@@ -60,7 +81,7 @@ def implied_by(tree: dict[str, Any], types: dict[str, ColumnType]) -> Filter:
 
 
 def _any_row(
-    names: Sequence[str], types: dict[str, ColumnType], rows: Sequence[Sequence[str | None]]
+    names: Sequence[str], types: Mapping[str, ColumnType], rows: Sequence[Sequence[str | None]]
 ) -> Filter:
     """Return the condition that columns have one of several rows of values, NULL being a value like any other."""
     known = [types[name] for name in names]

@@ -19,7 +19,7 @@ from parquetry.planner.found_values import MOST_VALUES, found_conditions
 from parquetry.planner.found_values import told as told_of_values
 from parquetry.planner.lake import Lake
 from parquetry.planner.late_scans import late_scan
-from parquetry.planner.predicates import conditions, implied_by, without_implied
+from parquetry.planner.predicates import conditions, implied_by, types_of, without_implied
 from parquetry.planner.scan_buckets import scan_buckets
 from parquetry.planner.scan_facts import description, metrics, report_of, statistics, without_added
 from parquetry.planner.values import to_wire
@@ -73,7 +73,7 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
     """Return the values for which Spark has to evaluate conditions that only it understands."""
     snapshot = lake.snapshot(q.table)
     metadata = snapshot.metadata
-    types = {column.name: column.column_type for column in metadata.columns}
+    types = types_of(snapshot)
     known = [condition.filter for condition in conditions(snapshot, q.predicates)]
     known += [implied_by(condition, types) for condition in q.conditions]
     places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from parquetry.predicate import bind, like
+from parquetry.predicate import bind, chars, like
 from parquetry.predicate.nodes import And, Like, Or, Predicate, all_of, any_of
 from parquetry.temporal import MICROS_PER_DAY, days_from_civil
 from parquetry.types import STRING, ColumnType, Value, parse_type
@@ -117,6 +117,8 @@ def _number(value: Value) -> int | Decimal | None:
 
 
 def _of_text(op: str, tree: Tree, text: str, columns: Mapping[str, ColumnType]) -> Predicate | None:
+    if op in ("=", "<=>") and (found := chars.begins_like(tree, text, columns)) is not None:
+        return found
     length = _first_characters(tree)
     if length is None or "col" not in tree["args"][0]:
         return None

@@ -6,7 +6,7 @@ A column that equals one of several literals has them in one list, which may be 
 
     {"fn": "IN", "col": ["a"], "type": "int", "values": ["10", "20", null]}
 
-Those that a join finds at run time come packed (see `packed`). A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Forms without
+Those that a join finds at run time come packed (see `packed`). What Spark says of a char is told in `chars`. A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Forms without
 a name of their own, as EXTRACT, come with their SQL text beside their arguments. Whatever
 is not known here becomes `Opaque` with the reason that the pruning report shows; nothing raises, since Spark
 evaluates every condition again where it has to.
@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from parquetry.errors import ParquetryError
-from parquetry.predicate import bind, like, monotone
+from parquetry.predicate import bind, chars, like, monotone
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (
     DEEPEST,
@@ -179,7 +179,14 @@ def _comparison(op: str, arguments: Sequence[Any], columns: Mapping[str, ColumnT
         raise _NotUnderstoodError("function on the column")
     name, type = _column(left, columns)
     value, literal = _literal(right)
-    return bind.comparison(op, name, type, value, literal)
+    if not isinstance(value, str) or not _is_char(type, columns):
+        return bind.comparison(op, name, type, value, literal)
+    if "col" in left and chars.as_stored(name, type, columns):
+        equal = op in ("=", "<=>") and chars.fits(type, value)
+        implied = bind.comparison(op, name, type, value, literal) if equal else None
+        text = _text({"fn": op, "args": [left, right]})
+        return Opaque(text, (name,), chars.AS_STORED, implied)
+    return chars.comparison(op, name, type, value)
 
 
 def _in_list(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
@@ -189,7 +196,7 @@ def _in_list(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     if not texts:
         return bind.membership(name, type, (), type, has_null)
     literal, read = _reader(tree["type"])
-    return bind.membership(name, type, [read(text) for text in texts], literal, has_null)
+    return _membership(tree, name, type, [read(text) for text in texts], literal, has_null, columns)
 
 
 def _in_packed(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
@@ -208,7 +215,33 @@ def _in(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicat
     if len(kinds) > 1:
         raise _NotUnderstoodError("IN over literals of several types")
     literal = next(iter(kinds), type)
-    return bind.membership(name, type, values, literal, len(values) < len(literals))
+    tree = {"fn": "IN", "args": arguments}
+    return _membership(tree, name, type, values, literal, len(values) < len(literals), columns)
+
+
+def _membership(
+    tree: Mapping[str, Any],
+    name: str,
+    type: ColumnType,
+    values: Sequence[Value],
+    literal: ColumnType,
+    has_null: bool,
+    columns: Mapping[str, ColumnType],
+) -> Predicate:
+    if not values or not literal.textual or not _is_char(type, columns):
+        return bind.membership(name, type, values, literal, has_null)
+    padded = "col" not in tree and "col" not in tree["args"][0]
+    if not padded and chars.as_stored(name, type, columns):
+        fit = all(chars.fits(type, str(value)) for value in values)
+        implied = bind.membership(name, type, values, literal, has_null) if fit else None
+        return Opaque(_text(tree), (name,), chars.AS_STORED, implied)
+    equalities = [chars.comparison("=", name, type, str(value)) for value in values]
+    return bind.any_equality(name, type, equalities, has_null)
+
+
+def _is_char(type: ColumnType, columns: Mapping[str, ColumnType]) -> bool:
+    """Return whether texts are compared with a column as Spark compares them with a char."""
+    return type.name == "char" and isinstance(columns, chars.SparkColumns)
 
 
 def _text_test(function: str, arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
@@ -220,13 +253,18 @@ def _text_test(function: str, arguments: Sequence[Any], columns: Mapping[str, Co
         return NULL
     if not type.textual or not isinstance(text, str):
         raise _NotUnderstoodError(f"{function} on a column that is not text")
+    if "col" in arguments[0] and chars.as_stored(name, type, columns):
+        raise _NotUnderstoodError(chars.AS_STORED)
     found = _TEXT_TESTS[function](name, text)
     return Like(found.column, found.pattern, found.escape, type)
 
 
 def _column(tree: Any, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnType]:
     if "col" not in tree:
-        raise _NotUnderstoodError("function on the column" if "fn" in tree else "a literal alone")
+        padded = chars.padded_column(tree, columns)
+        if padded is None:
+            raise _NotUnderstoodError("function on the column" if "fn" in tree else "a literal alone")
+        tree = padded
     path = tree["col"]
     if len(path) != 1:
         raise _NotUnderstoodError("nested field")
@@ -312,6 +350,8 @@ def _text(tree: Any) -> str:
     function = str(tree.get("fn", "?"))
     arguments = tree.get("args")
     arguments = arguments if isinstance(arguments, list) else []
+    if function == "CHAR_PADDED" and arguments:
+        return _text(arguments[0])
     texts = [_text(argument) for argument in arguments]
     if len(texts) == 2 and not function.isidentifier():
         left, right = (

@@ -81,7 +81,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
     arrangement = RowArrangement.of(snapshot.metadata, settings)
     options = file_options(snapshot, settings, q.write_options)
-    where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates)]
+    where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)]
     require_writable_so(lake, snapshot, mode, where)
     of_rows = () if any(name.lower() == CHECKED for name in q.write_options) else where
     if mode == "overwrite":

@@ -125,6 +125,40 @@ def test_vacuum_wants_a_time_zone(catalog: Catalog) -> None:
         catalog.vacuum("orders", datetime(2026, 3, 1))
 
 
+def test_fsck_tells_of_files_that_the_columns_cannot_be_read_from(
+    catalog: Catalog, warehouse: Path, run: Callable[..., tuple[int, str, str]]
+) -> None:
+    """By their footers: which file, which column, both types, and what to do; without footers nothing is told."""
+    folder = warehouse / "orders" / "day=2026-03-01" / "shop=eu"
+    pq.write_table(pa.table({"ID": ["a"]}), folder / "text.parquet")
+    pq.write_table(pa.table({"id": pa.array([1], pa.int32()), "more": [1.5]}), folder / "fits.parquet")
+    catalog.sync("orders")
+    told = "column id is bigint in the table, and BYTE_ARRAY in the file, which cannot be read as that: queries of the column"
+    (found,) = catalog.fsck("orders", repair=True)
+    assert (found.kind, found.partition, found.path, found.repaired) == (
+        "unfit column",
+        "day=2026-03-01/shop=eu",
+        str(folder / "text.parquet"),
+        False,
+    )
+    assert found.detail == f"{told} fail. Have the file written with the table's type, or take it out."
+    (folder / "part-0.parquet").write_bytes(b"PAR1, and no more")
+    kinds = [(each.kind, Path(each.path or "").name) for each in catalog.fsck("orders")]
+    assert kinds == [
+        ("file size", "part-0.parquet"),
+        ("broken file", "part-0.parquet"),
+        ("unfit column", "text.parquet"),
+    ]
+    assert [each.kind for each in catalog.fsck("orders", footers=False)] == ["file size"]
+    code, out, _ = run("fsck", "orders", "--json")
+    assert (code, [each["kind"] for each in json.loads(out)]) == (1, [kind for kind, _ in kinds])
+    assert [each["kind"] for each in json.loads(run("fsck", "orders", "--no-footers", "--json")[1])] == [
+        "file size"
+    ]
+    (folder / "text.parquet").unlink()
+    assert [each.kind for each in catalog.fsck("orders")] == ["file size", "missing file", "broken file"]
+
+
 def test_fsck_finds_and_repairs(catalog: Catalog, warehouse: Path) -> None:
     """A file that is gone is found, and taken out if asked for."""
     catalog.sync("orders")

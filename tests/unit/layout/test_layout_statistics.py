@@ -299,7 +299,7 @@ def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int) ->
         ("string", b"a", b"\xff", None),
         ("string", 1, 2, None),
         ("varchar(9)", "a", "b", ("a", "b")),
-        ("char(9)", "a", "b", None),
+        ("char(9)", "a", "b\t", ("a", "b        ")),
         ("binary", "a", "é", (b"a", b"\xc3\xa9")),
         ("boolean", False, True, (False, True)),
         ("boolean", 0, 1, None),

@@ -15,7 +15,7 @@ from parquetry.maintenance.claims import claims, require_free, require_outside
 from parquetry.maintenance.deleting import DoomedTable, purge
 from parquetry.maintenance.files import Files, RealPlaces
 from parquetry.maintenance.removed import Removed
-from parquetry.maintenance.vacuum import vacuum
+from parquetry.maintenance.vacuum import DAY_MS, vacuum
 from parquetry.metastore import DataFile, TableSnapshot
 from parquetry.metastore.keyspace import metadata_key
 from tests.support.lakes import NOW, Lake
@@ -252,7 +252,7 @@ def test_names_are_taken_by_the_letter(tmp_path: Path) -> None:
     for name in ("T", "t2", "t%2F", "t "):
         put(tmp_path / name / FOLDER / own(lake.table(), "mine"))
     transaction = lake.table().begin("add")
-    transaction.add((9, "z"), f"file:{tmp_path}/t2", [put(tmp_path / "t2" / "listed")])
+    transaction.add((9, "z"), f"file:{tmp_path}/t2/x", [put(tmp_path / "t2" / "x" / "listed")])
     transaction.commit()
     before, mine = tree(tmp_path), own_name(lake, "mine")
     assert drop(lake) == []
@@ -312,6 +312,57 @@ def test_purge(tmp_path: Path) -> None:
         transaction.drop(key)
     assert purge(transaction.commit(), locations) == []
     assert tree(tmp_path) == {"t/", "t/d=2/", "t/d=2/s=b/", "t/d=2/s=b/shared", "away/", "away/a.parquet"}
+
+
+def wrote_elsewhere(lake: Lake, *more: str) -> TableSnapshot:
+    """Make a partition that lies elsewhere, with a file of others and two of the table's, of which one is live, and drop the live one."""
+    away = lake.location.parent / "away"
+    theirs = put(away / "theirs.parquet")
+    mine = [put(away / own_name(lake, name)) for name in ("dead", "live")]
+    for name in more:
+        put(away / name)
+    transaction = lake.table().begin("add")
+    transaction.add((3, "c"), f"file:{away}", [theirs, mine[0]])
+    transaction.commit()
+    transaction = lake.table().begin("replace")
+    transaction.replace((3, "c"), [theirs, mine[1]], f"file:{away}")
+    return transaction.commit()
+
+
+def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
+    """It goes by vacuum, purge and DROP, and what failed writes left there; the files of others, and the folder, stay."""
+    lake = Lake(tmp_path)
+    left = own_name(lake, "left")
+    vacuum(wrote_elsewhere(lake, left), older_than=NOW, safety=-DAY_MS)
+    assert tree(tmp_path / "away") == {"theirs.parquet", own_name(lake, "live")}
+    before = lake.table()
+    gone = [f"{part.location}/{file.path}" for part in before.partitions() for file in part.files]
+    lake.drop((3, "c"))
+    assert purge(lake.table(), gone) == []
+    assert tree(tmp_path / "away") == {"theirs.parquet"}
+
+    for external, names in ((False, ()), (True, ("live",))):
+        lake = Lake(tmp_path / str(external), external=external)
+        wrote_elsewhere(lake, own_name(lake, "left"), f".{own_name(lake, 'dead')}.crc")
+        kept = {"theirs.parquet", *(own_name(lake, name) for name in names)}
+        assert drop(lake) == []
+        assert tree(lake.location.parent / "away") == kept
+
+
+def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> None:
+    """It stays, if that table's folder overlaps with the partition's; so does what a link within the table leads to."""
+    lake = Lake(tmp_path)
+    table = wrote_elsewhere(lake)
+    dead = tmp_path / "away" / own_name(lake, "dead")
+    another(
+        lake, "u", tmp_path / "away", external=True, files={KEY: [put(dead)]}, place=f"file:{tmp_path}/away"
+    )
+    linked = put(tmp_path / "linked" / own_name(lake, "linked"))
+    (lake.location / "d=1").mkdir(parents=True)
+    (lake.location / "d=1" / "s=a").symlink_to(tmp_path / "linked")
+    vacuum(table, older_than=NOW, safety=-DAY_MS)
+    assert tree(tmp_path / "away") == {"theirs.parquet", dead.name, own_name(lake, "live")}
+    assert tree(tmp_path / "linked") == {linked.path}
 
 
 def test_purge_of_what_others_own(tmp_path: Path) -> None:

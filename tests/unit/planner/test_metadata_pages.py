@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from parquetry.maintenance.indexes import create_index
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, open_metastore
 from parquetry.planner import metadata_tables
@@ -16,6 +17,7 @@ from parquetry.planner.engine import NoEngine
 from parquetry.planner.metadata_tables import PAGE
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import PROTOCOL
+from tests.support.rows_examined import rows_examined
 
 PARTITIONS = 7
 FILES = 1_700
@@ -48,11 +50,11 @@ class Reader:
         asked: how many pages so far.
     """
 
-    def __init__(self, warehouse: Path, kind: str) -> None:
+    def __init__(self, warehouse: Path, kind: str, *predicates: dict[str, Any]) -> None:
         self._planner = Planner(NoEngine())
         self._warehouse = str(warehouse)
         loaded = self._ask("load_metadata_table", namespace=["default", "t"], name=kind)["ok"]
-        self._about = {"table": loaded["table"], "kind": kind}
+        self._about = {"table": loaded["table"], "kind": kind, "predicates": list(predicates)}
         self.asked = 0
 
     def page(self, after: Any = None) -> Any:
@@ -71,6 +73,11 @@ class Reader:
             after = page["next"]
             if after is None:
                 return found
+
+    def pushed(self) -> list[str] | None:
+        """Return the conditions by which rows were not read; None where the answer says nothing of any."""
+        told: list[str] | None = self.page()["ok"].get("pushed")
+        return told
 
     def _ask(self, op: str, **question: Any) -> Any:
         head = {"protocol": PROTOCOL, "op": op, "catalog": "lake", "options": {"warehouse": self._warehouse}}
@@ -104,6 +111,100 @@ def test_partitions_and_history_come_in_pages(
         reader = Reader(tmp_path, kind)
         assert reader.rows() == rows
         assert reader.asked == len(rows) // page + 1
+
+
+def compared(op: str, column: str, *values: object, type: str = "int") -> dict[str, Any]:
+    literals = [{"lit": str(value), "type": type} for value in values]
+    return {"fn": op, "args": [{"col": [column]}, *literals]}
+
+
+@pytest.mark.parametrize("page", [1, 2, 5_000])
+def test_conditions_on_partition_columns_spare_reading_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    """Of the partitions' rows those are read that the condition leaves, page for page, and no other."""
+    with open_metastore(str(tmp_path), create=True) as metastore:
+        metadata = TableMetadata(
+            (Column("id", "long"), Column("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
+        )
+        transaction = metastore.create_table("default", "t", metadata).begin("append")
+        for partition in range(PARTITIONS):
+            transaction.append((partition,), [DataFile("x.parquet", 1), DataFile("y.parquet", 1)])
+        table = transaction.commit()
+    monkeypatch.setattr(metadata_tables, "PAGE", page)
+    for predicates, left in (
+        ([compared("=", "p", 5)], [5]),
+        ([compared("IN", "P", 3, 6)], [3, 6]),
+        ([compared(">", "p", 4), compared("=", "rows", 7, type="bigint")], [5, 6]),
+        ([compared("=", "p", 4), {"fn": "F", "args": [{"col": ["p"]}]}], [4]),
+        ([{"fn": "OR", "args": [compared("=", "p", 4), compared("=", "p", 6)]}], [4, 6]),
+        ([compared("=", "p", 77)], []),
+    ):
+        for kind in ("partitions", "files"):
+            with rows_examined(monkeypatch, table.id) as examined:
+                found = Reader(tmp_path, kind, *predicates).rows()
+            each = 1 if kind == "partitions" else 2
+            assert [int(row[0] or "") for row in found] == [p for p in left for _ in range(each)]
+            if page == PAGE:
+                assert len(examined) == len(left)
+
+
+def test_conditions_go_by_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the condition names another column than the first; each page begins where the one before ended."""
+    with open_metastore(str(tmp_path), create=True) as metastore:
+        metadata = TableMetadata(
+            (Column("id", "long"), Column("d", "integer"), Column("r", "string")),
+            ("d", "r"),
+            "parquet",
+            f"{tmp_path}/t",
+        )
+        transaction = metastore.create_table("default", "t", metadata).begin("append")
+        for day in range(200):
+            for region in ("eu", "us"):
+                transaction.append((day, region if day % 40 == 7 else "as"), [DataFile("x.parquet", 1)])
+        table = create_index(transaction.commit(), ("r",))
+    wanted = [str(day) for day in range(7, 200, 40)]
+    for page in (2, PAGE):
+        monkeypatch.setattr(metadata_tables, "PAGE", page)
+        with rows_examined(monkeypatch, table.id) as examined:
+            reader = Reader(tmp_path, "partitions", compared("=", "r", "us", type="string"))
+            assert [row[0] for row in reader.rows()] == wanted
+        assert len(examined) <= 5 * reader.asked
+
+
+def test_conditions_on_the_version_of_the_history(
+    tmp_path: Path, metastore: Metastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commits between the least and the greatest version are read, of others none."""
+    read: list[int] = []
+    history = metadata_tables.history_rows
+
+    def reading(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[Any]:
+        for row in history(snapshot, first, last):
+            read.append(row[0])
+            yield row
+
+    monkeypatch.setattr(metadata_tables, "history_rows", reading)
+    for predicate, versions in (
+        (compared("=", "version", 3), [3]),
+        (compared(">=", "version", 5), [7, 6, 5]),
+        (compared("<", "version", 2), [1, 0]),
+        (compared("=", "version", 7), [7]),
+        (compared("=", "version", 8), []),
+        (compared("=", "operation", "append", type="string"), [7, 6, 5, 4, 3, 2, 1, 0]),
+    ):
+        read.clear()
+        assert [int(row[0] or "") for row in Reader(tmp_path, "history", predicate).rows()] == versions
+        assert read == versions
+
+
+@pytest.mark.usefixtures("metastore")
+def test_the_answer_says_which_conditions_were_of_use(tmp_path: Path) -> None:
+    """Those that name what is in keys; of the others nothing."""
+    of_rows = compared("=", "rows", 7, type="bigint")
+    assert Reader(tmp_path, "files", compared("=", "p", 5), of_rows).pushed() == ["p = 5"]
+    assert Reader(tmp_path, "files", of_rows).pushed() is None
+    assert Reader(tmp_path, "history", compared(">", "version", 5)).pushed() == ["version > 5"]
 
 
 def test_a_table_without_partition_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

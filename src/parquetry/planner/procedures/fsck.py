@@ -13,10 +13,11 @@ class Fsck(Arguments, frozen=True, kw_only=True):
     """See `fsck`."""
 
     repair: Annotated[bool, "Whether to put right what can be."] = False
+    footers: Annotated[bool, "Whether to read the footers of Parquet files that others wrote."] = True
 
 
 def _run(lake: Lake, asked: Fsck) -> list[Row]:
-    found = fsck(lake.find(asked.table), repair=asked.repair)
+    found = fsck(lake.find(asked.table), repair=asked.repair, footers=asked.footers)
     return [(each.kind, each.partition, each.path, each.detail, each.repaired) for each in found]
 
 

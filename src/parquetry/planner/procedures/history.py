@@ -11,9 +11,9 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 
 
-def history_rows(snapshot: TableSnapshot) -> Iterator[Row]:
-    """Yield a row for each version up to this one that can be read, newest first."""
-    for commit in history(snapshot):
+def history_rows(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[Row]:
+    """Yield a row for each version up to this one that can be read, newest first; see `history`."""
+    for commit in history(snapshot, first, last):
         totals = commit.totals
         summary = json.dumps(commit.summary, ensure_ascii=False) if commit.summary else None
         yield (

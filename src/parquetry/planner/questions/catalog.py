@@ -97,11 +97,18 @@ class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True,
     """Answer: `Page`, the rows behind a place that an answer before has named; None: the first.
 
     All pages are of one version: if its rows are deleted meanwhile, an error says so.
+
+    Attributes:
+        table: that it is about.
+        kind: of the metadata table.
+        after: the place.
+        predicates: that Spark evaluates on the rows; what they say of keys spares reading the others.
     """
 
     table: TableRef
     kind: Literal["partitions", "files", "history"]
     after: Cursor | None = None
+    predicates: list[dict[str, Any]] = []
 
 
 class Transform(msgspec.Struct, frozen=True):

@@ -1,0 +1,186 @@
+"""Conditions on columns of type CHAR and VARCHAR: the rows and the partitions of Spark's own tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import parquetry
+from tests.spark.test_partition_functions import kept_by_spark, kept_by_us
+
+Rows = Callable[..., list[tuple[Any, ...]]]
+
+COLUMNS = "id INT, d CHAR(4), e VARCHAR(4), c CHAR(3), v VARCHAR(3)"
+VALUES = (
+    "(1, 'a', 'a', 'a', 'a'), (2, 'b', 'b ', 'b', 'b '), (3, 'abc', 'abc', 'abc', 'abc'), "
+    "(4, NULL, NULL, NULL, NULL), (5, 'a', 'a ', 'a', 'a '), (6, ' a', ' a', 'ab', 'ab'), (7, 'b\\t', 'c', 'b\\t', 'c')"
+)
+ENDS = [
+    "= 'a'", "= 'a  '", "= 'a     '", "= 'abcd'", "= ''", "!= 'a'", "< 'b'", "<= 'ab'", "> 'a'", ">= 'ab '",
+    "BETWEEN 'a' AND 'ab'", "BETWEEN 'ab' AND 'b'", "IN ('a', 'b ')", "IN ('a', NULL)", "NOT IN ('a', 'b')",
+    "IN ('a','ab','abc','b','e','f','g','h','i','j','k')", "LIKE 'a'", "LIKE 'a  '", "LIKE 'a%'", "LIKE '% '",
+    "LIKE '_b%'", "NOT LIKE 'a%'", "IS NULL", "IS NOT NULL", "<=> 'a'", "<=> NULL", "< 'a     '", "> 'abcd'",
+]  # fmt: skip
+WHOLE = [
+    "'a' = c", "c = v", "c = 'a' OR v = 'b'", "c = 'a' AND id < 3", "NOT (c = 'a' OR c > 'b')", "trim(c) = 'a'",
+    "length(c) = 3", "upper(c) = 'A  '", "rpad(c, 2, ' ') = 'ab'", "(c, v) IN (('a  ', 'a'), ('b  ', 'b '))",
+]  # fmt: skip
+CONDITIONS = [*(f"{column} {end}" for column in "cv" for end in ENDS), *WHOLE]
+ON_DATA = [f"{column} {end}" for column in "de" for end in ENDS]
+SETTINGS = [
+    "",
+    "spark.sql.readSideCharPadding=false",
+    "spark.sql.legacy.charVarcharAsString=true",
+]
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[tuple[str, str]]:
+    """The same rows in a table of ours and in one of Spark's own, each a partition."""
+    spark.sql("CREATE NAMESPACE lake.chars")
+    names = ("lake.chars.t", "spark_catalog.default.chars_t")
+    for name in names:
+        spark.sql(f"CREATE TABLE {name} ({COLUMNS}) USING parquet PARTITIONED BY (c, v)")
+        spark.sql(f"INSERT INTO {name} VALUES {VALUES}")
+    yield names
+    spark.sql("DROP TABLE spark_catalog.default.chars_t")
+    spark.sql("DROP NAMESPACE lake.chars CASCADE")
+
+
+def ids(frame: DataFrame) -> list[int]:
+    """Return which rows there are."""
+    return sorted(row.id for row in frame.select("id").collect())
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_partitions_and_rows(spark: SparkSession, tables: tuple[str, str], setting: str) -> None:
+    """Of chars that are padded, or not, or plain texts: never more partitions, and the same rows."""
+    name, _, value = setting.partition("=")
+    if name:
+        spark.conf.set(name, value)
+    try:
+        wrong = []
+        for condition in CONDITIONS:
+            ours, stock = (spark.table(table).where(condition) for table in tables)
+            mine, theirs = kept_by_us(ours), kept_by_spark(stock)
+            if mine > theirs or ids(ours) != ids(stock):
+                wrong.append((condition, mine, theirs, ids(ours), ids(stock)))
+        assert wrong == []
+        if setting != SETTINGS[2]:  # where Spark's own table gives a char of a directory without its blanks
+            return
+        for condition in ON_DATA:
+            ours, stock = (spark.table(table).where(condition) for table in tables)
+            assert ids(ours) == ids(stock), condition
+    finally:
+        if name:
+            spark.conf.unset(name)
+
+
+def files(spark: SparkSession, table: str, condition: str) -> int:
+    """Return how many files a query reads."""
+    step = parquetry.report(spark.table(table).where(condition)).scans[0].step("files")
+    assert step is not None
+    return step.kept
+
+
+def test_files_are_left_out_by_their_bounds(spark: SparkSession, tables: tuple[str, str]) -> None:
+    """Of a CHAR that is no partition column, padded as Spark reads it; the rows are those of Spark's own table."""
+    ours, stock = tables
+    for condition in ON_DATA:
+        assert ids(spark.table(ours).where(condition)) == ids(spark.table(stock).where(condition)), condition
+    counts = {
+        "d = 'a'": 2, "d < 'a'": 1, "d IN ('x', 'abc')": 1, "d LIKE 'a%'": 3, "d IS NULL": 1, "d BETWEEN 'a' AND 'ab'": 2,
+        "d > 'b'": 0, "d <= 'b'": 6, "d = 'x'": 0,
+        "d = 'b'": 2,  # 'b\t  ' is less, and what a file with such a text in its bounds holds may be more
+    }  # fmt: skip
+    assert {condition: files(spark, ours, condition) for condition in counts} == counts
+
+
+def test_the_report_says_it_as_it_was_written(spark: SparkSession, tables: tuple[str, str]) -> None:
+    """Without what Spark puts around a CHAR that it reads."""
+    for condition, told in (
+        ("c = 'a'", "c = 'a  '"),
+        ("c BETWEEN 'a' AND 'ab'", "c <= 'ab'"),
+        ("upper(c) = 'A  '", "upper(c) = 'A  '"),
+        ("length(trim(c)) = 1", "length(trim(c)) = 1"),
+    ):
+        step = parquetry.report(spark.table(tables[0]).where(condition)).scans[0].step("partitions")
+        assert step is not None
+        assert told in step.by
+
+
+def test_few_partitions_are_looked_at(
+    spark: SparkSession, tables: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comparison of a CHAR is a range of keys: Spark is given no partitions' values to evaluate it."""
+    from parquetry.planner import planner, questions, scans
+
+    given: list[int] = []
+
+    def counting(lake: Any, question: Any) -> Any:
+        answer = scans.partition_values(lake, question)
+        given.extend(map(len, answer.values))
+        return answer
+
+    monkeypatch.setitem(planner._ANSWERS, questions.PartitionValues, counting)
+    for condition, most in (
+        ("c = 'a'", 0),
+        ("c IN ('a', 'b')", 0),
+        ("c < 'ab'", 0),
+        ("c LIKE 'b%'", 0),
+        ("c IS NULL", 0),
+        ("c = 'ab     '", 2),
+        ("c >= 'ab' AND length(c) = 3", 5),
+    ):
+        given.clear()
+        assert kept_by_us(spark.table(tables[0]).where(condition)) > 0
+        assert max(given, default=0) <= most, condition
+
+
+@pytest.mark.parametrize("type_", ["CHAR(2)", "CHAR(3)", "CHAR(6)", "VARCHAR(6)", "STRING"])
+def test_joins(spark: SparkSession, db: str, tables: tuple[str, str], type_: str) -> None:
+    """With texts of other lengths, some with blanks, by = and by <=>."""
+    spark.sql(f"CREATE TABLE {db}.small (k {type_}, a INT) USING parquet")
+    spark.sql(f"INSERT INTO {db}.small VALUES ('a', 1), ('b', 1), ('ab', 2), (NULL, 1)")
+    if type_ != "CHAR(2)":
+        spark.sql(f"INSERT INTO {db}.small VALUES ('a  ', 1), ('b\t ', 1)")
+    for column in ("c", "v", "d"):
+        for op in ("=", "<=>"):
+            found = [
+                ids(
+                    spark.sql(
+                        f"SELECT /*+ BROADCAST(s) */ t.id FROM {table} t JOIN {db}.small s ON t.{column} {op} s.k WHERE s.a = 1"
+                    )
+                )
+                for table in tables
+            ]
+            assert found[0] == found[1], (column, op)
+
+
+@pytest.mark.parametrize("padded", [True, False])
+def test_adopted_directories(
+    spark: SparkSession, db: str, stock: str, tmp_path: Path, padded: bool, rows: Rows
+) -> None:
+    """With the blanks in their names and without them, and files whose chars have none."""
+    folder = tmp_path / "tree"
+    for number, text in enumerate(("a", "ab", "abc", "b")):
+        name = text.ljust(3).replace(" ", "%20") if padded else text
+        spark.sql(f"SELECT {number} AS id, '{text}' AS d").coalesce(1).write.parquet(f"{folder}/c={name}")
+    for name in (f"{db}.t", f"{stock}.t"):
+        spark.sql(
+            f"CREATE TABLE {name} (id INT, d CHAR(3), c CHAR(3)) USING parquet PARTITIONED BY (c) LOCATION '{folder}'"
+        )
+        spark.sql(f"MSCK REPAIR TABLE {name}")
+    for column in "cd":
+        for end in ENDS:
+            ours, theirs = (spark.table(f"{each}.t").where(f"{column} {end}") for each in (db, stock))
+            assert ids(ours) == ids(theirs), (column, end)
+            if column == "c":
+                assert kept_by_us(ours) <= kept_by_spark(theirs), end
+    assert rows(f"SELECT count(*) FROM {db}.t WHERE c = 'ab'") == [(1,)]
+    spark.sql(f"DELETE FROM {db}.t WHERE c = 'ab'")
+    assert ids(spark.table(f"{db}.t")) == [0, 2, 3]
