@@ -8,11 +8,10 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
-import org.apache.spark.sql.connector.catalog.TableChange._
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.types.{DataType, Metadata, MetadataBuilder, StructField, StructType}
+import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A catalog whose every answer is the planner's. `spark.sql.catalog.<name>` names this class. */
@@ -65,12 +64,8 @@ class ParquetryCatalog
     }
     val metadata = new MetadataBuilder()
     if (c.comment() != null) metadata.putString("comment", c.comment())
-    StructField(c.name(), c.dataType(), c.nullable(), withDefault(metadata.build(), c.dataType(), c.defaultValue()))
+    StructField(c.name(), c.dataType(), c.nullable(), Changes.withDefault(metadata.build(), c.dataType(), c.defaultValue()))
   }
-
-  /** Metadata of a column with its default value, in the words of Spark's own tables, which its readers know, too. */
-  private def withDefault(metadata: Metadata, dataType: DataType, default: ColumnDefaultValue): Metadata =
-    CatalogV2Util.v2ColumnsToStructType(Array(Column.create("column", dataType, true, null, default, metadata.json)))(0).metadata
 
   private def transform(t: Transform): JValue = JObject(
     "name" -> JString(t.name()),
@@ -97,39 +92,7 @@ class ParquetryCatalog
 
   override def alterTable(ident: Identifier, changes: TableChange*): Table =
     new ParquetryTable(ref, Answers.table(
-      ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(change))): _*)))
-
-  private def change(c: TableChange): JValue = {
-    def of(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
-    def column(c: ColumnChange): JField = "column" -> Json.strings(c.fieldNames())
-    // a type's own JSON says nothing of collations: they are in the metadata of the field
-    def typed(t: DataType, default: ColumnDefaultValue = null): Seq[JField] = {
-      val metadata = withDefault(Metadata.empty, t, default)
-      val field = (Json.ofType(StructType(Seq(StructField("column", t, true, metadata)))) \ "fields")(0)
-      Seq("type" -> (field \ "type"), "metadata" -> (field \ "metadata"))
-    }
-    def place(p: ColumnPosition): JField = "position" -> (p match {
-      case null => JNull
-      case after: After => JString(after.column())
-      case _ => JString("")
-    })
-    c match {
-      case s: SetProperty => of("set_property", "key" -> JString(s.property()), "value" -> JString(s.value()))
-      case r: RemoveProperty => of("remove_property", "key" -> JString(r.property()))
-      case a: AddColumn =>
-        of("add_column", typed(a.dataType(), a.defaultValue()) ++ Seq[JField](column(a), "nullable" -> JBool(a.isNullable()),
-          "comment" -> Option(a.comment()).map(JString(_)).getOrElse(JNull), place(a.position())): _*)
-      case r: RenameColumn => of("rename_column", column(r), "to" -> JString(r.newName()))
-      case u: UpdateColumnType => of("update_type", typed(u.newDataType()) :+ column(u): _*)
-      case u: UpdateColumnNullability => of("update_nullability", column(u), "nullable" -> JBool(u.nullable()))
-      case u: UpdateColumnComment => of("update_comment", column(u), "comment" -> JString(u.newComment()))
-      case u: UpdateColumnDefaultValue => of("update_default", column(u),
-        "default" -> (if (u.newCurrentDefault() == null) JNull else JString(u.newDefaultValue())))
-      case u: UpdateColumnPosition => of("update_position", column(u), place(u.position()))
-      case d: DeleteColumn => of("drop_column", column(d), "if_exists" -> JBool(d.ifExists()))
-      case other => of("other", "text" -> JString(other.getClass.getSimpleName))
-    }
-  }
+      ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(Changes.described))): _*)))
 
   override def dropTable(ident: Identifier): Boolean = drop(ident, purge = false)
   override def purgeTable(ident: Identifier): Boolean = drop(ident, purge = true)

@@ -19,7 +19,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /** One version of a table, as the planner described it. Every question about it names that version. */
 class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   extends Table with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsRowLevelOperations
-  with SupportsMetadataColumns with SupportsAtomicPartitionManagement {
+  with SupportsMetadataColumns with SupportsAtomicPartitionManagement with SupportsSchemaEvolution {
 
   val logical: StructType = answer.logical
   /** The same schema, field by field, under the names that the files use. */
@@ -54,6 +54,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   def path: Seq[String] = Answers.path(answer.identity)
   override def id(): String = answer.id
   override def version(): String = answer.version.toString
+  override def schema(): StructType = logical // what was written before there were columns asks for it
   override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(logical, false)
   override def partitioning(): Array[Transform] = // names are parsed there
     partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))).toArray
@@ -69,7 +70,10 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
     TableCapability.STREAMING_WRITE,
     TableCapability.TRUNCATE,
     TableCapability.OVERWRITE_BY_FILTER,
-    TableCapability.OVERWRITE_DYNAMIC)
+    TableCapability.OVERWRITE_DYNAMIC,
+    TableCapability.AUTOMATIC_SCHEMA_EVOLUTION)
+  override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
+    Answers.held(ask("can_alter", "change" -> Changes.described(change)))
 
   // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it is loaded.
   override def equals(other: Any): Boolean = other match {

@@ -100,12 +100,29 @@ WIDER = {
         ("tinyint", "-3", "int", -3), ("smallint", "300", "bigint", 300), ("int", "-5", "bigint", -5),
         ("float", "CAST(1.5 AS float)", "double", 1.5), ("decimal(5,2)", "1.25", "decimal(10,2)", Decimal("1.25")),
         ("varchar(3)", "'ab'", "varchar(9)", "ab"), ("varchar(3)", "'ab'", "string", "ab"),
+        ("char(3)", "'abc'", "varchar(3)", "abc"), ("char(3)", "'abc'", "string", "abc"),
     ],
     "parquet": [
         ("int", "7", "double", 7.0), ("decimal(5,2)", "1.25", "decimal(10,4)", Decimal("1.2500")),
         ("int", "7", "decimal(12,2)", Decimal("7.00")),
     ],
 }  # fmt: skip
+
+
+@FORMATS
+def test_widened_parts_of_arrays_and_maps(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
+    """The elements of an array and the values of a map get wider types, and old files are read as these."""
+    spark.sql(f"CREATE TABLE {db}.t (id int, a array<int>, m map<string, int>) USING {file_format}")
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, array(1, NULL), map('x', 1))")
+    spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN a.element TYPE bigint")
+    spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN m.value TYPE bigint")
+    spark.sql(f"INSERT INTO {db}.t VALUES (2, array(3000000000), map('x', 3000000000))")
+    assert columns(rows, f"{db}.t") == {"id": "int", "a": "array<bigint>", "m": "map<string,bigint>"}
+    assert rows(f"SELECT a, m['x'] FROM {db}.t ORDER BY id") == [
+        ([1, None], 1),
+        ([3_000_000_000], 3_000_000_000),
+    ]
+    assert rows(f"SELECT id FROM {db}.t WHERE array_contains(a, 1L)") == [(1,)]
 
 
 @FORMATS

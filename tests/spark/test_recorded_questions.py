@@ -56,6 +56,7 @@ STATEMENTS = f"""
     ANALYZE TABLE recorded.db.t COMPUTE STATISTICS FOR COLUMNS id
     ALTER TABLE recorded.db.t DROP PARTITION (region = 'eu')
     ALTER TABLE recorded.db.t ADD COLUMN note string
+    EXPLAIN INSERT WITH SCHEMA EVOLUTION INTO recorded.db.t BY NAME SELECT 9 AS id, 'eu' AS region, DATE'2026-03-09' AS day, 7 AS rating
     SHOW PROCEDURES IN recorded.system
     CALL recorded.system.history(table => 'db.t')
     CREATE TABLE recorded.db.buckets (id int, p int) PARTITIONED BY (p) CLUSTERED BY (id) SORTED BY (id DESC) INTO 4 BUCKETS

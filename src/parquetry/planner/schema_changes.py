@@ -24,6 +24,8 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.types import type_from_json, type_text
 
 _INTEGERS = ("byte", "short", "integer", "long")
+_STEPS = {"element": "elementType", "key": "keyType", "value": "valueType"}
+"""How Spark's paths name the parts of arrays and maps, and the keys of these in its JSON."""
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
@@ -109,7 +111,7 @@ def _siblings(fields: list[Field], path: list[str]) -> list[Field]:
     """
     at: Any = struct_of(fields)
     for depth, part in enumerate(path[:-1], 1):
-        step = {"element": "elementType", "key": "keyType", "value": "valueType"}.get(part.lower(), "")
+        step = _STEPS.get(part.lower(), "")
         if isinstance(at, dict) and step in at:
             at = at[step]
         else:
@@ -208,16 +210,32 @@ def _rename(fields: list[Field], path: list[str], change: dict[str, Any], _table
 
 def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
     file_format = table.format
-    siblings = _siblings(fields, path)
-    field = siblings[_index(siblings, path)]
+    holder, key = _typed(fields, path)
     new = without_collation(change["type"])
-    if not _widens(field["type"], new, file_format):
+    if not _widens(holder[key], new, file_format):
         raise UnsupportedError(
-            f"Column {'.'.join(path)} is {type_text(field['type'])} and cannot become {type_text(new)}: {file_format} files "
+            f"Column {'.'.join(path)} is {type_text(holder[key])} and cannot become {type_text(new)}: {file_format} files "
             "can be read again only as a wider number of the same kind; add a column and copy the values."
         )
-    field["type"] = new
-    field["metadata"].update(change["metadata"])
+    holder[key] = new
+    if key == "type":
+        holder["metadata"].update(change["metadata"])
+    elif change["metadata"]:
+        raise UnsupportedError(
+            f"{'.'.join(path)} cannot have a collation: values are found by their bytes; leave COLLATE out."
+        )
+
+
+def _typed(fields: list[Field], path: list[str]) -> tuple[dict[str, Any], str]:
+    """Return what a path leads to, and the key of its type: a field, or an array or a map of which it names a part."""
+    key = _STEPS.get(path[-1].lower(), "")
+    if key and len(path) > 1:
+        holder, within = _typed(fields, path[:-1])
+        inside = holder[within]
+        if isinstance(inside, dict) and key in inside:
+            return inside, key
+    siblings = _siblings(fields, path)
+    return siblings[_index(siblings, path)], "type"
 
 
 def _widens(old: Any, new: Any, file_format: str) -> bool:
@@ -238,6 +256,8 @@ def _widens(old: Any, new: Any, file_format: str) -> bool:
         )
     if was.name == to.name == "varchar" or (was.name == "varchar" and to.name == "string"):
         return to.name == "string" or to.length > was.length
+    if was.name == "char":  # its values are written with their spaces
+        return to.name == "string" or (to.name == "varchar" and to.length >= was.length)
     if file_format != "parquet":
         return False
     if old in ("byte", "short", "integer") and new == "double":

@@ -20,6 +20,7 @@ from parquetry.config import (
     rename_column,
 )
 from parquetry.errors import (
+    BucketError,
     NamespaceNotFoundError,
     PropertyError,
     TableExistsError,
@@ -148,6 +149,17 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     return lake.described(transaction.commit())
 
 
+def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Held:
+    """Return whether a column can be changed so: Spark leaves the column as it is otherwise, and casts the rows."""
+    snapshot = lake.snapshot(q.table)
+    try:
+        buckets.require_unbucketed(snapshot, snapshot.metadata, q.change)
+        _altered(snapshot.label, snapshot.metadata, q.change)
+    except (BucketError, UnsupportedError):
+        return answers.Held(False)
+    return answers.Held(True)
+
+
 def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
     replace = msgspec.structs.replace
     if change["change"] == "set_property":
@@ -259,6 +271,7 @@ ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] =
     questions.PublishTable: publish,
     questions.DiscardTable: discard,
     questions.AlterTable: alter,
+    questions.CanAlter: can_alter,
     questions.DropTable: drop,
     questions.RenameTable: rename,
     questions.RefuseLoad: _refuse_load,

@@ -9,6 +9,7 @@ from parquetry.planner.questions.base import CatalogQuestion, Question, TableRef
 from parquetry.planner.questions.catalog import (
     AlterNamespace,
     AlterTable,
+    CanAlter,
     CreateNamespace,
     CreateTable,
     Cursor,
@@ -86,6 +87,7 @@ __all__ = [
     "Batch",
     "BeginStream",
     "Call",
+    "CanAlter",
     "CanDelete",
     "CatalogQuestion",
     "CreateNamespace",
@@ -143,7 +145,7 @@ __all__ = [
 QUESTIONS: tuple[type[Question], ...] = (
     RewriteStatement,
     ListNamespaces, LoadNamespace, CreateNamespace, AlterNamespace, DropNamespace,
-    ListTables, LoadTable, CreateTable, StageTable, PublishTable, DiscardTable, AlterTable, DropTable, RenameTable,
+    ListTables, LoadTable, CreateTable, StageTable, PublishTable, DiscardTable, AlterTable, CanAlter, DropTable, RenameTable,
     LoadRelation, ListViews, PutView, DropView, RenameView,
     LoadMetadataTable, ReadMetadataTable,
     CanDelete, Delete, Truncate,

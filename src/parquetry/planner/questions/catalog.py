@@ -175,6 +175,13 @@ class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):
     changes: list[dict[str, Any]]
 
 
+class CanAlter(CatalogQuestion, tag="can_alter", frozen=True):
+    """Answer: `Held`, whether a column can be changed so, for a statement WITH SCHEMA EVOLUTION."""
+
+    table: TableRef
+    change: dict[str, Any]
+
+
 class DropTable(CatalogQuestion, tag="drop_table", frozen=True):
     """Answer: `Held`, whether it was there."""
 

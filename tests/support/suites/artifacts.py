@@ -1,0 +1,61 @@
+"""The class path of Spark's suites: jars of Spark's tests, and what of ours puts them on Parquetry's tables."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from parquetry.spark import bridge
+from tests.support.jars import fetched, java, pyspark_jars
+
+_HERE = Path(__file__).parent
+_MODULE = _HERE / "ivy.xml"
+
+
+def class_path() -> list[Path]:
+    """Return the folder of our classes, then the jars of Spark's tests and of what these need: fetched, compiled, once.
+
+    Raises:
+        ArtifactsError: Maven Central could not be reached.
+        RuntimeError: the Scala files beside this one could not be compiled.
+    """
+    jars = sorted(fetched(_MODULE, "Spark-tests", "75 MB").glob("*.jar"))
+    return [_compiled(jars), *jars]
+
+
+def _compiled(jars: list[Path]) -> Path:
+    sources = sorted(_HERE.glob("*.scala"))
+    beside = bridge.jar()
+    digest = hashlib.sha256(
+        b"\0".join([*(path.read_bytes() for path in [*sources, _MODULE]), beside.name.encode()])
+    )
+    target = jars[0].parent.parent / f"suites-{digest.hexdigest()[:16]}"
+    if target.is_dir():
+        return target
+    given = [beside, *jars, *sorted(pyspark_jars().glob("*.jar"))]
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="compiling-") as folder:
+        work = Path(folder, "classes")
+        work.mkdir()
+        command = [java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", str(pyspark_jars() / "*")]
+        command += [
+            "scala.tools.nsc.Main",
+            "-nowarn",
+            "-encoding",
+            "UTF-8",
+            "-d",
+            str(work),
+            *map(str, sources),
+        ]
+        environment = {**os.environ, "CLASSPATH": os.pathsep.join(map(str, given))}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        if done.returncode:
+            raise RuntimeError(f"The sources in {_HERE} could not be compiled:\n{done.stdout}{done.stderr}")
+        try:
+            os.rename(work, target)
+        except OSError:
+            if not target.is_dir():  # otherwise another process was faster
+                raise
+    return target

@@ -1,0 +1,92 @@
+package org.apache.spark.sql.parquetry.suites
+
+import org.scalactic.source.Position
+import org.scalatest.Tag
+import org.scalatest.funsuite.AnyFunSuiteLike
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.sql.catalyst.analysis.ResolvePartitionSpec
+import org.apache.spark.sql.connector.InsertIntoSQLOnlyTests
+import org.apache.spark.sql.connector.catalog.{Identifier, SuiteCatalog, SupportsPartitionManagement, TableCatalog}
+import org.apache.spark.sql.execution.command.v2.CommandSuiteBase
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.ParquetryCatalog
+import org.apache.spark.sql.test.{SharedSparkSessionBase, TestSparkSession}
+
+/** A suite in the running context: a session of its own takes its settings, and nothing is stopped at the end. */
+trait OnParquetry extends AnyFunSuiteLike with SharedSparkSessionBase {
+  override protected def createSparkSession: TestSparkSession = {
+    val running = SparkContext.getActive.getOrElse(throw new IllegalStateException("No SparkContext runs."))
+    new SuiteSession(running, sparkConf)
+  }
+
+  /** A test that asks for what only Spark's tables in memory have does not link, and fails; ScalaTest would end the suite. */
+  override def test(testName: String, testTags: Tag*)(testFun: => Any)(implicit pos: Position): Unit =
+    super.test(testName, testTags: _*) {
+      try testFun catch { case error: LinkageError => throw new UnsupportedOperationException(error.toString, error) }
+    }
+}
+
+/** A suite with inserts: the numbers that a commit keeps are told by Parquetry's history, and tested with it. */
+trait InsertsOnParquetry extends InsertIntoSQLOnlyTests with OnParquetry {
+  override def checkInsertMetrics(tableName: String, numInsertedRows: Long): Unit = ()
+}
+
+/** A suite of commands: where a partition is, is asked of any table that has partitions, not of one in memory. */
+trait CommandsOnParquetry extends CommandSuiteBase with OnParquetry {
+  override def checkLocation(t: String, spec: Map[String, String], expected: String): Unit = {
+    val catalog +: namespace :+ name = t.split('.').toSeq: @unchecked
+    val table = spark.sessionState.catalogManager.catalog(catalog).asInstanceOf[TableCatalog]
+      .loadTable(Identifier.of(namespace.toArray, name)).asInstanceOf[SupportsPartitionManagement]
+    val partition = ResolvePartitionSpec.convertToPartIdent(spec, table.partitionSchema().fields.toSeq)
+    assert(table.loadPartitionMetadata(partition).get("location") === expected)
+  }
+}
+
+private class SuiteSession(running: SparkContext, settings: SparkConf) extends TestSparkSession(running) {
+  override def stop(): Unit = ()
+  override def close(): Unit = ()
+
+  override def newTestConf(): SQLConf = new SuiteConf(
+    settings.getAll.toMap.filter { case (name, _) =>
+      name.startsWith("spark.sql.") && !SuiteSession.ofTheContext(name)
+    } ++ testConfOverrides)
+}
+
+private object SuiteSession {
+  val ofTheContext: Set[String] = Set("spark.sql.extensions", "spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
+}
+
+/**
+ * Settings that, cleared, are those of the suite; that give a catalog a new warehouse when it is named, which sessions made of
+ * this one share; and that show our rules which catalogs are Parquetry's.
+ */
+private class SuiteConf(first: Map[String, String]) extends SQLConf {
+  clear()
+  override def clear(): Unit = {
+    super.clear()
+    if (first != null) first.foreach { case (name, value) => setConfString(name, value) }
+  }
+  override def clone(): SQLConf = {
+    val copy = new SuiteConf(Map.empty)
+    copy.settings.putAll(settings)
+    copy
+  }
+  override def setConfString(name: String, value: String): Unit = {
+    super.setConfString(name, value)
+    if (SuiteConf.names(name) && SuiteConf.ours(value)) super.setConfString(name + ".warehouse", SuiteCatalog.newWarehouse())
+  }
+  override def getAllConfs: Map[String, String] = super.getAllConfs.map {
+    case (name, of) if SuiteConf.names(name) && SuiteConf.ours(of) =>
+      name -> classOf[ParquetryCatalog].getName
+    case other => other
+  }
+}
+
+private object SuiteConf {
+  def names(setting: String): Boolean = setting.matches("spark\\.sql\\.catalog\\.[^.]+")
+  private val known = scala.collection.concurrent.TrieMap.empty[String, Boolean]
+  def ours(name: String): Boolean = known.getOrElseUpdate(name,
+    try classOf[SuiteCatalog].isAssignableFrom(Class.forName(name, false, getClass.getClassLoader))
+    catch { case _: ClassNotFoundException => false })
+}

@@ -1,0 +1,79 @@
+package org.apache.spark.sql.parquetry.suites
+
+import org.apache.spark.sql
+import org.apache.spark.sql.connector
+import org.apache.spark.sql.execution.command
+import org.apache.spark.sql.execution.command.v2
+
+// Spark's suites that make tables in catalogs, on catalogs of Parquetry's. Left out are those that are about what only its
+// catalogs in memory do: their functions, procedures and changelogs, the distribution, order and keys that they ask a write or give
+// a scan, their transactions, samples and metrics; changes of rows as deltas; the session catalog, which Parquetry cannot be. Those
+// that run the same tests again, on another catalog of the kind or by DataFrames, would show nothing else.
+class AlterNamespaceSetLocationSuite extends v2.AlterNamespaceSetLocationSuite with CommandsOnParquetry
+class AlterNamespaceSetPropertiesSuite extends v2.AlterNamespaceSetPropertiesSuite with CommandsOnParquetry
+class AlterNamespaceUnsetPropertiesSuite extends v2.AlterNamespaceUnsetPropertiesSuite with CommandsOnParquetry
+class AlterTableAddColumnsSuite extends v2.AlterTableAddColumnsSuite with CommandsOnParquetry
+class AlterTableAddPartitionSuite extends v2.AlterTableAddPartitionSuite with CommandsOnParquetry
+class AlterTableClusterBySuite extends v2.AlterTableClusterBySuite with CommandsOnParquetry
+class AlterTableDropColumnSuite extends v2.AlterTableDropColumnSuite with CommandsOnParquetry
+class AlterTableDropPartitionSuite extends v2.AlterTableDropPartitionSuite with CommandsOnParquetry
+class AlterTableRecoverPartitionsSuite extends v2.AlterTableRecoverPartitionsSuite with CommandsOnParquetry
+class AlterTableRenameColumnSuite extends v2.AlterTableRenameColumnSuite with CommandsOnParquetry
+class AlterTableRenamePartitionSuite extends v2.AlterTableRenamePartitionSuite with CommandsOnParquetry
+class AlterTableRenameSuite extends v2.AlterTableRenameSuite with CommandsOnParquetry
+class AlterTableReplaceColumnsSuite extends v2.AlterTableReplaceColumnsSuite with CommandsOnParquetry
+class AlterTableSetLocationSuite extends v2.AlterTableSetLocationSuite with CommandsOnParquetry
+class AlterTableSetSerdeSuite extends v2.AlterTableSetSerdeSuite with CommandsOnParquetry
+class AlterTableSetTblPropertiesSuite extends v2.AlterTableSetTblPropertiesSuite with CommandsOnParquetry
+class AlterTableUnsetTblPropertiesSuite extends v2.AlterTableUnsetTblPropertiesSuite with CommandsOnParquetry
+class AlterViewAsSuite extends v2.AlterViewAsSuite with CommandsOnParquetry
+class AlterViewRenameSuite extends v2.AlterViewRenameSuite with CommandsOnParquetry
+class AlterViewSchemaBindingSuite extends v2.AlterViewSchemaBindingSuite with CommandsOnParquetry
+class AlterViewSetTblPropertiesSuite extends v2.AlterViewSetTblPropertiesSuite with CommandsOnParquetry
+class AlterViewUnsetTblPropertiesSuite extends v2.AlterViewUnsetTblPropertiesSuite with CommandsOnParquetry
+class CheckConstraintSuite extends v2.CheckConstraintSuite with CommandsOnParquetry
+class CreateNamespaceSuite extends v2.CreateNamespaceSuite with CommandsOnParquetry
+class CreateTableClusterBySuite extends v2.CreateTableClusterBySuite with CommandsOnParquetry
+class CreateTableLikeSuite extends connector.CreateTableLikeSuite with OnParquetry
+class CreateViewSuite extends v2.CreateViewSuite with CommandsOnParquetry
+class DSV2CharVarcharDDLTestSuite extends command.DSV2CharVarcharDDLTestSuite with OnParquetry
+class DSV2CharVarcharTestSuite extends sql.DSV2CharVarcharTestSuite with OnParquetry
+class DSV2SQLInsertTestSuite extends sql.DSV2SQLInsertTestSuite with OnParquetry
+class DataFrameWriterV2Suite extends sql.DataFrameWriterV2Suite with OnParquetry
+class DataSourceV2DataFrameSuite extends connector.DataSourceV2DataFrameSuite with InsertsOnParquetry
+class DataSourceV2OptionSuite extends connector.DataSourceV2OptionSuite with OnParquetry
+class DataSourceV2SQLSuiteV1Filter extends connector.DataSourceV2SQLSuiteV1Filter with InsertsOnParquetry
+class DescribeNamespaceSuite extends v2.DescribeNamespaceSuite with CommandsOnParquetry
+class DescribeTableSuite extends v2.DescribeTableSuite with CommandsOnParquetry
+class DescribeViewColumnSuite extends v2.DescribeViewColumnSuite with CommandsOnParquetry
+class DescribeViewSuite extends v2.DescribeViewSuite with CommandsOnParquetry
+class DropConstraintSuite extends v2.DropConstraintSuite with CommandsOnParquetry
+class DropNamespaceSuite extends v2.DropNamespaceSuite with CommandsOnParquetry
+class DropTableSuite extends v2.DropTableSuite with CommandsOnParquetry
+class DropViewSuite extends v2.DropViewSuite with CommandsOnParquetry
+class ForeignKeyConstraintSuite extends v2.ForeignKeyConstraintSuite with CommandsOnParquetry
+class GroupBasedDeleteFromTableSuite extends connector.GroupBasedDeleteFromTableSuite with OnParquetry
+class GroupBasedMergeIntoSchemaEvolutionSQLSuite extends connector.GroupBasedMergeIntoSchemaEvolutionSQLSuite with OnParquetry
+class GroupBasedMergeIntoTableSuite extends connector.GroupBasedMergeIntoTableSuite with OnParquetry
+class GroupBasedUpdateTableSuite extends connector.GroupBasedUpdateTableSuite with OnParquetry
+class MergeIntoDataFrameSuite extends connector.MergeIntoDataFrameSuite with OnParquetry
+class MetadataCacheV2Suite extends sql.MetadataCacheV2Suite with OnParquetry
+class MetadataColumnSuite extends connector.MetadataColumnSuite with OnParquetry
+class MsckRepairTableSuite extends v2.MsckRepairTableSuite with CommandsOnParquetry
+class NestedDataSourceV2Suite extends sql.NestedDataSourceV2Suite with OnParquetry
+class PrimaryKeyConstraintSuite extends v2.PrimaryKeyConstraintSuite with CommandsOnParquetry
+class ShowColumnsSuite extends v2.ShowColumnsSuite with CommandsOnParquetry
+class ShowCreateTableSuite extends v2.ShowCreateTableSuite with CommandsOnParquetry
+class ShowCreateViewSuite extends v2.ShowCreateViewSuite with CommandsOnParquetry
+class ShowNamespacesSuite extends v2.ShowNamespacesSuite with CommandsOnParquetry
+class ShowPartitionsSuite extends v2.ShowPartitionsSuite with CommandsOnParquetry
+class ShowTablesSuite extends v2.ShowTablesSuite with CommandsOnParquetry
+class ShowTblPropertiesSuite extends v2.ShowTblPropertiesSuite with CommandsOnParquetry
+class ShowViewColumnsSuite extends v2.ShowViewColumnsSuite with CommandsOnParquetry
+class ShowViewPropertiesSuite extends v2.ShowViewPropertiesSuite with CommandsOnParquetry
+class ShowViewsSuite extends v2.ShowViewsSuite with CommandsOnParquetry
+class SqlPathV2CatalogSuite extends connector.SqlPathV2CatalogSuite with OnParquetry
+class SupportsCatalogOptionsSuite extends connector.SupportsCatalogOptionsSuite with OnParquetry
+class TruncateTableSuite extends v2.TruncateTableSuite with CommandsOnParquetry
+class UniqueConstraintSuite extends v2.UniqueConstraintSuite with CommandsOnParquetry
+class V2CommandsCaseSensitivitySuite extends connector.V2CommandsCaseSensitivitySuite with OnParquetry
