@@ -28,10 +28,19 @@ from benchmarks import tpcds_findings, tpcds_iceberg
 from benchmarks.lake import drain, settings, start
 from benchmarks.measure import Result, take_turns
 from benchmarks.tpcds_counting import jar, scans, total
-from benchmarks.tpcds_findings import Counts, Pair
+from benchmarks.tpcds_findings import TABLES, Counts, Pair
 from benchmarks.tpcds_layouts import Lake
 from benchmarks.tpcds_oracle import Oracle, size
-from benchmarks.tpcds_queries import CORE, OTHER_DATES, RARE_ITEMS, STARS, UNPRUNED, few_keys, stars
+from benchmarks.tpcds_queries import (
+    CORE,
+    NOTHING_PRUNED,
+    OTHER_DATES,
+    RARE_ITEMS,
+    STARS,
+    UNPRUNED,
+    few_keys,
+    stars,
+)
 from demo.answers import difference
 from demo.tpcds import query_texts
 
@@ -94,8 +103,10 @@ class _Measuring:
             files = oracle.files(text)
             self.counts.exact.setdefault(layout, {})[number] = size(files)
             if self._rounds:
-                exact = oracle.given(files)
-                self._time(f"{layout} q{number}", text, {"parquetry": ours, "spark": sparks, "oracle": exact})
+                sessions = {"parquetry": ours, "spark": sparks, "oracle": oracle.given(files)}
+                if layout == "l1":
+                    sessions[TABLES] = self._lake.tables()
+                self._time(f"{layout} q{number}", text, sessions)
 
     def few_keys(self) -> None:
         """Count queries for few items, through Parquetry on n and through Spark on l1."""
@@ -121,7 +132,10 @@ class _Measuring:
                 if alone is not None:
                     self.counts.stars[number] = alone
             if self._rounds and number not in CORE:
-                self._time(f"l1 q{number}", text, {"parquetry": ours, "spark": sparks})
+                sessions = {"parquetry": ours, "spark": sparks}
+                if number in NOTHING_PRUNED:
+                    sessions[TABLES] = self._lake.tables()
+                self._time(f"l1 q{number}", text, sessions)
 
     def _pair(
         self, name: str, sessions: tuple[SparkSession, SparkSession], text: str, star: int

@@ -7,8 +7,8 @@
 | l2 | what the core stars read | no partitions: sorted by date and item, 20,000 rows a file, 5,000 a row group, Bloom filters on item and customer |
 | n | store sales | partitioned by year, sorted by item, row groups of 5,000 rows |
 
-Spark reads the files of a layout through views, of which the files were listed before the clock starts. The other tables are Parquetry's on one
-side, files that Spark reads itself on the other.
+Spark reads the files of a layout through views, of which the files were listed before the clock starts; those of l1 as tables of its own catalog,
+too, whose partitions it looks up for each query. The other tables are Parquetry's on one side, files that Spark reads itself on the other.
 """
 
 from __future__ import annotations
@@ -93,6 +93,23 @@ class Lake:
                 self.listed(layout, fact, session).createOrReplaceTempView(fact)
             self._plain[layout] = session
         return self._plain[layout]
+
+    def tables(self) -> SparkSession:
+        """Return a session of Spark alone in which the facts are tables of its catalog, in memory: l1, as Spark's users have it."""
+        if "tables" not in self._plain:
+            session = self._session()
+            session.sql("CREATE DATABASE IF NOT EXISTS spark_catalog.l1")
+            for fact in LAYOUTS["l1"]:
+                name = f"spark_catalog.l1.{fact}"
+                columns = _columns(session.read.parquet(str(self._raw.file(fact))))
+                session.sql(
+                    f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING parquet PARTITIONED BY ({FACTS[fact][0]}) "
+                    f"LOCATION '{self._tree(fact)}'"
+                )
+                session.sql(f"MSCK REPAIR TABLE {name}")
+                session.table(name).createOrReplaceTempView(fact)
+            self._plain["tables"] = session
+        return self._plain["tables"]
 
     def exact(self) -> SparkSession:
         """Return a session of Spark alone, for views on some of the files."""
