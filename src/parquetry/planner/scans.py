@@ -97,8 +97,9 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     found = found_conditions(snapshot, q.joined, "known") + arrived
     asked = conditions(snapshot, q.predicates) + [each.condition for each in found]
     telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
+    about = {name for each in found for name in each.condition.about}
     selection = select_files(
-        snapshot, telling, q.columns, table=lake.full_name(snapshot), about=(), recent=lake.recent
+        snapshot, telling, q.columns, table=lake.full_name(snapshot), about=about, recent=lake.recent
     )
     if q.files is not None:
         selection = with_matches(selection, q.files)
@@ -158,7 +159,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
                 [[to_wire(each.type, end) for end in ends] for ends in each.ends],
                 [to_wire(each.type, value) for value in each.values],
             )
-            for each in found_ranges(snapshot.metadata, [one.condition for one in found])
+            for each in found_ranges(snapshot.metadata, [one.condition for one in found], selection)
         ],
     )
 

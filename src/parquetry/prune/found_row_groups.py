@@ -19,7 +19,10 @@ import msgspec
 from parquetry.metastore.model import TableMetadata
 from parquetry.predicate.nodes import Compare, In
 from parquetry.prune.condition import Condition
+from parquetry.prune.filterable import laid_out_within
 from parquetry.prune.row_groups import before_gregorian
+from parquetry.prune.select import Selection
+from parquetry.prune.selected_rows import likely_matches
 from parquetry.scan.coarse import ranges
 from parquetry.types import ColumnType, Value
 
@@ -30,6 +33,15 @@ MOST_LOOKED_UP = 10_000
 SPARSE = 20
 """Numbers between the least and the greatest for each that is wanted, from which on a set is looked up. A row group with a
 hundred numbers from all over holds one of a denser set, as good as certainly."""
+
+
+ONE_GROUP = 32 << 20
+"""Bytes of a file, up to which it is taken to have one row group."""
+FEW = 20
+"""Values, up to which it costs next to nothing to look them up."""
+SURE = 5
+"""Rows of a file that are likely to have one of the values, from which on it is as good as certain that one has: e ** -5 have none."""
+NEARLY_ALL = 0.9
 
 
 class FoundRanges(msgspec.Struct, frozen=True):
@@ -48,17 +60,22 @@ class FoundRanges(msgspec.Struct, frozen=True):
     values: tuple[Value, ...] = ()
 
 
-def found_ranges(metadata: TableMetadata, conditions: Sequence[Condition]) -> list[FoundRanges]:
+def found_ranges(
+    metadata: TableMetadata, conditions: Sequence[Condition], selection: Selection | None = None
+) -> list[FoundRanges]:
     """Return the ranges that the readers may use, of conditions that were found at run time.
 
     Args:
         metadata: of the table.
         conditions: joined by AND.
+        selection: the files that they leave, with what these say of the columns; None: it is not known.
     """
     found: list[FoundRanges] = []
     for condition in conditions:
         match condition.predicate:
             case In(column, values, type) if values and _used(metadata, column, type, values[0]):
+                if selection is not None and _in_every_file(metadata, selection, column, type, values):
+                    continue
                 ends = tuple((values[low], values[high]) for low, high in ranges(values, MOST_RANGES))
                 found.append(FoundRanges(column, type, ends, _looked_up(metadata, values)))
             case Compare("=", column, value, type) if value is not None and _used(
@@ -66,6 +83,22 @@ def found_ranges(metadata: TableMetadata, conditions: Sequence[Condition]) -> li
             ):
                 found.append(FoundRanges(column, type, ((value, value),)))
     return found
+
+
+def _in_every_file(
+    metadata: TableMetadata, selection: Selection, column: str, type: ColumnType, values: Sequence[Value]
+) -> bool:
+    """Return whether files of one row group each are as good as certain to hold one of many values, nearly all of them.
+
+    Their least and greatest values have been looked at already, and to look the values up would take longer than to read the rows.
+    """
+    sizes = selection.block.files.bytes
+    if laid_out_within(metadata) or not len(sizes) or sizes.mean() > ONE_GROUP:
+        return False
+    if len(values) <= FEW or not type.integral:
+        return False
+    matches = likely_matches(metadata, selection, column, values)
+    return matches is not None and bool((matches >= SURE).mean() >= NEARLY_ALL)
 
 
 def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Value, ...]:

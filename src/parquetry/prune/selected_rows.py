@@ -10,7 +10,7 @@ What is not understood, and what is asked of texts, is taken to leave all rows. 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ from parquetry.prune.filterable import laid_out_within
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value
 
+_LOOKED_AT = 100
+"""Files, of which the others are taken to be alike."""
 _UNKNOWN = float(1 << 62)
 """Ends of whole numbers that are not known lie beyond."""
 
@@ -89,6 +91,33 @@ def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread
         return None
     whole = ends.max() - ends.min()
     return Spread(float(np.mean(ends[1] - ends[0]) / whole), float(whole), laid_out_within(metadata))
+
+
+def likely_matches(
+    metadata: TableMetadata, selection: Selection, column: str, values: Sequence[Value]
+) -> NDArray[np.float64] | None:
+    """Return of each file how many rows are likely to have one of some numbers; None: it is not known.
+
+    Args:
+        metadata: of the table.
+        selection: the files, with the column's statistics; of many, some are looked at.
+        column: of the table.
+        values: whole numbers, in order.
+    """
+    numbers = np.array(_numbers(values) or [], np.float64)
+    rows = selection.block.files.rows
+    known = FileKnowledge(metadata, selection.partitions, selection.block).bounds(column)
+    if known is None or len(numbers) < len(values):
+        return None
+    some = slice(None, None, max(1, len(rows) // _LOOKED_AT))
+    rows = rows[some]
+    least, greatest, nulls = (np.asarray(each)[some] for each in (known.least, known.greatest, known.nulls))
+    ends = _ends(Bounds(least, greatest, nulls))
+    if ends is None or ends.shape[1] < len(rows) or (rows == UNKNOWN).any():
+        return None
+    within = np.searchsorted(numbers, ends[1], "right") - np.searchsorted(numbers, ends[0])
+    found: NDArray[np.float64] = rows * within / (ends[1] - ends[0] + 1)
+    return found
 
 
 def _by_column(asked: Iterable[Predicate]) -> dict[str, tuple[ColumnType, _Asked]]:

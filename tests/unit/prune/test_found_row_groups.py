@@ -7,11 +7,21 @@ from typing import Any, Literal
 
 import pytest
 
+from parquetry.metastore import ColumnStatistics, DataFile, Metastore
 from parquetry.metastore.model import Column, TableMetadata
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, In, Predicate
 from parquetry.prune.condition import Condition
-from parquetry.prune.found_row_groups import MOST_LOOKED_UP, MOST_RANGES, SPARSE, FoundRanges, found_ranges
+from parquetry.prune.found_row_groups import (
+    MOST_LOOKED_UP,
+    MOST_RANGES,
+    ONE_GROUP,
+    SPARSE,
+    FoundRanges,
+    found_ranges,
+)
+from parquetry.prune.select import select_files
+from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
 
 INT = parse_type("int")
@@ -80,3 +90,32 @@ def test_what_is_left_alone() -> None:
     assert found(In("p", (1, 2), INT)) == []
     assert found(Compare(">", "k", 1, INT)) == []
     assert found(In("k", (), INT)) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "given", "told"),
+    [
+        # of 10,000 numbers every tenth is in each file of a thousand rows, as good as certainly
+        (range(0, 10_000, 10), {}, False),
+        (range(0, 10_000, 400), {}, True),
+        (range(0, 200, 10), {}, True),  # few are looked for in any case
+        (range(0, 10_000, 10), {"size": (ONE_GROUP + 1)}, True),
+        (range(0, 10_000, 10), {"properties": {"sort-by": "k"}}, True),
+        (range(0, 10_000, 10), {"rows": None}, True),
+        (range(0, 10_000, 10), {"statistics": False}, True),
+    ],
+)
+def test_values_that_every_file_has_are_not_looked_for(
+    values: range, given: dict[str, Any], told: bool
+) -> None:
+    """Where files are small and lie as they came: what they say of themselves was looked at before."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    metastore.create_database("db")
+    metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t", properties=given.get("properties", {}))
+    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    known = {"k": ColumnStatistics(10, 0, 0, 9_999)} if given.get("statistics", True) else {}
+    size, rows = given.get("size", 50_000), given.get("rows", 1_000)
+    transaction.append((1,), [DataFile(f"{n}.parquet", size, rows, 1, known) for n in range(3)])
+    selection = select_files(transaction.commit(), [], (), about={"k"})
+    condition = Condition.of(Filter(In("k", tuple(values), INT)), "join")
+    assert bool(found_ranges(metadata, [condition], selection)) == told
