@@ -24,15 +24,13 @@ object Bridge {
   private val protocol = 2
   @volatile private var planner: Planner = _
   @volatile private var words = Option.empty[Pattern]
+  @volatile private var server = Option.empty[GatewayServer]
 
-  @volatile private var server: GatewayServer = _
+  /** Tells over whose connections the planner is asked. */
+  def connect(server: GatewayServer): Unit = this.server = Some(server)
 
-  /**
-   * @param words the planner wants to see a statement in which one of them occurs, before it is parsed
-   * @param server over whose connections the planner is asked
-   */
-  def install(planner: Planner, words: java.util.List[String], server: GatewayServer): Unit = {
-    this.server = server
+  /** @param words the planner wants to see a statement in which one of them occurs, before it is parsed */
+  def install(planner: Planner, words: java.util.List[String]): Unit = {
     this.words = Option.when(!words.isEmpty)(
       Pattern.compile(words.asScala.map(Pattern.quote).mkString("(?i)\\b(?:", "|", ")\\b")))
     this.planner = planner
@@ -48,7 +46,7 @@ object Bridge {
           "before the first statement on a Parquetry catalog. spark-sql and a Thrift server of their own have no Python: " +
           "start the server within a Python session (docs/sql-clients.md).")
     }
-    server.getCallbackClient match {
+    server.map(_.getCallbackClient).foreach {
       // Py4J writes what is long in parts of 8 kB: a small one would wait for the receipt of those before, which takes 40 ms
       case client: PythonClient => Option(client.getPerThreadConnection).map(_.getSocket).filterNot(_.isClosed).foreach(_.setTcpNoDelay(true))
       case _ =>

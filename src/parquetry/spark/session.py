@@ -146,8 +146,8 @@ def attach(spark: SparkSession) -> SparkSession:
     with _ATTACHING:
         if not door.installed():
             ensure_callback_server_started(context._gateway)
-            server = JavaObject("GATEWAY_SERVER", context._gateway._gateway_client)
-            door.install(Door(), list(statements.WORDS), server)
+            door.connect(JavaObject("GATEWAY_SERVER", context._gateway._gateway_client))
+            door.install(Door(), list(statements.WORDS))
     return spark
 
 
