@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from parquetry.spark import bridge
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
-from tests.support.suites.artifacts import class_path
+from tests.support.suites.suite_jars import class_path
 
 _PACKAGE = "org.apache.spark.sql.parquetry.suites"
 _JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
