@@ -74,10 +74,14 @@ def found_ranges(
     for condition in conditions:
         match condition.predicate:
             case In(column, values, type) if values and _used(metadata, column, type, values[0]):
-                if selection is not None and _in_every_file(metadata, selection, column, type, values):
+                looked_up = _looked_up(metadata, values)
+                if selection is None or not _in_every_file(metadata, selection, column, type, values):
+                    ends = tuple((values[low], values[high]) for low, high in ranges(values, MOST_RANGES))
+                elif looked_up:
+                    ends = ((values[0], values[-1]),)
+                else:
                     continue
-                ends = tuple((values[low], values[high]) for low, high in ranges(values, MOST_RANGES))
-                found.append(FoundRanges(column, type, ends, _looked_up(metadata, values)))
+                found.append(FoundRanges(column, type, ends, looked_up))
             case Compare("=", column, value, type) if value is not None and _used(
                 metadata, column, type, value
             ):
@@ -88,9 +92,10 @@ def found_ranges(
 def _in_every_file(
     metadata: TableMetadata, selection: Selection, column: str, type: ColumnType, values: Sequence[Value]
 ) -> bool:
-    """Return whether files of one row group each are as good as certain to hold one of many values, nearly all of them.
+    """Return whether files of one row group each are likely to hold rows with one of many values, nearly all of them.
 
-    Their least and greatest values have been looked at already, and to look the values up would take longer than to read the rows.
+    Their least and greatest values have been looked at already, and the readers would look each range up in a dictionary by itself, which takes
+    longer than to read the rows. Rows may have one value many times, so a sparse set is still looked up, at once.
     """
     sizes = selection.block.files.bytes
     if laid_out_within(metadata) or not len(sizes) or sizes.mean() > ONE_GROUP:

@@ -97,6 +97,7 @@ def test_what_is_left_alone() -> None:
     [
         # of 10,000 numbers every tenth is in each file of a thousand rows, as good as certainly
         (range(0, 10_000, 10), {}, False),
+        (range(0, 10_000, 25), {}, True),  # sparse: the rows of a file may have one value many times
         (range(0, 10_000, 400), {}, True),
         (range(0, 200, 10), {}, True),  # few are looked for in any case
         (range(0, 10_000, 10), {"size": (ONE_GROUP + 1)}, True),
@@ -118,4 +119,7 @@ def test_values_that_every_file_has_are_not_looked_for(
     transaction.append((1,), [DataFile(f"{n}.parquet", size, rows, 1, known) for n in range(3)])
     selection = select_files(transaction.commit(), [], (), about={"k"})
     condition = Condition.of(Filter(In("k", tuple(values), INT)), "join")
-    assert bool(found_ranges(metadata, [condition], selection)) == told
+    found = found_ranges(metadata, [condition], selection)
+    assert bool(found) == told
+    if found and values.step == 25:
+        assert found == [FoundRanges("k", INT, ((0, 9_975),), tuple(values))]
