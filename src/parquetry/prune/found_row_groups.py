@@ -33,14 +33,12 @@ MOST_LOOKED_UP = 10_000
 SPARSE = 20
 """Numbers between the least and the greatest for each that is wanted, from which on a set is looked up. A row group with a
 hundred numbers from all over holds one of a denser set, as good as certainly."""
-
-
 ONE_GROUP = 32 << 20
 """Bytes of a file, up to which it is taken to have one row group."""
 FEW = 20
 """Values, up to which it costs next to nothing to look them up."""
 SURE = 5
-"""Rows of a file that are likely to have one of the values, from which on it is as good as certain that one has: e ** -5 have none."""
+"""Rows of a file that are likely to have one of the values, from which on one has, if values lie evenly: e ** -5 of the files have none."""
 NEARLY_ALL = 0.9
 
 
