@@ -63,6 +63,7 @@ object RuntimeCandidate extends PredicateHelper {
   def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int, number: AnyRef => Int): JObject = JObject(
     "name" -> JString(LogicalNames.of(build)),
     "where" -> Json.strings(conditions(build)),
+    "whole" -> JBool(whole(build)),
     "key" -> JString(text),
     "size" -> size(build.stats.sizeInBytes),
     "cost" -> build.collectLeaves().map(cost).foldLeft[Option[BigInt]](Some(0)) {
@@ -85,6 +86,14 @@ object RuntimeCandidate extends PredicateHelper {
     }
     case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.decided
   }.flatten.distinct
+
+  /** Whether a plan gives all rows that one scan of ours is planned for, but for NULLs. */
+  private def whole(plan: LogicalPlan): Boolean = plan match {
+    case project: Project => whole(project.child)
+    case Filter(condition, child) => splitConjunctivePredicates(condition).forall(_.isInstanceOf[IsNotNull]) && whole(child)
+    case DataSourceV2ScanRelation(_, _: ParquetryScan, _, _, _, _, _) => true
+    case _ => false
+  }
 
   private def size(bytes: BigInt): JValue = if (bytes >= unknown) JNull else JInt(bytes)
   private def unknown: BigInt = SQLConf.get.defaultSizeInBytes

@@ -6,10 +6,8 @@ import java.time.Instant
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkException
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
-import org.apache.spark.sql.execution.datasources.v2.orc.OrcPartitionReaderFactory
-import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.util.SerializableConfiguration
 
 /**
@@ -18,8 +16,8 @@ import org.apache.spark.util.SerializableConfiguration
  *
  * @param own is in the names of the table's own files
  */
-class ChangedFiles(own: String, table: String, remedy: String, conf: Broadcast[SerializableConfiguration]) extends Serializable {
-  def refuse(partition: InputPartition): Unit = partition match {
+class ChangedFiles(own: String, table: String, remedy: String, conf: Broadcast[SerializableConfiguration]) extends BeforeReading {
+  override def apply(partition: InputPartition): Unit = partition match {
     case files: FilePartition => files.files.filterNot(_.toPath.getName.contains(own)).foreach(refuse)
     case _ =>
   }
@@ -35,27 +33,5 @@ class ChangedFiles(own: String, table: String, remedy: String, conf: Broadcast[S
       s"[PARQUETRY_FILE_CHANGED] The file $path was written anew since table $table took it in: it has ${now.getLen} bytes of " +
         s"${Instant.ofEpochSecond(is)}, and the table knows ${file.fileSize} bytes of ${Instant.ofEpochSecond(was)}. " +
         s"Take in its rows of now with $remedy.", null)
-  }
-}
-
-object ChangedFiles {
-  /** @param readers Spark's, that know the settings of the file systems */
-  def of(readers: PartitionReaderFactory, table: ParquetryTable): Option[ChangedFiles] = (readers match {
-    case parquet: ParquetPartitionReaderFactory => Some(parquet.broadcastedConf)
-    case orc: OrcPartitionReaderFactory => Some(orc.broadcastedConf)
-    case _ => None
-  }).map(new ChangedFiles(s"pq-${table.id()}-", table.name(), table.sync, _))
-}
-
-/** Readers of files that are as the table knows them. */
-class UnchangedReaderFactory(inner: PartitionReaderFactory, changed: ChangedFiles) extends PartitionReaderFactory {
-  override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)
-  override def createReader(partition: InputPartition) = {
-    changed.refuse(partition)
-    inner.createReader(partition)
-  }
-  override def createColumnarReader(partition: InputPartition) = {
-    changed.refuse(partition)
-    inner.createColumnarReader(partition)
   }
 }

@@ -1,27 +1,42 @@
 package org.apache.spark.sql.parquetry
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.memory.MemoryMode
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.PartitionReaderFactory
-import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.orc.OrcOptions
+import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.execution.datasources.v2.orc.{OrcPartitionReaderFactory, OrcScan}
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.util.SerializableConfiguration
 
 /** Spark's readers of a table's files. */
 class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema: StructType, dataSchema: StructType,
     hidden: HiddenColumns, options: CaseInsensitiveStringMap) {
-  /** Spark's own, for whatever conditions: for each that it makes it sends the settings of the file systems to the executors. */
-  private lazy val unconditional: PartitionReaderFactory = {
+  // Each sends the settings of the file systems to the executors.
+  private lazy val unconditional = sparks()
+  /** For whatever conditions. */
+  private lazy val conditional = sparks()
+
+  private val conf = session.sessionState.conf
+  private lazy val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
+    case (p, l) if !table.partitionColumns.contains(l.name) => p
+  })
+  private lazy val read = StructType(
+    Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType].fields ++ hidden.counted)
+  // readers go by place, and ORC's would convert a column of the same name that files hold, too
+  private lazy val inPath = StructType(
+    (partitionSchema.fields ++ hidden.read).zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
+
+  private def sparks(): PartitionReaderFactory = {
     val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
-    val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
-      case (p, l) if !table.partitionColumns.contains(l.name) => p
-    })
-    val read = StructType(Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType].fields ++ hidden.counted)
-    // readers go by place, and ORC's would convert a column of the same name that files hold, too
-    val inPath = StructType((partitionSchema.fields ++ hidden.read).zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
-    val hadoop = session.sessionState.newHadoopConf()
+    val hadoop = ReaderSettings.of(session)
     table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory()
       case _ => ParquetScan(session, hadoop, index, whole, read, inPath, Array.empty, options, None, Nil, Nil, Array.empty)
@@ -29,14 +44,26 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     }
   }
 
+  /** Whether Spark's readers give columns and not rows. Spark asks that while it plans, when nothing is to be sent yet. */
+  lazy val columnar: Boolean = {
+    val (unsent, given) = (null: Broadcast[SerializableConfiguration], options.asCaseSensitiveMap.asScala.toMap)
+    val readers = table.format match {
+      case "orc" => OrcPartitionReaderFactory(conf, unsent, whole, read, inPath, Array.empty, None, new OrcOptions(given, conf), MemoryMode.ON_HEAP)
+      case _ => ParquetPartitionReaderFactory(conf, unsent, whole, read, inPath, Array.empty, None, new ParquetOptions(given, conf))
+    }
+    readers.supportColumnarReads(FilePartition(0, Array.empty))
+  }
+
   /** @param rowGroups conditions by which readers leave out parts of files */
   def factory(rowGroups: Array[sources.Filter]): PartitionReaderFactory = {
-    val files = unconditional match {
-      case parquet: ParquetPartitionReaderFactory => parquet.copy(filters = rowGroups)
-      case orc: OrcPartitionReaderFactory => orc.copy(filters = rowGroups)
-      case other => other
+    val own = s"pq-${table.id()}-"
+    val (files, steps) = (if (rowGroups.isEmpty) unconditional else conditional) match {
+      case parquet: ParquetPartitionReaderFactory =>
+        val changed = new ChangedFiles(own, table.name(), table.sync, parquet.broadcastedConf)
+        (parquet.copy(filters = rowGroups), if (rowGroups.isEmpty) Seq(new SharedSettings(parquet.broadcastedConf), changed) else Seq(changed))
+      case orc: OrcPartitionReaderFactory =>
+        (orc.copy(filters = rowGroups), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }
-    val unchanged = ChangedFiles.of(files, table).fold(files)(new UnchangedReaderFactory(files, _))
-    hidden.joined(unchanged, dataSchema, partitionSchema)
+    hidden.joined(new PreparedReaderFactory(files, steps), dataSchema, partitionSchema)
   }
 }

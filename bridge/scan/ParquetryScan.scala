@@ -45,11 +45,9 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
     case Some(found) => new PlannedBatch(this, found)
     case None => new PlannedBatch(this, plan.first)
   }
-  /** Told without a look at what is read, where that is not to be listed yet. */
+  /** Told without a look at what is read. */
   override def columnarSupportMode(): Scan.ColumnarSupportMode =
-    if (!plan.expected.late) Scan.ColumnarSupportMode.PARTITION_DEFINED
-    else if (readerFactory.supportColumnarReads(FilePartition(0, Array.empty))) Scan.ColumnarSupportMode.SUPPORTED
-    else Scan.ColumnarSupportMode.UNSUPPORTED
+    if (readers.columnar && !inFewer) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
 
   // What Spark plans by. Of a large table its totals do: the files are not listed before values of a join have come.
 
@@ -155,10 +153,11 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   private def pieces(answer: ScanAnswer) = new FilePieces(session, answer, hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
+  /** Whether the files are in fewer buckets than Spark is told of, so that rows are chosen. */
+  private def inFewer: Boolean = buckets.exists(b => b.held < b.count)
   lazy val readerFactory: PartitionReaderFactory = {
     val inner = new FoundReaders(readers.factory(rowGroupFilters))
-    val chosen = buckets.filter(b => b.held < b.count).fold[PartitionReaderFactory](inner)(
-      new BucketReaderFactory(inner, _, readSchema()))
+    val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
     NamingReaderFactory.of(chosen, table)
   }
 

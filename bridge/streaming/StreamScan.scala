@@ -25,12 +25,12 @@ class StreamScan(val table: ParquetryTable, val required: StructType, val pushed
   override def description(): String = s"${table.name()} (stream)"
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = new TableStream(this, checkpoint, None)
 
-  lazy val readerFactory: PartitionReaderFactory = NamingReaderFactory.of(
-    new FileReaders(session, table, partitionSchema, dataSchema, hidden, options).factory(RowGroupFilters(pushed, table)), table)
+  private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)
+  lazy val readerFactory: PartitionReaderFactory =
+    NamingReaderFactory.of(readers.factory(RowGroupFilters(pushed, table)), table)
   def partitions(answer: ScanAnswer): Array[FilePartition] =
     new FilePieces(session, answer, hidden.beside(_, partitionSchema, _)).mixed
 
   override def columnarSupportMode(): Scan.ColumnarSupportMode =
-    if (readerFactory.supportColumnarReads(FilePartition(0, Array.empty))) Scan.ColumnarSupportMode.SUPPORTED
-    else Scan.ColumnarSupportMode.UNSUPPORTED
+    if (readers.columnar) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
 }

@@ -354,6 +354,27 @@ def test_a_large_side_is_not_read_twice(spark: SparkSession, tables: dict[str, s
     assert "is not worth it" in str(parquetry.report(mutual))
 
 
+def test_a_table_of_nearly_all_values(spark: SparkSession, tables: dict[str, str]) -> None:
+    """All customers are not taken to the metastore, as each file has some of them; a few, or those under a condition, are."""
+    everyone, sales = f"{DATABASE}.everyone", f"{DATABASE}.sales_of_everyone"
+    rows = "SELECT id AS customer, id % 7 AS kind FROM range(1, 12001)"
+    spark.sql(f"CREATE TABLE {everyone} AS {rows}")
+    spark.sql(
+        f"CREATE TABLE {sales} PARTITIONED BY (part) AS "
+        "SELECT id * 7919 % 12000 + 1 AS customer, id AS v, id % 4 AS part FROM range(48000)"
+    )
+    query = f"SELECT sum(v), count(*) FROM {sales} s JOIN {everyone} e ON s.customer = e.customer"
+    whole, narrowed = spark.sql(query), spark.sql(f"{query} WHERE e.customer % 4000 = 1 AND e.kind >= 0")
+    assert whole.collect() == [(47999 * 24000, 48000)]
+    (said,) = (each for each in parquetry.report(whole).values if each.table == sales)
+    assert said.reason == f"its 12,000 values are nearly all that there are, and files of {sales} hold some"
+    narrowed.collect()
+    (said,) = (each for each in parquetry.report(narrowed).values if each.table == sales)
+    assert said.how == "spark"
+    spark.sql(f"DROP TABLE {everyone}")
+    spark.sql(f"DROP TABLE {sales}")
+
+
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_sparks_own_filter_stays(spark: SparkSession, tables: dict[str, str], adaptive: bool) -> None:
     """A dimension that gets values itself is the same broadcast to Spark's filter as to the join: the fact table is pruned."""

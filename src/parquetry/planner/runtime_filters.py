@@ -13,7 +13,8 @@ from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions
 from parquetry.precedence import settle
-from parquetry.prune.by_totals import MANY
+from parquetry.prune.by_totals import MANY, is_not_null
+from parquetry.prune.nearly_all import nearly_all
 from parquetry.prune.runtime import Candidate
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.select import Selection, select_files
@@ -30,7 +31,12 @@ def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answe
     limits = [_limit(lake, each, q.settings) for each in q.candidates]
     candidates = [_with_rows(lake, each) for each in q.candidates]
     return answers.RuntimeVerdicts(
-        judge(candidates, limits, lambda place: _spread(lake, q.candidates[place]))
+        judge(
+            candidates,
+            limits,
+            lambda place: _spread(lake, q.candidates[place]),
+            lambda place: _nearly_all(lake, q.candidates[place]),
+        )
     )
 
 
@@ -91,6 +97,22 @@ def _spread(lake: Lake, asked: questions.RuntimeCandidate) -> Spread | None:
     return lake.estimates.of(
         ("spread", *_asked(lake, of), column),
         lambda: spread(lake.snapshot(of.table).metadata, _selected(lake, of, {column}), column),
+    )
+
+
+def _nearly_all(lake: Lake, asked: questions.RuntimeCandidate) -> int | None:
+    """Return how many values a candidate's small table has, if they are many and nearly every file of the large one has some."""
+    if asked.values_of is None or len(asked.columns) != 1:
+        return None
+    small, large = lake.snapshot(asked.values_of.table), lake.snapshot(asked.table)
+    key, column = asked.facts.build.key, large.metadata.column(asked.columns[0]).name
+    if key not in (each.name for each in small.metadata.columns):
+        return None
+    if not all(is_not_null(each) for each in conditions(small, asked.values_of.predicates)):
+        return None
+    return lake.estimates.of(
+        ("nearly all", small.id, small.version, key, large.id, large.version, column),
+        lambda: nearly_all(small, key, large, column),
     )
 
 

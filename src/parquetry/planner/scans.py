@@ -30,7 +30,7 @@ from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
 from parquetry.prune.filterable import filterable, has_parts
-from parquetry.prune.found_row_groups import found_ranges
+from parquetry.prune.found_row_groups import found_ranges, of_one_group
 from parquetry.prune.partitions import candidates
 from parquetry.prune.report import Report
 from parquetry.prune.row_groups import usable
@@ -61,9 +61,13 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     ]
     again = [not done and bool(x.about) and x.about <= names for done, x in zip(settled, asked, strict=True)]
     metadata = snapshot.metadata
-    # the column of a settled condition need not be read, and then the readers take it for NULL in all rows
+    small = of_one_group(metadata, snapshot.totals.bytes, snapshot.totals.files)
+    # The column of a settled condition need not be read, and then the readers take it for NULL in all rows. What is NULL in
+    # a whole small file is left out by what the file says of itself.
     on_row_groups = [
-        None if done else usable(tree, metadata.columns, metadata.partition_by, metadata.format)
+        None
+        if done or (small and tree.get("fn") == "IS_NOT_NULL")
+        else usable(tree, metadata.columns, metadata.partition_by, metadata.format)
         for tree, done in zip(q.predicates, settled, strict=True)
     ]
     return answers.Pushed(settled, again, on_row_groups)

@@ -87,7 +87,7 @@ def by_totals(
     part, whole = ends.share
     size = left.bytes if part == whole else -(-left.bytes * part // whole)
     by = tuple(each.text for each in conditions if each.within(names))
-    some = not all(_not_null(each) for each in open_ones)
+    some = not all(is_not_null(each) for each in open_ones)
     steps = (
         Step(PartitionRule.name, left.partitions, totals.partitions, by if without else ()),
         Step(FileRule.name, left.files, left.files, about=some),
@@ -115,8 +115,20 @@ def _without(snapshot: TableSnapshot, conditions: Iterable[Condition]) -> list[P
     return list(found.values())
 
 
-def _not_null(condition: Condition) -> bool:
+def is_not_null(condition: Condition) -> bool:
+    """Return whether a condition is `c IS NOT NULL`."""
     return isinstance(condition.predicate, Not) and isinstance(condition.predicate.child, IsNull)
+
+
+def at_both_ends(snapshot: TableSnapshot) -> list[Partition]:
+    """Return a few partitions at both ends of a table of many, in order: an example of all."""
+    first, last = _both_ends(snapshot)
+    return first + last
+
+
+def _both_ends(snapshot: TableSnapshot) -> tuple[list[Partition], list[Partition]]:
+    last = snapshot.last_partition()
+    return list(snapshot.partitions(limit=_SAMPLED)), [] if last is None else [last]
 
 
 class _Ends:
@@ -130,9 +142,7 @@ class _Ends:
 
     @cached_property
     def _ends(self) -> tuple[list[Partition], list[Partition]]:
-        snapshot = self._scan.snapshot
-        last = snapshot.last_partition()
-        return list(snapshot.partitions(limit=_SAMPLED)), [] if last is None else [last]
+        return _both_ends(self._scan.snapshot)
 
     @property
     def whole(self) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from parquetry.metastore.model import TableMetadata
 from parquetry.predicate.nodes import Compare, In
@@ -35,11 +36,11 @@ SPARSE = 20
 hundred numbers from all over holds one of a denser set, as good as certainly."""
 ONE_GROUP = 32 << 20
 """Bytes of a file, up to which it is taken to have one row group."""
-FEW = 20
-"""Values, up to which it costs next to nothing to look them up."""
 SURE = 5
 """Rows of a file that are likely to have one of the values, from which on one has, if values lie evenly: e ** -5 of the files have none."""
 NEARLY_ALL = 0.9
+OFTEN = 50
+"""The same, if each value that a file has is in ten of its rows: from then on a set is not looked up either."""
 
 
 class FoundRanges(msgspec.Struct, frozen=True):
@@ -73,9 +74,10 @@ def found_ranges(
         match condition.predicate:
             case In(column, values, type) if values and _used(metadata, column, type, values[0]):
                 looked_up = _looked_up(metadata, values)
-                if selection is None or not _in_every_file(metadata, selection, column, type, values):
+                likely = _in_every_file(metadata, selection, column, type, values)
+                if likely < SURE:
                     ends = tuple((values[low], values[high]) for low, high in ranges(values, MOST_RANGES))
-                elif looked_up:
+                elif looked_up and likely < OFTEN:
                     ends = ((values[0], values[-1]),)
                 else:
                     continue
@@ -87,21 +89,36 @@ def found_ranges(
     return found
 
 
-def _in_every_file(
-    metadata: TableMetadata, selection: Selection, column: str, type: ColumnType, values: Sequence[Value]
-) -> bool:
-    """Return whether files of one row group each are likely to hold rows with one of many values, nearly all of them.
+def of_one_group(metadata: TableMetadata, size: int, files: int) -> bool:
+    """Return whether files are taken to have one row group each, of rows in any order.
 
-    Their least and greatest values have been looked at already, and the readers would look each range up in a dictionary by itself, which takes
-    longer than to read the rows. Rows may have one value many times, so a sparse set is still looked up, at once.
+    Args:
+        metadata: of their table.
+        size: bytes of all of them.
+        files: how many there are.
     """
-    sizes = selection.block.files.bytes
-    if laid_out_within(metadata) or not len(sizes) or sizes.mean() > ONE_GROUP:
-        return False
-    if len(values) <= FEW or not type.integral:
-        return False
+    return size <= ONE_GROUP * files and not laid_out_within(metadata)
+
+
+def _in_every_file(
+    metadata: TableMetadata,
+    selection: Selection | None,
+    column: str,
+    type: ColumnType,
+    values: Sequence[Value],
+) -> float:
+    """Return how many rows with one of the values nearly all files of one row group each are likely to have at least; 0: it is not known.
+
+    Their least and greatest values have been looked at already. The readers would look each range up in a dictionary by itself, which takes
+    longer than to read the rows, and to be given any condition at all costs them a millisecond for each file.
+    """
+    sizes = None if selection is None else selection.block.files.bytes
+    if selection is None or sizes is None or not len(sizes) or not type.integral:
+        return 0
+    if not of_one_group(metadata, int(sizes.sum()), len(sizes)):
+        return 0
     matches = likely_matches(metadata, selection, column, values)
-    return matches is not None and bool((matches >= SURE).mean() >= NEARLY_ALL)
+    return 0 if matches is None else float(np.quantile(matches, 1 - NEARLY_ALL))
 
 
 def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -59,6 +59,7 @@ class Build(msgspec.Struct, frozen=True):
         rows: how many rows of the table that the key is of are likely to satisfy the query's conditions; None: not known.
         parts: the scans of our tables among what it reads: of these, other values may leave out most.
         where: conditions of the query on what it reads, as SQL.
+        whole: whether it is one table of ours, with no other conditions than its scan is planned for.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Build(msgspec.Struct, frozen=True):
     rows: int | None = None
     parts: tuple[Part, ...] = ()
     where: tuple[str, ...] = ()
+    whole: bool = False
 
 
 class Known(msgspec.Struct, frozen=True):

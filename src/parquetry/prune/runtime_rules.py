@@ -13,11 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from parquetry.prune.found_row_groups import SPARSE
 from parquetry.prune.reduced_builds import SpreadOf, affordable
-from parquetry.prune.render_text import size_text
-from parquetry.prune.runtime import OPENING, Candidate, Verdict
-from parquetry.prune.selected_rows import Spread
+from parquetry.prune.runtime import Candidate, Verdict
+from parquetry.prune.runtime_costs import of_cost, unless_all_over
 
 _PRUNED = {
     ("INNER", "left"),
@@ -51,18 +49,13 @@ _TRANSPARENT = {"Project", "Filter", "Union", "Sort", "Repartition", "Repartitio
 _KEYED = {"Aggregate", "Window", "WindowGroupLimit"}
 """Nodes below which a condition holds if it is on a key by which they put rows together."""
 _LIMITS = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
-_SHARED_TIMES = 10
-"""By how much a broadcast side, which need not be run again, may be larger than one that must be."""
-_MANY = 10_000
-"""Rows, whose values are likely to be in any file that spans the range of their column; fewer if the range is short (`SPARSE`)."""
-_WIDE = 0.9
-"""Part of the whole range that a file spans, on average, from which on its values are taken to lie all over."""
-_GAIN = 2
-"""How many times as large as a side that is run once more a scan must be that its values may leave something out of."""
 
 
 def judge(
-    candidates: Sequence[Candidate], limits: Sequence[int | None], spread: SpreadOf = lambda _: None
+    candidates: Sequence[Candidate],
+    limits: Sequence[int | None],
+    spread: SpreadOf = lambda _: None,
+    nearly_all: Callable[[int], int | None] = lambda _: None,
 ) -> list[Verdict]:
     """Return what is to become of the candidates of a query, one for one.
 
@@ -70,15 +63,20 @@ def judge(
         candidates: those for the tables of a catalog.
         limits: for each, how many bytes a side may have that runs only for its values; None: run-time pruning is off.
         spread: for a candidate by its place, how far the values of its column lie apart.
+        nearly_all: for a candidate by its place, of which all rows of a table are broadcast, how many values these have, if
+            they are many and nearly every file of the scan has some.
     """
     alone = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
+    cheap = alone
     alone = [
-        _unless_all_over(candidate, verdict, partial(spread, place))
+        unless_all_over(candidate, verdict, partial(spread, place), partial(nearly_all, place))
         for place, (candidate, verdict) in enumerate(zip(candidates, alone, strict=True))
     ]
     verdicts = list(alone)
     for place, (candidate, limit) in enumerate(zip(candidates, limits, strict=True)):
         if limit is None or alone[place].how not in ("refused", "shared") or candidate.form == "ranges":
+            continue
+        if cheap[place].used and not alone[place].used:  # it is no use, whatever it costs
             continue
         if _barred(candidate) is None and affordable(candidates, alone, place, limit, spread):
             verdicts[place] = Verdict("collected")
@@ -149,23 +147,7 @@ def _alone(candidate: Candidate, limit: int | None) -> Verdict:
     widened = candidate.form == "widened"  # of which Spark's own filter does not reach a scan
     if candidate.placed is not None and not widened and (candidate.shared or candidate.placed == "always"):
         return Verdict("spark")
-    return _of_cost(candidate, limit)
-
-
-def _unless_all_over(candidate: Candidate, verdict: Verdict, spread: Callable[[], Spread | None]) -> Verdict:
-    """Return a verdict, unless a side would run once more for values so many that every file is likely to hold one of them."""
-    rows = candidate.build.rows
-    if verdict.how != "collected" or candidate.serves_itself or candidate.form not in ("column", "widened"):
-        return verdict
-    found = spread() if rows is not None else None
-    if rows is None or found is None or found.laid_out or found.of_file < _WIDE:
-        return verdict
-    if rows <= min(_MANY, found.numbers / SPARSE):
-        return verdict
-    return Verdict(
-        "refused",
-        f"its values are of about {rows:,} rows, and those of a file of {candidate.table} lie all over",
-    )
+    return of_cost(candidate, limit)
 
 
 def _barred(candidate: Candidate) -> str | None:
@@ -230,43 +212,4 @@ def _of_scan(candidate: Candidate) -> str | None:
         return _serves_several(candidate)
     if candidate.files_left is not None and candidate.files_left < 2:
         return f"{candidate.files_left} {'file' if candidate.files_left == 1 else 'files'} of {candidate.table} left"
-    return None
-
-
-def _of_cost(candidate: Candidate, limit: int) -> Verdict:
-    """Say whether the values are worth what they cost."""
-    build = candidate.build
-    if candidate.serves_itself:
-        if build.size is not None and build.size > limit * _SHARED_TIMES:
-            return Verdict(
-                "refused", f"{build.name} has {size_text(build.size)}, too much for a list of values"
-            )
-        return Verdict("shared" if _too_dear(candidate, limit) else "collected")
-    reason = _too_dear(candidate, limit)
-    if reason is None:
-        return Verdict("collected")
-    if candidate.form == "ranges":
-        return Verdict("refused", f"{build.name} is asked for the ends of a range, and {reason}")
-    why = "is of another type" if candidate.shared else "is not broadcast"
-    if candidate.outside:
-        why = "is broadcast with values of other joins, which makes it another broadcast"
-    return Verdict("refused", f"{build.name} {why}, and {reason}")
-
-
-def _too_dear(candidate: Candidate, limit: int) -> str | None:
-    """Say why a side is not to run once more for its values."""
-    build = candidate.build
-    if build.unrepeatable is not None:
-        return f"{build.unrepeatable} may give other rows when it runs again"
-    if build.cost is None:
-        return "its size is not known"
-    if build.cost > limit:
-        return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
-    if candidate.bytes is not None:
-        gain = candidate.bytes + (candidate.files_left or 0) * OPENING
-        if (build.cost + build.files * OPENING) * _GAIN > gain:
-            return (
-                f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
-                f"{candidate.table}"
-            )
     return None

@@ -54,7 +54,7 @@ def selected_rows(metadata: TableMetadata, selection: Selection, asked: Iterable
     knowledge = FileKnowledge(metadata, selection.partitions, selection.block)
     share = 1.0
     for column, (type_, wanted) in _by_column(asked).items():
-        ends = None if column in metadata.partition_by else _ends(knowledge.bounds(column))
+        ends = None if column in metadata.partition_by else ends_of(knowledge.bounds(column))
         if ends is not None:
             share *= _share(
                 ends.min(), ends.max(), wanted, 1 if type_.integral or type_.name == "date" else 0
@@ -86,7 +86,7 @@ def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread
     """
     if column in metadata.partition_by:
         return Spread(0, 0)
-    ends = _ends(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
+    ends = ends_of(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
     if ends is None or ends.max() <= ends.min():
         return None
     whole = ends.max() - ends.min()
@@ -112,7 +112,7 @@ def likely_matches(
     some = slice(None, None, max(1, len(rows) // _LOOKED_AT))
     rows = rows[some]
     least, greatest, nulls = (np.asarray(each)[some] for each in (known.least, known.greatest, known.nulls))
-    ends = _ends(Bounds(least, greatest, nulls))
+    ends = ends_of(Bounds(least, greatest, nulls))
     if ends is None or ends.shape[1] < len(rows) or (rows == UNKNOWN).any():
         return None
     within = np.searchsorted(numbers, ends[1], "right") - np.searchsorted(numbers, ends[0])
@@ -160,7 +160,7 @@ def _numbers(values: Iterable[Value]) -> list[float] | None:
     return found or None
 
 
-def _ends(known: Bounds | None) -> NDArray[np.float64] | None:
+def ends_of(known: Bounds | None) -> NDArray[np.float64] | None:
     """Return the least and the greatest numbers of those files that have any; None: of one they are not known."""
     if known is None:
         return None

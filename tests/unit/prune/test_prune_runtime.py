@@ -268,10 +268,34 @@ def test_what_other_values_leave_of_a_side(
 def test_many_values_of_files_that_span_the_whole_range(
     rows: int | None, spread: Spread | None, facts: dict[str, Any], expected: str
 ) -> None:
-    """Nothing is run once more for many of the values that there can be where each file holds some from all over; a broadcast's cost nothing."""
+    """Nothing is run once more for many of the values that there can be where each file holds some from all over; a broadcast's cost less."""
     (verdict,) = judge([candidate(build=build(rows=rows), **facts)], [LIMIT], lambda _: spread)
     assert verdict.how == expected
     assert ("lie all over" in verdict.reason) == (expected == "refused")
+
+
+@pytest.mark.parametrize(
+    ("facts", "whole", "found", "expected"),
+    [
+        ({"shared": True}, True, 100_000, "refused"),
+        ({"shared": True}, True, None, "collected"),
+        ({"shared": True}, False, 100_000, "collected"),
+        ({"shared": True, "form": "partitions"}, True, 100_000, "collected"),
+        ({"shared": True, "bytes": 2 * MB}, True, 100_000, "refused"),
+        ({}, True, 100_000, "collected"),
+    ],
+)
+def test_all_values_of_a_broadcast(
+    facts: dict[str, Any], whole: bool, found: int | None, expected: str
+) -> None:
+    """A table without conditions that has nearly all values is not asked for them, broadcast or not, nor read once more."""
+    one = candidate(build=build(whole=whole), **facts)
+    (verdict,) = judge([one], [LIMIT], lambda _: Spread(0.1, 1e6), lambda _: found)
+    assert verdict.how == expected
+    if expected == "refused":
+        assert (
+            verdict.reason == "its 100,000 values are nearly all that there are, and files of fact hold some"
+        )
 
 
 def test_all_places_or_none() -> None:

@@ -1,0 +1,86 @@
+"""What values that a join finds at run time cost, beside what they may leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from parquetry.prune.found_row_groups import SPARSE
+from parquetry.prune.render_text import size_text
+from parquetry.prune.runtime import OPENING, Candidate, Verdict
+from parquetry.prune.selected_rows import Spread
+
+_SHARED_TIMES = 10
+"""By how much a broadcast side, which need not be run again, may be larger than one that must be."""
+_MANY = 10_000
+"""Rows, whose values are likely to be in any file that spans the range of their column; fewer if the range is short (`SPARSE`)."""
+_WIDE = 0.9
+"""Part of the whole range that a file spans, on average, from which on its values are taken to lie all over."""
+_GAIN = 2
+"""How many times as large as a side that is run once more a scan must be that its values may leave something out of."""
+
+
+def of_cost(candidate: Candidate, limit: int) -> Verdict:
+    """Say whether the values are worth what they cost."""
+    build = candidate.build
+    if candidate.serves_itself:
+        if build.size is not None and build.size > limit * _SHARED_TIMES:
+            return Verdict(
+                "refused", f"{build.name} has {size_text(build.size)}, too much for a list of values"
+            )
+        return Verdict("shared" if _too_dear(candidate, limit) else "collected")
+    reason = _too_dear(candidate, limit)
+    if reason is None:
+        return Verdict("collected")
+    if candidate.form == "ranges":
+        return Verdict("refused", f"{build.name} is asked for the ends of a range, and {reason}")
+    why = "is of another type" if candidate.shared else "is not broadcast"
+    if candidate.outside:
+        why = "is broadcast with values of other joins, which makes it another broadcast"
+    return Verdict("refused", f"{build.name} {why}, and {reason}")
+
+
+def _too_dear(candidate: Candidate, limit: int) -> str | None:
+    """Say why a side is not to run once more for its values."""
+    build = candidate.build
+    if build.unrepeatable is not None:
+        return f"{build.unrepeatable} may give other rows when it runs again"
+    if build.cost is None:
+        return "its size is not known"
+    if build.cost > limit:
+        return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
+    if candidate.bytes is not None:
+        gain = candidate.bytes + (candidate.files_left or 0) * OPENING
+        if (build.cost + build.files * OPENING) * _GAIN > gain:
+            return (
+                f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
+                f"{candidate.table}"
+            )
+    return None
+
+
+def unless_all_over(
+    candidate: Candidate,
+    verdict: Verdict,
+    spread: Callable[[], Spread | None],
+    nearly_all: Callable[[], int | None],
+) -> Verdict:
+    """Return a verdict, unless every file is likely to hold one of so many values."""
+    if not verdict.used or candidate.form not in ("column", "widened"):
+        return verdict
+    table = candidate.table
+    if candidate.serves_itself:
+        values = nearly_all() if candidate.build.whole else None
+        if values is None:
+            return verdict
+        return Verdict(
+            "refused", f"its {values:,} values are nearly all that there are, and files of {table} hold some"
+        )
+    rows = candidate.build.rows
+    if verdict.how != "collected" or rows is None:
+        return verdict
+    found = spread()
+    if found is None or found.laid_out or found.of_file < _WIDE or rows <= min(_MANY, found.numbers / SPARSE):
+        return verdict
+    return Verdict(
+        "refused", f"its values are of about {rows:,} rows, and those of a file of {table} lie all over"
+    )
