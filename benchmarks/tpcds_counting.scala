@@ -20,6 +20,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
 import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.connector.read.PartitionReaderFactory
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, LogicalQueryStage, QueryStageExec}
 import org.apache.spark.sql.execution.datasources.{FilePartition, FileScanRDD, PartitionedFile, PartitioningAwareFileIndex}
@@ -28,7 +29,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
-import org.apache.spark.sql.parquetry.{HasReaders, ParquetryScan}
+import org.apache.spark.sql.parquetry.{HasReaders, ParquetryScan, PreparedReaderFactory}
 import org.apache.spark.sql.sources.Filter
 
 /** What the scans of a query that ran have read of fact tables, by Parquet's own judgement of the row groups. */
@@ -56,13 +57,19 @@ object ScansRead {
   private def ours(table: String, node: BatchScanExec, scan: ParquetryScan, reading: Reading): JValue = {
     val pieces = node.filteredPartitions.flatten.collect { case part: FilePartition =>
       val own = part match {
-        case found: HasReaders => found.readers.collect { case factory: ParquetPartitionReaderFactory => factory.filters }
+        case found: HasReaders => found.readers.flatMap(filters)
         case _ => None
       }
       part.files.map(_ -> own.getOrElse(scan.rowGroupFilters).toSeq)
     }.flatten
     val columns = scan.required.fieldNames.filterNot(scan.table.partitionColumns.contains)
     told(table, columns, pieces, reading) ~ ("report" -> scan.report)
+  }
+
+  private def filters(factory: PartitionReaderFactory): Option[Array[Filter]] = factory match {
+    case parquet: ParquetPartitionReaderFactory => Some(parquet.filters)
+    case prepared: PreparedReaderFactory => filters(prepared.inner)
+    case _ => None
   }
 
   private def sparks(table: String, node: FileSourceScanExec, reading: Reading): JValue = {

@@ -8,7 +8,7 @@ trait BeforeReading extends Serializable {
 }
 
 /** Spark's reader factory, with something to be done first. */
-class PreparedReaderFactory(inner: PartitionReaderFactory, steps: Seq[BeforeReading]) extends PartitionReaderFactory {
+class PreparedReaderFactory(val inner: PartitionReaderFactory, steps: Seq[BeforeReading]) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)
   override def createReader(partition: InputPartition) = {
     steps.foreach(_(partition))

@@ -99,7 +99,9 @@ def test_what_is_left_alone() -> None:
         (range(0, 10_000, 10), {}, False),
         (range(0, 10_000, 25), {}, True),  # sparse: the rows of a file may have one value many times
         (range(0, 10_000, 400), {}, True),
-        (range(0, 200, 10), {}, True),  # few are looked for in any case
+        (range(0, 10_000, 25), {"rows": 2_000}, False),  # ten times each, if it has
+        (range(0, 200, 10), {}, True),  # in a file of a thousand rows some two have one of these
+        (range(0, 5_000, 500), {"rows": 60_000}, False),  # few, and each is in six rows
         (range(0, 10_000, 10), {"size": (ONE_GROUP + 1)}, True),
         (range(0, 10_000, 10), {"properties": {"sort-by": "k"}}, True),
         (range(0, 10_000, 10), {"rows": None}, True),
