@@ -7,12 +7,15 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, render}
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.expressions.{LogicalExpressions, NamedReference, Transform}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** One version of a table; `identity` is what the next questions about it name. */
+/**
+ * One version of a table; `identity` is what the next questions about it name, `arrangedBy` says how its files lie within a partition.
+ */
 case class TableAnswer(
     name: String, identity: JValue, id: String, version: Long, logical: StructType, physical: StructType,
-    partitionColumns: Seq[String], format: String, properties: Map[String, String],
+    partitionColumns: Seq[String], format: String, properties: Map[String, String], arrangedBy: Seq[Transform],
     clauses: Map[String, String], details: Seq[(String, String)])
 
 /** A view; `catalog`, `namespace` and `settings` are those by which its text is read. */
@@ -129,8 +132,19 @@ object Answers {
       case json => Json.struct(json)
     }
     TableAnswer(text(answer \ "name"), table, text(table \ "id"), long(table \ "version"), logical, physical,
-      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), map(answer \ "clauses"),
+      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), arrangedBy(answer), map(answer \ "clauses"),
       (answer \ "details").children.map(pair => (text(pair(0)), text(pair(1)))))
+  }
+
+  private def arrangedBy(answer: JValue): Seq[Transform] = {
+    def references(paths: Seq[Seq[String]]): Array[NamedReference] = paths.map(LogicalExpressions.reference).toArray
+    def columns(of: JValue) = references(texts(of).map(Seq(_)))
+    val buckets: Option[Transform] = Option(answer \ "bucketing").collect { case of: JObject =>
+      val (hashed, sorted, count) = (columns(of \ "columns"), columns(of \ "sorted_by"), long(of \ "count").toInt)
+      if (sorted.isEmpty) LogicalExpressions.bucket(count, hashed) else LogicalExpressions.bucket(count, hashed, sorted)
+    }
+    val paths = (answer \ "clustered_by").children.map(texts)
+    buckets.toSeq ++ Option.when(paths.nonEmpty)(LogicalExpressions.clusterBy(references(paths)))
   }
 
   def relation(answer: JValue): Either[TableAnswer, ViewAnswer] = answer \ "view" match {

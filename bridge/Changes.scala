@@ -36,6 +36,7 @@ object Changes {
         "default" -> (if (u.newCurrentDefault() == null) JNull else JString(u.newDefaultValue())))
       case u: UpdateColumnPosition => of("update_position", column(u), place(u.position()))
       case d: DeleteColumn => of("drop_column", column(d), "if_exists" -> JBool(d.ifExists()))
+      case c: ClusterBy => of("cluster_by", "columns" -> JArray(c.clusteringColumns().toList.map(r => Json.strings(r.fieldNames()))))
       case other => of("other", "text" -> JString(other.getClass.getSimpleName))
     }
   }

@@ -49,6 +49,11 @@ class ParquetryCatalog
       case Left(table) => new ParquetryTable(ref, table)
       case Right(view) => Views.of(view)
     }
+  // an append that says `partitionBy` is refused if that is not all of the partitioning; a table knows its buckets
+  override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = loadTable(ident) match {
+    case table: ParquetryTable => table.byColumns
+    case other => other
+  }
   override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> JString(version))
   override def loadTable(ident: Identifier, timestamp: Long): Table = load(ident, "as_of" -> JInt(timestamp))
 

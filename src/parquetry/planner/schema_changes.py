@@ -317,7 +317,7 @@ def _update_position(
     _place(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
 
 
-_OTHERS = {"ClusterBy": "CLUSTER BY"}
+_OTHERS = {"AddConstraint": "ADD CONSTRAINT", "DropConstraint": "DROP CONSTRAINT"}
 """Changes that Spark knows and the bridge only names, as SQL writes them."""
 
 _CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], TableMetadata], None]] = {

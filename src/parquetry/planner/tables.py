@@ -14,6 +14,7 @@ from parquetry.config import (
     HIVE_COMPATIBLE,
     SKEWED_BY,
     SKEWED_LOCATIONS,
+    SORT_BY,
     check_properties,
     is_fixed,
     our_name,
@@ -32,7 +33,7 @@ from parquetry.maintenance import buckets
 from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import answers, questions
-from parquetry.planner.column_settings import require_columns
+from parquetry.planner.column_settings import clustered_by, require_columns
 from parquetry.planner.definition import RESERVED, new_database, new_metadata
 from parquetry.planner.dropped_columns import elementary, in_order, require_droppable
 from parquetry.planner.lake import Lake, Staged
@@ -179,6 +180,11 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
             return buckets.without(metadata, key)
         kept = {name: value for name, value in metadata.properties.items() if name != key}
         return replace(metadata, properties=kept, comment=None if key == "comment" else metadata.comment)
+    if change["change"] == "cluster_by":
+        kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
+        if change["columns"]:
+            kept[SORT_BY] = clustered_by(label, metadata, change["columns"])
+        return replace(metadata, properties=kept)
     if change["change"] in ("rename_column", "update_type"):
         require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
     if change["change"] == "order":
@@ -187,14 +193,15 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
     if change["change"] == "drop_column" and columns != metadata.columns:
         dropped = physical_path(metadata, change["column"])
         return replace(metadata, columns=columns, dropped=tuple(dict.fromkeys((*metadata.dropped, dropped))))
-    if change["change"] != "rename_column" or len(change["column"]) != 1:
+    if change["change"] != "rename_column":
         return replace(metadata, columns=columns)
-    old, new = change["column"][0], change["to"]
+    path, new = change["column"], change["to"]
+    metadata = replace(metadata, columns=columns, properties=rename_column(metadata.properties, path, new))
+    if len(path) > 1:
+        return metadata
+    old = path[0].lower()
     return replace(
-        metadata,
-        columns=columns,
-        partition_by=tuple(new if name.lower() == old.lower() else name for name in metadata.partition_by),
-        properties=rename_column(metadata.properties, old, new),
+        metadata, partition_by=tuple(new if name.lower() == old else name for name in metadata.partition_by)
     )
 
 
