@@ -16,7 +16,12 @@ import org.apache.spark.sql.types.{DataType, StructType}
 case class TableAnswer(
     name: String, identity: JValue, id: String, version: Long, logical: StructType, physical: StructType,
     partitionColumns: Seq[String], format: String, properties: Map[String, String], arrangedBy: Seq[Transform],
-    clauses: Map[String, String], details: Seq[(String, String)])
+    constraints: Seq[ConstraintAnswer], clauses: Map[String, String], details: Seq[(String, String)])
+
+/** A constraint; each column by the names that lead to it, another table by the parts of its name. */
+case class ConstraintAnswer(
+    name: String, kind: String, predicate: String, columns: Seq[Seq[String]], references: Seq[String],
+    referenced: Seq[Seq[String]], enforced: Boolean, rely: Boolean, status: String)
 
 /** A view; `catalog`, `namespace` and `settings` are those by which its text is read. */
 case class ViewAnswer(
@@ -132,7 +137,8 @@ object Answers {
       case json => Json.struct(json)
     }
     TableAnswer(text(answer \ "name"), table, text(table \ "id"), long(table \ "version"), logical, physical,
-      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), arrangedBy(answer), map(answer \ "clauses"),
+      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), arrangedBy(answer),
+      (answer \ "constraints").children.map(constraint), map(answer \ "clauses"),
       (answer \ "details").children.map(pair => (text(pair(0)), text(pair(1)))))
   }
 
@@ -143,9 +149,15 @@ object Answers {
       val (hashed, sorted, count) = (columns(of \ "columns"), columns(of \ "sorted_by"), long(of \ "count").toInt)
       if (sorted.isEmpty) LogicalExpressions.bucket(count, hashed) else LogicalExpressions.bucket(count, hashed, sorted)
     }
-    val paths = (answer \ "clustered_by").children.map(texts)
+    val paths = pathsOf(answer \ "clustered_by")
     buckets.toSeq ++ Option.when(paths.nonEmpty)(LogicalExpressions.clusterBy(references(paths)))
   }
+
+  private def constraint(of: JValue): ConstraintAnswer = ConstraintAnswer(
+    text(of \ "name"), text(of \ "kind"), text(of \ "predicate"), pathsOf(of \ "columns"), texts(of \ "references"),
+    pathsOf(of \ "referenced"), of \ "enforced" == JBool(true), of \ "rely" == JBool(true),
+    Option(text(of \ "status")).getOrElse("UNVALIDATED")) // fields that have their defaults are left out
+  private def pathsOf(value: JValue): Seq[Seq[String]] = value.children.map(texts)
 
   def relation(answer: JValue): Either[TableAnswer, ViewAnswer] = answer \ "view" match {
     case view: JObject => Right(ViewAnswer(

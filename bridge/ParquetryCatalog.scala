@@ -20,7 +20,7 @@ class ParquetryCatalog
   private var ref: CatalogRef = _
 
   override def capabilities(): util.Set[TableCatalogCapability] =
-    util.EnumSet.of(TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE)
+    util.EnumSet.of(TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE, TableCatalogCapability.SUPPORT_TABLE_CONSTRAINT)
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = ref = CatalogRef(name, options)
   override def name(): String = ref.name
   def reference: CatalogRef = ref
@@ -60,7 +60,8 @@ class ParquetryCatalog
   private def definition(info: TableInfo): Seq[JField] = Seq(
     "schema" -> Json.ofType(StructType(info.columns().map(described))),
     "partitioning" -> JArray(info.partitions().toList.map(transform)),
-    "properties" -> Json.strings(info.properties().asScala.toMap))
+    "properties" -> Json.strings(info.properties().asScala.toMap),
+    "constraints" -> JArray(Option(info.constraints()).toList.flatten.map(Constraints.described)))
 
   private def described(c: Column): StructField = {
     if (c.generationExpression() != null || c.identityColumnSpec() != null) {

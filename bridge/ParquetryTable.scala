@@ -9,6 +9,7 @@ import org.json4s._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.constraints.Constraint
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.ScanBuilder
@@ -60,6 +61,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
     (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
   /** The same table, of whose partitioning its columns alone are told. */
   def byColumns: ParquetryTable = new ParquetryTable(ref, answer.copy(arrangedBy = Nil))
+  override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.of).toArray
   def isArranged: Boolean = answer.arrangedBy.nonEmpty
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))

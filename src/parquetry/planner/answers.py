@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from parquetry.metastore.model import Constraint
 from parquetry.planner.questions import Cursor, TableRef, View
 from parquetry.prune.row_groups import Usable
 from parquetry.prune.runtime import Verdict
@@ -96,6 +97,7 @@ class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
         properties: the table's, and those that Spark reserves.
         bucketing: of partitions made from now on; None: they have no buckets.
         clustered_by: the columns and fields that CLUSTER BY names: names that lead to each.
+        constraints: in their order.
         clauses: by the names of the properties that they say, clauses for SHOW CREATE TABLE to show instead.
         details: pairs of a name and a text for DESCRIBE EXTENDED to show besides.
     """
@@ -109,6 +111,7 @@ class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
     properties: dict[str, str]
     bucketing: Bucketing | None = None
     clustered_by: list[list[str]] = []
+    constraints: list[Constraint] = []
     clauses: dict[str, str] = {}
     details: list[list[str]] = []
 

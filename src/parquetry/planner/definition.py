@@ -30,6 +30,7 @@ from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import questions
 from parquetry.planner.column_settings import clustered_by, require_columns
+from parquetry.planner.constraints import with_constraints
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import external_location, managed_location
 from parquetry.planner.new_layout import BUCKETS, CLUSTER_BY, bucketed, descending_columns, skewed
@@ -84,6 +85,7 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
         owner=q.properties.get("owner") or getpass.getuser(),
         created_at=int(time.time() * 1000),
     )
+    metadata = with_constraints(metadata, label, q.constraints)
     metadata = _clustered(label, metadata, q.partitioning)
     settings = settle(properties=metadata.properties)
     metadata = msgspec.structs.replace(metadata, descending=descending_columns(settings, partition_by))

@@ -223,6 +223,7 @@ class Lake:
             },
             bucketing=_bucketing(metadata),
             clustered_by=clustering(metadata),
+            constraints=list(metadata.constraints),
             clauses=_clauses(metadata),
             details=_details(metadata),
         )
