@@ -7,13 +7,21 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, render}
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.expressions.{LogicalExpressions, NamedReference, Transform}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** One version of a table; `identity` is what the next questions about it name. */
+/**
+ * One version of a table; `identity` is what the next questions about it name, `arrangedBy` says how its files lie within a partition.
+ */
 case class TableAnswer(
     name: String, identity: JValue, id: String, version: Long, logical: StructType, physical: StructType,
-    partitionColumns: Seq[String], format: String, properties: Map[String, String],
-    clauses: Map[String, String], details: Seq[(String, String)])
+    partitionColumns: Seq[String], format: String, properties: Map[String, String], arrangedBy: Seq[Transform],
+    constraints: Seq[ConstraintAnswer], clauses: Map[String, String], details: Seq[(String, String)])
+
+/** A constraint; each column by the names that lead to it, another table by the parts of its name. */
+case class ConstraintAnswer(
+    name: String, kind: String, predicate: String, columns: Seq[Seq[String]], references: Seq[String],
+    referenced: Seq[Seq[String]], enforced: Boolean, rely: Boolean, status: String)
 
 /** A view; `catalog`, `namespace` and `settings` are those by which its text is read. */
 case class ViewAnswer(
@@ -129,9 +137,27 @@ object Answers {
       case json => Json.struct(json)
     }
     TableAnswer(text(answer \ "name"), table, text(table \ "id"), long(table \ "version"), logical, physical,
-      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), map(answer \ "clauses"),
+      texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), arrangedBy(answer),
+      (answer \ "constraints").children.map(constraint), map(answer \ "clauses"),
       (answer \ "details").children.map(pair => (text(pair(0)), text(pair(1)))))
   }
+
+  private def arrangedBy(answer: JValue): Seq[Transform] = {
+    def references(paths: Seq[Seq[String]]): Array[NamedReference] = paths.map(LogicalExpressions.reference).toArray
+    def columns(of: JValue) = references(texts(of).map(Seq(_)))
+    val buckets: Option[Transform] = Option(answer \ "bucketing").collect { case of: JObject =>
+      val (hashed, sorted, count) = (columns(of \ "columns"), columns(of \ "sorted_by"), long(of \ "count").toInt)
+      if (sorted.isEmpty) LogicalExpressions.bucket(count, hashed) else LogicalExpressions.bucket(count, hashed, sorted)
+    }
+    val paths = pathsOf(answer \ "clustered_by")
+    buckets.toSeq ++ Option.when(paths.nonEmpty)(LogicalExpressions.clusterBy(references(paths)))
+  }
+
+  private def constraint(of: JValue): ConstraintAnswer = ConstraintAnswer(
+    text(of \ "name"), text(of \ "kind"), text(of \ "predicate"), pathsOf(of \ "columns"), texts(of \ "references"),
+    pathsOf(of \ "referenced"), of \ "enforced" == JBool(true), of \ "rely" == JBool(true),
+    Option(text(of \ "status")).getOrElse("UNVALIDATED")) // fields that have their defaults are left out
+  private def pathsOf(value: JValue): Seq[Seq[String]] = value.children.map(texts)
 
   def relation(answer: JValue): Either[TableAnswer, ViewAnswer] = answer \ "view" match {
     case view: JObject => Right(ViewAnswer(

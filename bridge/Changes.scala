@@ -36,6 +36,10 @@ object Changes {
         "default" -> (if (u.newCurrentDefault() == null) JNull else JString(u.newDefaultValue())))
       case u: UpdateColumnPosition => of("update_position", column(u), place(u.position()))
       case d: DeleteColumn => of("drop_column", column(d), "if_exists" -> JBool(d.ifExists()))
+      case c: ClusterBy => of("cluster_by", "columns" -> JArray(c.clusteringColumns().toList.map(r => Json.strings(r.fieldNames()))))
+      case a: AddConstraint => of("add_constraint", "constraint" -> Constraints.described(a.constraint()),
+        "version" -> Option(a.validatedTableVersion()).map(JString(_)).getOrElse(JNull))
+      case d: DropConstraint => of("drop_constraint", "name" -> JString(d.name()), "if_exists" -> JBool(d.ifExists()))
       case other => of("other", "text" -> JString(other.getClass.getSimpleName))
     }
   }

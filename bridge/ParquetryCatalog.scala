@@ -20,7 +20,7 @@ class ParquetryCatalog
   private var ref: CatalogRef = _
 
   override def capabilities(): util.Set[TableCatalogCapability] =
-    util.EnumSet.of(TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE)
+    util.EnumSet.of(TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE, TableCatalogCapability.SUPPORT_TABLE_CONSTRAINT)
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = ref = CatalogRef(name, options)
   override def name(): String = ref.name
   def reference: CatalogRef = ref
@@ -49,13 +49,19 @@ class ParquetryCatalog
       case Left(table) => new ParquetryTable(ref, table)
       case Right(view) => Views.of(view)
     }
+  // an append that says `partitionBy` is refused if that is not all of the partitioning; a table knows its buckets
+  override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = loadTable(ident) match {
+    case table: ParquetryTable => table.byColumns
+    case other => other
+  }
   override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> JString(version))
   override def loadTable(ident: Identifier, timestamp: Long): Table = load(ident, "as_of" -> JInt(timestamp))
 
   private def definition(info: TableInfo): Seq[JField] = Seq(
     "schema" -> Json.ofType(StructType(info.columns().map(described))),
     "partitioning" -> JArray(info.partitions().toList.map(transform)),
-    "properties" -> Json.strings(info.properties().asScala.toMap))
+    "properties" -> Json.strings(info.properties().asScala.toMap),
+    "constraints" -> JArray(Option(info.constraints()).toList.flatten.map(Constraints.described)))
 
   private def described(c: Column): StructField = {
     if (c.generationExpression() != null || c.identityColumnSpec() != null) {

@@ -9,6 +9,7 @@ import org.json4s._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.constraints.Constraint
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.ScanBuilder
@@ -46,7 +47,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   }
   /** The same table without the properties that clauses say. */
   def withoutClauses: ParquetryTable =
-    new ParquetryTable(ref, answer.copy(properties = answer.properties -- answer.clauses.keys))
+    new ParquetryTable(ref, answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil))
   val identity: Seq[JField] = Seq("table" -> answer.identity)
 
   override def name(): String = answer.name
@@ -57,7 +58,11 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   override def schema(): StructType = logical // what was written before there were columns asks for it
   override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(logical, false)
   override def partitioning(): Array[Transform] = // names are parsed there
-    partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))).toArray
+    (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
+  /** The same table, of whose partitioning its columns alone are told. */
+  def byColumns: ParquetryTable = new ParquetryTable(ref, answer.copy(arrangedBy = Nil))
+  override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.of).toArray
+  def isArranged: Boolean = answer.arrangedBy.nonEmpty
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
 
@@ -119,7 +124,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
         case several => new NoSuchPartitionsException(name(), several.toSeq, partitionSchema())
       })
       case e: ParquetryException if e.code == "PARTITION_EXISTS" => throw (there match {
-        case Array(one) => new PartitionAlreadyExistsException(name(), one, partitionSchema())
+        case Array(one) if op == "add_partitions" => new PartitionAlreadyExistsException(name(), one, partitionSchema())
         case several => new PartitionsAlreadyExistException(name(), several.toSeq, partitionSchema())
       })
     }

@@ -7,7 +7,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse}
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{RebalancePartitions, RepartitionByExpression}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.SQLExecution
@@ -18,7 +18,8 @@ import org.apache.spark.sql.types.StructType
 /** Used by the planner's write pipeline: arranging rows, writing them where they will stay, and sweeping up. */
 object FileWriter {
   /**
-   * Brings the rows of one partition together, or those that are near each other in the order of `ranges`.
+   * Brings the rows of one partition together, or those that are near each other in the order of `ranges`, which
+   * are columns and fields of structs as SQL names them.
    * Adaptive execution splits what is larger than `bytes` of shuffled data and packs what is smaller, as
    * `settings` say: they hold for this write alone, in a session of its own.
    */
@@ -28,10 +29,14 @@ object FileWriter {
     val session = rows.sparkSession.cloneSession()
     settings.forEach((key, value) => session.sessionState.conf.setConfString(key, value))
     val plan = rows.queryExecution.analyzed
-    def named(names: java.util.List[String]) = names.asScala.map(c => plan.output.find(_.name == c).get).toSeq
+    def column(name: String) = plan.output.find(_.name == name).get
+    def field(name: String) = plan.resolveQuoted(name, (one, other) => one == other).get match {
+      case Alias(of, _) => of
+      case column => column
+    }
     Dataset.ofRows(session,
-      if (ranges.isEmpty) RebalancePartitions(named(columns), plan, None, Some(bytes))
-      else RepartitionByExpression(named(ranges).map(SortOrder(_, Ascending)), plan, None, Some(bytes)))
+      if (ranges.isEmpty) RebalancePartitions(columns.asScala.map(column).toSeq, plan, None, Some(bytes))
+      else RepartitionByExpression(ranges.asScala.map(n => SortOrder(field(n), Ascending)).toSeq, plan, None, Some(bytes)))
   }
 
   /**
@@ -53,7 +58,7 @@ object FileWriter {
     val output = execution.analyzed.output
     val protocol = new DirectCommitProtocol(Folders(location, elsewhere.asScala.toMap), prefix, Place.read(places))
     val settings = options.asScala.toMap
-    SQLExecution.withNewExecutionId(execution, Some("parquetry write")) {
+    SQLExecution.withNewExecutionId(execution) { // which has no name, as listeners are told of queries with one: of the statement, once
       FileFormatWriter.write(
         session, execution.executedPlan, new RollingFormat(formatOf(format), protocol, target, rowBytes), protocol,
         FileFormatWriter.OutputSpec(location, Map.empty, output),

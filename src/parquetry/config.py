@@ -7,7 +7,7 @@ several are set is decided in `precedence`; what a setting does is the business 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from parquetry.errors import ConfigurationError, PropertyError
 from parquetry.identifiers import (
@@ -15,6 +15,8 @@ from parquetry.identifiers import (
     parse_column_lists,
     parse_columns,
     parse_ordered_columns,
+    parse_paths,
+    paths_text,
 )
 from parquetry.setting import EVERYWHERE, SESSION_PREFIX, Setting
 from parquetry.setting_values import (
@@ -80,8 +82,9 @@ TABLE_SETTINGS = (
     Setting(
         SORT_BY,
         None,
-        parse_columns,
-        "Columns by which rows are sorted inside each file, so that statistics separate the files better.",
+        parse_paths,
+        "Columns, or fields of structs (`s.a`), by which rows are sorted inside each file, so that statistics separate the files better. "
+        "The clause `CLUSTER BY` says the same.",
         levels=EVERYWHERE,
     ),
     Setting(
@@ -342,35 +345,58 @@ def is_fixed(name: str) -> bool:
     return name in _PROPERTIES and _PROPERTIES[name].fixed
 
 
-def rename_column(properties: Mapping[str, str], old: str, new: str) -> dict[str, str]:
-    """Return table properties in which a column has another name.
+def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) -> dict[str, str]:
+    """Return table properties in which a column, or a field of a struct, has another name.
 
-    >>> rename_column({"sort-by": "A, b"}, "a", "x y")
-    {'sort-by': '`x y`, b'}
+    >>> rename_column({"sort-by": "A, b.a"}, ["a"], "x y"), rename_column({"sort-by": "a, b.a"}, ["b", "a"], "c")
+    ({'sort-by': '`x y`, b.a'}, {'sort-by': 'a, b.c'})
     """
     renamed = dict(properties)
     for name, setting in _PROPERTIES.items():
-        if name not in properties or setting.parse not in (parse_columns, parse_ordered_columns):
+        if name not in properties:
             continue
-        columns = parse_ordered_columns(properties[name])
-        if any(column.lower() == old.lower() for column, _ in columns):
-            renamed[name] = ordered_columns_text(
-                (new if column.lower() == old.lower() else column, down) for column, down in columns
-            )
+        if setting.parse == parse_paths:
+            paths = parse_paths(properties[name])
+            if any(_begins(each, path) for each in paths):
+                renamed[name] = paths_text(
+                    (*each[: len(path) - 1], new, *each[len(path) :]) if _begins(each, path) else each
+                    for each in paths
+                )
+        elif setting.parse in (parse_columns, parse_ordered_columns) and len(path) == 1:
+            columns = parse_ordered_columns(properties[name])
+            if any(_begins([column], path) for column, _ in columns):
+                renamed[name] = ordered_columns_text(
+                    (new if _begins([column], path) else column, down) for column, down in columns
+                )
     return renamed
 
 
-def naming(properties: Mapping[str, str], column: str) -> list[str]:
-    """Return the table properties that name a column.
+def naming(properties: Mapping[str, str], path: Sequence[str]) -> list[str]:
+    """Return the table properties that name a column or a field of a struct, what it is within, or what is within it.
 
-    >>> naming({"sort-by": "A, b", "bloom-filter-columns": "b"}, "a")
-    ['sort-by']
+    >>> naming({"sort-by": "A.x, b", "bloom-filter-columns": "b"}, ["a"]), naming({"sort-by": "a.x"}, ["a", "y"])
+    (['sort-by'], [])
     """
     return [
         name
-        for name in properties
-        if rename_column({name: properties[name]}, column, "") != {name: properties[name]}
+        for name, text in properties.items()
+        if any(_begins(each, path) or _begins(path, each) for each in _paths(name, text))
     ]
+
+
+def _paths(name: str, text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the columns and fields that a table property names."""
+    parse = _PROPERTIES[name].parse if name in _PROPERTIES else str
+    if parse == parse_paths:
+        return tuple(parse_paths(text))
+    if parse in (parse_columns, parse_ordered_columns):
+        return tuple((column,) for column, _ in parse_ordered_columns(text))
+    return ()
+
+
+def _begins(path: Sequence[str], begin: Sequence[str]) -> bool:
+    """Return whether a path is another or leads on from it; letter case does not count."""
+    return [part.lower() for part in path[: len(begin)]] == [part.lower() for part in begin]
 
 
 def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:

@@ -106,6 +106,24 @@ class ColumnExistsError(ParquetryError):
     code = "COLUMN_EXISTS"
 
 
+class ConstraintExistsError(ParquetryError):
+    """A constraint of that name is already there."""
+
+    code = "CONSTRAINT_EXISTS"
+
+
+class ConstraintNotFoundError(ParquetryError):
+    """No such constraint."""
+
+    code = "CONSTRAINT_NOT_FOUND"
+
+
+class ConstrainedColumnChangeError(ParquetryError):
+    """A column that a constraint names cannot be changed so."""
+
+    code = "CONSTRAINED_COLUMN_CHANGE"
+
+
 class PartitionNotFoundError(ParquetryError):
     """No such partition."""
 

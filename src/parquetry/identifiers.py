@@ -13,6 +13,8 @@ _PLAIN = re.compile(r"\w*[^\W\d]\w*")  # digits alone are a number
 _QUOTED = r"`((?:[^`]|``)+)`"
 _PART = re.compile(rf"\s*(?:{_QUOTED}|([^.`]*[^.`\s][^.`]*))\s*(?:(\.)|$)")
 _COLUMN = re.compile(rf"\s*(?:{_QUOTED}|([^\s`,]+))(?:\s+(asc|desc))?\s*(,|$)", re.IGNORECASE)
+_STEP = r"(?:`(?:[^`]|``)+`|[^\s`,.]+)"
+_PATH = re.compile(rf"\s*({_STEP}(?:\s*\.\s*{_STEP})*)(?:\s+asc)?\s*(,|$)", re.IGNORECASE)
 _LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^;`])+")
 
 
@@ -97,6 +99,29 @@ def parse_columns(text: str) -> tuple[str, ...]:
     return tuple(name for name, _ in columns)
 
 
+def parse_paths(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return columns, or fields of structs, with commas between them: each the names that lead to it.
+
+    Raises:
+        ValueError: it is no such list.
+
+    >>> parse_paths("day, s.`a.b`")
+    (('day',), ('s', 'a.b'))
+    """
+    paths, position = [], 0
+    separator = ","
+    while separator:
+        found = _PATH.match(text, position)
+        if found is None:
+            raise ValueError(
+                "not a list of column names separated by commas, in backticks if they are no plain words; DESC is not offered here"
+            )
+        path, separator = found.groups()
+        paths.append(tuple(parse_name(path)))
+        position = found.end()
+    return tuple(paths)
+
+
 def parse_column_lists(text: str) -> tuple[tuple[str, ...], ...]:
     """Return lists of names with semicolons between them.
 
@@ -116,6 +141,15 @@ def ordered_columns_text(columns: Iterable[tuple[str, bool]]) -> str:
     'day desc, `a b`'
     """
     return ", ".join(f"{part_text(name)} desc" if down else part_text(name) for name, down in columns)
+
+
+def paths_text(paths: Iterable[Iterable[str]]) -> str:
+    """Return columns, or fields of structs, with commas between them.
+
+    >>> paths_text([["day"], ["s", "a.b"]])
+    'day, s.`a.b`'
+    """
+    return ", ".join(map(joined_name, paths))
 
 
 def column_lists_text(lists: Iterable[Iterable[str]]) -> str:

@@ -283,7 +283,7 @@ def test_statements_on_a_cached_table(spark: SparkSession, rows: Rows, db: str) 
         (
             "ALTER TABLE {} PARTITION (p = 1) RENAME TO PARTITION (p = 2)",
             "PARTITIONS_ALREADY_EXIST",
-            "PartitionAlreadyExistsException",
+            "PartitionsAlreadyExistException",
         ),
         (
             "ALTER TABLE {} ADD PARTITION (p = 2)",

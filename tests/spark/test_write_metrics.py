@@ -44,6 +44,45 @@ def test_observed_rows(spark: SparkSession, db: str, rows: Rows, how: str) -> No
     assert observation.get == {"n": 90, "most": 99}
 
 
+class _Listener:
+    """Hears of queries as a `QueryExecutionListener` of Spark's does."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def onSuccess(self, name: str, _execution: Any, _duration: int) -> None:  # noqa: N802
+        self.told.append(name)
+
+    def onFailure(self, name: str, _execution: Any, _error: Any) -> None:  # noqa: N802
+        self.told.append(f"{name} failed")
+
+    class Java:
+        implements = ("org.apache.spark.sql.util.QueryExecutionListener",)
+
+
+def test_a_listener_is_told_of_a_write_once(spark: SparkSession, db: str) -> None:
+    """Of the statement, as of a write to a table of Spark's own; not of what brings the rows into files, too."""
+    spark.sql(f"CREATE TABLE {db}.t (id BIGINT, p INT) USING parquet PARTITIONED BY (p)")
+    frame = spark.range(3).selectExpr("id", "cast(id AS INT) AS p")
+    listener, bus = _Listener(), spark.sparkContext._jsc.sc().listenerBus()
+    told = []
+    bus.waitUntilEmpty()
+    spark._jsparkSession.listenerManager().register(listener)
+    try:
+        for write in (
+            lambda: spark.sql(f"INSERT INTO {db}.t SELECT id, 1 FROM range(3)"),
+            lambda: frame.writeTo(f"{db}.t").append(),
+            lambda: frame.write.insertInto(f"{db}.t", overwrite=True),
+        ):
+            listener.told.clear()
+            write()
+            bus.waitUntilEmpty()
+            told.append(len(listener.told))
+    finally:
+        spark._jsparkSession.listenerManager().unregister(listener)
+    assert told == [1, 1, 1]
+
+
 def test_numbers_in_the_ui(spark: SparkSession, db: str, rows: Rows) -> None:
     """INSERT, observed or not, and statements on rows show files, bytes, rows and partitions, those that the metastore lists."""
     table = f"{db}.t"

@@ -20,7 +20,7 @@ from parquetry.metastore import (
     SortColumn,
     TableMetadata,
 )
-from parquetry.metastore.model import PartitionIndex, ViewDefinition
+from parquetry.metastore.model import Constraint, PartitionIndex, ViewDefinition
 
 COLUMNS = (
     Column("x", "long", False, {"comment": "heavy"}),
@@ -75,6 +75,10 @@ def full_metadata(location: str) -> TableMetadata:
         indexes=(PartitionIndex("by_s", "0123456789abcdef", (1, 0), 1, ready=False),),
         arrangement=TABLES,
         dropped=(("gone",), ("s", "element", "x")),
+        constraints=(
+            Constraint("c", "check", "x > 0", enforced=True, rely=True, status="VALID"),
+            Constraint("f", "foreign_key", None, (("x",),), ("db", "other"), (("id",),)),
+        ),
     )
 
 

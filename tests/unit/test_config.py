@@ -9,9 +9,11 @@ from parquetry.config import (
     check_catalog_options,
     check_properties,
     is_fixed,
+    naming,
     rename_column,
 )
 from parquetry.errors import ConfigurationError, PropertyError
+from parquetry.identifiers import paths_text
 from parquetry.precedence import settle
 from parquetry.setting_values import parse_size
 
@@ -51,14 +53,22 @@ def test_a_size_beyond_any_file() -> None:
         (" a ,b,  c d".replace("  c d", "`c d`"), ("a", "b", "c d")),
         ("`a,b`, `c``d`, ü", ("a,b", "c`d", "ü")),
         ("a asc, b", ("a", "b")),
+        ("asc, `a.b`", ("asc", "a.b")),
     ],
 )
 def test_lists_of_columns(text: str, columns: tuple[str, ...]) -> None:
     """Names are separated by commas; those that are no plain words stand in backticks."""
-    assert settle(properties={"sort-by": text})["sort-by"] == columns
+    assert settle(properties={"sort-by": text})["sort-by"] == tuple((column,) for column in columns)
     assert [name for name, _ in settle(properties={"partition-order": text})["partition-order"]] == list(
         columns
     )
+
+
+def test_fields_among_columns() -> None:
+    """Names with dots between them lead to fields of structs, where these can be named."""
+    text = "a . b, s.`x.y` ASC,`d e`.f"
+    assert settle(properties={"sort-by": text})["sort-by"] == (("a", "b"), ("s", "x.y"), ("d e", "f"))
+    assert paths_text((("a", "b"), ("s", "x.y"))) == "a.b, s.`x.y`"
 
 
 def test_directions() -> None:
@@ -69,7 +79,9 @@ def test_directions() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["", ",", "a,", "a b", "a,,b", "`a", "a desc desc", "a`b"])
+@pytest.mark.parametrize(
+    "text", ["", ",", "a,", "a b", "a,,b", "`a", "a desc", "a desc desc", "a`b", "a.", ".a", "a..b"]
+)
 def test_what_is_no_list_of_columns(text: str) -> None:
     """A list with a gap, or a name that would need backticks, is an error that says so."""
     with pytest.raises(PropertyError, match=r"'sort-by' is .*not a list of column names"):
@@ -114,10 +126,34 @@ def test_properties_that_are_fixed() -> None:
 def test_a_renamed_column_in_properties() -> None:
     """Properties that name a column name it by its new name, quoted as needed; others are left letter for letter."""
     properties = {"sort-by": "a ,  B", "partition-order": "b desc, c", "k": "b"}
-    assert rename_column(properties, "x", "y") == properties
-    assert rename_column(properties, "b", "n`ew 1") == {
+    assert rename_column(properties, ["x"], "y") == properties
+    assert rename_column(properties, ["b"], "n`ew 1") == {
         "sort-by": "a, `n``ew 1`", "partition-order": "`n``ew 1` desc, c", "k": "b",
     }  # fmt: skip
+
+
+def test_a_renamed_field_in_properties() -> None:
+    """A field has its new name wherever a path leads through it, and none of another struct that is called the same."""
+    properties = {"sort-by": "S.a.x, t.a, a", "partition-order": "a", "bloom-filter-columns": "a"}
+    assert rename_column(properties, ["s", "a"], "b.c") == {
+        "sort-by": "S.`b.c`.x, t.a, a", "partition-order": "a", "bloom-filter-columns": "a",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        (["a"], ["sort-by", "bloom-filter-columns"]),
+        (["s"], ["sort-by"]),
+        (["s", "X"], ["sort-by"]),
+        (["s", "x", "deep"], ["sort-by"]),
+        (["s", "y"], []),
+        (["x"], []),
+    ],
+)
+def test_properties_that_name_a_column(path: list[str], names: list[str]) -> None:
+    """Those that name it, what it is within, or what is within it: they would be wrong without it."""
+    assert naming({"sort-by": "s.x, a", "bloom-filter-columns": "A", "k": "a"}, path) == names
 
 
 def test_catalog_options() -> None:

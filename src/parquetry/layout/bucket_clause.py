@@ -62,12 +62,17 @@ def bucket_spec(
     by_physical = {column.physical: column for column in columns}
     for each in found.sort:
         column = by_physical[each.column]
-        if any(name.partition("(")[0] in _WITHOUT_ORDER for name in _names(column.type)):
+        if not has_order(column.type):
             raise BucketError(
                 f"Column {column.name} is of type {type_text(column.type)}, whose values have no order: leave it out of "
                 "SORTED BY."
             )
     return found
+
+
+def has_order(type: Any) -> bool:
+    """Return whether of two values of a type, in Spark's JSON, one comes before the other."""
+    return not any(name.partition("(")[0] in _WITHOUT_ORDER for name in _names(type))
 
 
 def require_hashable(buckets: BucketSpec, columns: Sequence[Column]) -> None:

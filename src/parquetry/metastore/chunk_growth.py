@@ -28,7 +28,7 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import ColumnNotFoundError
-from parquetry.identifiers import parse_columns
+from parquetry.identifiers import parse_paths
 from parquetry.layout.arrangement import Arrangement
 from parquetry.layout.records import DataFile
 from parquetry.metastore.chunk_summary import Types
@@ -133,9 +133,12 @@ def sort_column(metadata: TableMetadata, arrangement: Arrangement) -> str | None
     if sort:
         return sort[0].column
     try:
-        names = parse_columns(metadata.properties.get("sort-by", ""))
-        return metadata.column(names[0]).physical if names else None
-    except (ValueError, ColumnNotFoundError):  # a write says so; lists of files are as right in any order
+        first = parse_paths(metadata.properties.get("sort-by", ""))[0]
+        return metadata.column(".".join(first)).physical
+    except (
+        ValueError,
+        ColumnNotFoundError,
+    ):  # a field, or none: a write says so; lists of files are as right in any order
         return None
 
 

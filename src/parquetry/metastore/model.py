@@ -73,6 +73,32 @@ class ViewDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     query_columns: tuple[str, ...] = ()
 
 
+class Constraint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the rows of a table are said to hold, as its statement gave it; its engine sees to it that they do.
+
+    Attributes:
+        name: unique in the table, in any letter case.
+        kind: which clause said it.
+        predicate: of CHECK, SQL over the table's columns.
+        columns: of a key, the names that lead to each.
+        references: of a foreign key, the parts of the other table's name.
+        referenced: its columns there.
+        enforced: whether rows that are written are tested.
+        rely: whether an engine may plan by it.
+        status: whether the rows that are there were tested: `VALID`, `INVALID` or `UNVALIDATED`.
+    """
+
+    name: str
+    kind: Literal["check", "primary_key", "unique", "foreign_key"]
+    predicate: str | None = None
+    columns: tuple[tuple[str, ...], ...] = ()
+    references: tuple[str, ...] = ()
+    referenced: tuple[tuple[str, ...], ...] = ()
+    enforced: bool = False
+    rely: bool = False
+    status: Literal["VALID", "INVALID", "UNVALIDATED"] = "UNVALIDATED"
+
+
 class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a table is, apart from its partitions.
 
@@ -91,6 +117,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         view: of a view, what it says; its `location` is empty, and its `format` means nothing.
         dropped: columns and fields that were dropped, by their physical names from the column on: files may still hold them, so
             that nothing new is to be called so there. Steps into arrays and maps are `element`, `key` and `value`.
+        constraints: in the order in which they were given.
     """
 
     columns: tuple[Column, ...]
@@ -107,6 +134,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     arrangement: Arrangement = PLAIN
     view: ViewDefinition | None = None
     dropped: tuple[tuple[str, ...], ...] = ()
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def kind(self) -> Literal["table", "view"]:
@@ -125,6 +153,11 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
                 return column
         known = ", ".join(column.name for column in self.columns)
         raise ColumnNotFoundError(f"Column {name!r} is not in the table; its columns are: {known}.")
+
+    @property
+    def checks(self) -> tuple[Constraint, ...]:
+        """Return the constraints that rows are tested by when they are written."""
+        return tuple(each for each in self.constraints if each.kind == "check" and each.enforced)
 
     @property
     def partition_columns(self) -> tuple[Column, ...]:

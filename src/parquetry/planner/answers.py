@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from parquetry.metastore.model import Constraint
 from parquetry.planner.questions import Cursor, TableRef, View
 from parquetry.prune.row_groups import Usable
 from parquetry.prune.runtime import Verdict
@@ -75,6 +76,14 @@ class Page(Answer, frozen=True):
     pushed: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
+class Bucketing(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Into how many buckets rows are spread by which columns; of what each is sorted by, what is sorted upwards throughout."""
+
+    columns: list[str]
+    count: int
+    sorted_by: list[str] = []
+
+
 class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """One version of a table.
 
@@ -86,6 +95,9 @@ class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
         partition_by: names of the partition columns.
         format: ``parquet`` or ``orc``.
         properties: the table's, and those that Spark reserves.
+        bucketing: of partitions made from now on; None: they have no buckets.
+        clustered_by: the columns and fields that CLUSTER BY names: names that lead to each.
+        constraints: in their order.
         clauses: by the names of the properties that they say, clauses for SHOW CREATE TABLE to show instead.
         details: pairs of a name and a text for DESCRIBE EXTENDED to show besides.
     """
@@ -97,6 +109,9 @@ class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
     partition_by: list[str]
     format: str
     properties: dict[str, str]
+    bucketing: Bucketing | None = None
+    clustered_by: list[list[str]] = []
+    constraints: list[Constraint] = []
     clauses: dict[str, str] = {}
     details: list[list[str]] = []
 

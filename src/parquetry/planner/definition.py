@@ -15,11 +15,12 @@ from parquetry.config import (
     PARTITION_INDEXES,
     SKEWED_BY,
     SKEWED_LOCATIONS,
+    SORT_BY,
     check_properties,
     our_names,
 )
 from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
-from parquetry.errors import ColumnNotFoundError, UnsupportedError
+from parquetry.errors import ColumnNotFoundError, PropertyError, UnsupportedError
 from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.layout.list_bucketing_rules import Subject, require_allowed
 from parquetry.layout.records import Column
@@ -28,10 +29,11 @@ from parquetry.maintenance.skew import is_relaxed
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.model import TableMetadata
 from parquetry.planner import questions
-from parquetry.planner.column_settings import require_columns
+from parquetry.planner.column_settings import clustered_by, require_columns
+from parquetry.planner.constraints import with_constraints
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import external_location, managed_location
-from parquetry.planner.new_layout import BUCKETS, bucketed, descending_columns, skewed
+from parquetry.planner.new_layout import BUCKETS, CLUSTER_BY, bucketed, descending_columns, skewed
 from parquetry.precedence import Settings, settle
 from parquetry.types import type_text
 
@@ -48,8 +50,12 @@ RESERVED = (
 _OPTION = "option."
 """Spark gives each of OPTIONS twice, and so once for `SHOW CREATE TABLE`; we keep it as a property only."""
 _HIVE = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
-_OF_SPARKS_TABLES = ("transient_lastDdlTime", "spark.sql.", "serialization.", "totalSize", "numFiles")
+_OF_SPARKS_TABLES = (
+    "transient_lastDdlTime", "spark.sql.", "serialization.", "totalSize", "numFiles", "clusteringColumns",
+)  # fmt: skip
 """What names of properties begin with that Spark and Hive's metastore put on their tables themselves."""
+_OF_FILES = (*BUCKETS, CLUSTER_BY)
+"""Names of the transforms that say how files lie within a partition."""
 _UNKEYABLE = "a partition column has to be a number, a string, a boolean, binary, a date or a timestamp"
 
 
@@ -66,7 +72,6 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
     properties = _kept_properties(q.properties)
     fields, named = _fields(lake, label, q, external, file_format)
     check_properties(properties)
-    settings = settle(properties=properties)
     columns = declared(fields, file_format)
     partition_by = _partition_by(label, columns, named)
     metadata = TableMetadata(
@@ -79,8 +84,11 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
         comment=q.properties.get("comment"),
         owner=q.properties.get("owner") or getpass.getuser(),
         created_at=int(time.time() * 1000),
-        descending=descending_columns(settings, partition_by),
     )
+    metadata = with_constraints(metadata, label, q.constraints)
+    metadata = _clustered(label, metadata, q.partitioning)
+    settings = settle(properties=metadata.properties)
+    metadata = msgspec.structs.replace(metadata, descending=descending_columns(settings, partition_by))
     metadata = _indexed(metadata, settings)
     metadata = skewed(metadata, lake, label)
     metadata = bucketed(metadata, label, q.partitioning)
@@ -94,17 +102,22 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
 def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.CreateTable:
     """Return the question with the properties of the other table, where the statement has none of its own.
 
-    These are those of its user, its format, comment, heavy values and buckets.
+    These are those of its user, its format, comment, heavy values, buckets and order.
     """
     kept = {
         key: value
         for key, value in _kept_properties(our_names(like)).items()
         if not key.startswith(_OF_SPARKS_TABLES) and key not in (SKEWED_LOCATIONS, HIVE_COMPATIBLE)
     } | {key: like[key] for key in ("provider", "comment") if key in like}
-    partitioning = q.partitioning
-    if CLUSTERED_BY in q.properties:  # a table of Spark's own gives its buckets as a transform
-        partitioning = [each for each in partitioning if each.name not in BUCKETS]
-    return msgspec.structs.replace(q, properties={**kept, **q.properties}, partitioning=partitioning)
+    properties = {**kept, **q.properties}
+    said = [
+        *(BUCKETS if CLUSTERED_BY in properties else ()),
+        *([CLUSTER_BY] if SORT_BY in properties else ()),
+    ]
+    partitioning = [
+        each for each in q.partitioning if each.name not in said
+    ]  # which says it of the other table
+    return msgspec.structs.replace(q, properties=properties, partitioning=partitioning)
 
 
 def _check_collation(label: str, properties: Mapping[str, str]) -> None:
@@ -143,7 +156,7 @@ def _fields(
     file_format: str,
 ) -> tuple[list[Field], tuple[str, ...]]:
     """Return the fields of a table and the names of its partition columns, as stated or read from its files."""
-    partition_by = tuple(_partition_column(each) for each in q.partitioning if each.name not in BUCKETS)
+    partition_by = tuple(_partition_column(each) for each in q.partitioning if each.name not in _OF_FILES)
     fields: list[Field] = q.schema["fields"]
     if fields:
         return fields, partition_by
@@ -192,11 +205,30 @@ def _check_partition_column(name: str, column: Column) -> None:
 def _partition_column(transform: questions.Transform) -> str:
     if transform.name == "identity" and len(transform.columns) == 1 and len(transform.columns[0]) == 1:
         return transform.columns[0][0]
-    clause = "CLUSTER BY" if transform.name == "cluster_by" else "PARTITIONED BY"
     raise UnsupportedError(
-        f"{clause} ({transform.text}) is not supported: PARTITIONED BY takes columns of the table and bucket(n, column), and "
-        "the property sort-by those to sort files by."
+        f"PARTITIONED BY ({transform.text}) is not supported: it takes columns of the table and bucket(n, column), and CLUSTER BY "
+        "those to sort files by."
     )
+
+
+def _clustered(
+    label: str, metadata: TableMetadata, partitioning: Sequence[questions.Transform]
+) -> TableMetadata:
+    """Return the metadata with the property that says what CLUSTER BY does.
+
+    Raises:
+        PropertyError: the property is given, too.
+    """
+    asked = next((each for each in partitioning if each.name == CLUSTER_BY), None)
+    if asked is None:
+        return metadata
+    if SORT_BY in metadata.properties:
+        raise PropertyError(
+            f"Table {label}: CLUSTER BY and the property {SORT_BY!r}, which is {metadata.properties[SORT_BY]!r}, say the same: "
+            "give one."
+        )
+    text = clustered_by(label, metadata, asked.columns)
+    return msgspec.structs.replace(metadata, properties={**metadata.properties, SORT_BY: text})
 
 
 def _indexed(metadata: TableMetadata, settings: Settings) -> TableMetadata:

@@ -48,7 +48,7 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
         raise UnsupportedError(
             f"Field {label} is part of the keys of a map, of which two would be equal without it: drop the whole column."
         )
-    for name in naming(metadata.properties, column.name):
+    for name in naming(metadata.properties, [column.name, *path[1:]]):
         raise PropertyError(
             f"Column {label} cannot be dropped, as the property {name!r} of table {snapshot.label} names it: say ALTER TABLE "
             f"{snapshot.label} SET TBLPROPERTIES ('{name}' = '…'), or UNSET it, before."

@@ -9,9 +9,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, check_catalog_options
+from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
-from parquetry.identifiers import column_lists_text, joined_name, parse_name
+from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
 from parquetry.layout.arrangement import Arrangement
 from parquetry.layout.bucket_text import described_buckets
 from parquetry.layout.places import warehouse_location
@@ -24,7 +24,8 @@ from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
-from parquetry.planner.answers import Table
+from parquetry.planner.answers import Bucketing, Table
+from parquetry.planner.column_settings import clustering
 from parquetry.planner.engine import Engine
 from parquetry.planner.estimates import Estimates
 from parquetry.planner.questions import TableRef
@@ -220,6 +221,9 @@ class Lake:
                 **skew_properties(metadata),
                 **reserved,
             },
+            bucketing=_bucketing(metadata),
+            clustered_by=clustering(metadata),
+            constraints=list(metadata.constraints),
             clauses=_clauses(metadata),
             details=_details(metadata),
         )
@@ -249,8 +253,20 @@ def _indexes(metadata: TableMetadata) -> dict[str, str]:
 def _clauses(metadata: TableMetadata) -> dict[str, str]:
     """Return the properties that a clause says, which SHOW CREATE TABLE shows in their place."""
     shown = {**bucket_properties(metadata), **skew_properties(metadata)}
-    words = {CLUSTERED_BY: "CLUSTERED BY", SKEWED_BY: "SKEWED BY"}
+    if paths := clustering(metadata):
+        shown[SORT_BY] = f"({paths_text(paths)})"
+    words = {CLUSTERED_BY: "CLUSTERED BY", SKEWED_BY: "SKEWED BY", SORT_BY: "CLUSTER BY"}
     return {name: f"{clause} {shown[name]}" for name, clause in words.items() if name in shown}
+
+
+def _bucketing(metadata: TableMetadata) -> Bucketing | None:
+    buckets = metadata.arrangement.buckets
+    if buckets is None:
+        return None
+    names = {column.physical: column.name for column in metadata.columns}
+    sort = () if any(each.descending for each in buckets.sort) else buckets.sort
+    columns = [names[column] for column in buckets.columns]
+    return Bucketing(columns, buckets.count, [names[each.column] for each in sort])
 
 
 def _details(metadata: TableMetadata) -> list[list[str]]:

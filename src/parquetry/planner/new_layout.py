@@ -18,6 +18,8 @@ from parquetry.precedence import Settings
 
 BUCKETS = ("bucket", "sorted_bucket")
 """Names of the transforms in PARTITIONED BY that stand for buckets."""
+CLUSTER_BY = "cluster_by"
+"""Name of the transform that stands for CLUSTER BY."""
 
 
 def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:

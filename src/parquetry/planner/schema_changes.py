@@ -42,9 +42,7 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
     """
     kind = change["change"]
     if kind not in _CHANGES:
-        raise UnsupportedError(
-            f"ALTER TABLE … {_OTHERS.get(change['text'], change['text'])} is not supported."
-        )
+        raise UnsupportedError(f"ALTER TABLE … {change['text']} is not supported.")
     fields = fields_of(metadata.columns)
     path: list[str] = change["column"]
     if kind == "update_type" and _among(path, metadata.partition_by):
@@ -316,9 +314,6 @@ def _update_position(
     siblings = _siblings(fields, path)
     _place(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
 
-
-_OTHERS = {"ClusterBy": "CLUSTER BY"}
-"""Changes that Spark knows and the bridge only names, as SQL writes them."""
 
 _CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], TableMetadata], None]] = {
     "add_column": _add,

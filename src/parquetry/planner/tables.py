@@ -14,6 +14,7 @@ from parquetry.config import (
     HIVE_COMPATIBLE,
     SKEWED_BY,
     SKEWED_LOCATIONS,
+    SORT_BY,
     check_properties,
     is_fixed,
     our_name,
@@ -31,8 +32,8 @@ from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.maintenance import buckets
 from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.metastore.model import TableMetadata
-from parquetry.planner import answers, questions
-from parquetry.planner.column_settings import require_columns
+from parquetry.planner import answers, constraints, questions
+from parquetry.planner.column_settings import clustered_by, require_columns
 from parquetry.planner.definition import RESERVED, new_database, new_metadata
 from parquetry.planner.dropped_columns import elementary, in_order, require_droppable
 from parquetry.planner.lake import Lake, Staged
@@ -47,6 +48,8 @@ from parquetry.planner.schema_changes import changed, physical_path
 from parquetry.precedence import settle
 
 _LOG = logging.getLogger("parquetry")
+_UNLESS_CONSTRAINED = {"drop_column": "dropped", "rename_column": "renamed"}
+"""Changes of columns that no constraint may name, and what a message calls them."""
 
 
 def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
@@ -131,7 +134,10 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
         if change["change"] == "drop_column":
             require_droppable(snapshot, metadata, change["column"])
         buckets.require_unbucketed(snapshot, metadata, change)
-        metadata = _altered(snapshot.label, metadata, change)
+        if change["change"] == "add_constraint":
+            metadata = constraints.added(snapshot, metadata, change)
+        else:
+            metadata = _altered(snapshot.label, metadata, change)
     require_columns(metadata, settle(properties=metadata.properties))
     bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
 
@@ -179,6 +185,17 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
             return buckets.without(metadata, key)
         kept = {name: value for name, value in metadata.properties.items() if name != key}
         return replace(metadata, properties=kept, comment=None if key == "comment" else metadata.comment)
+    if change["change"] == "drop_constraint":
+        return constraints.without(metadata, label, change)
+    if change["change"] in _UNLESS_CONSTRAINED:
+        constraints.require_unconstrained(
+            metadata, label, change["column"], _UNLESS_CONSTRAINED[change["change"]]
+        )
+    if change["change"] == "cluster_by":
+        kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
+        if change["columns"]:
+            kept[SORT_BY] = clustered_by(label, metadata, change["columns"])
+        return replace(metadata, properties=kept)
     if change["change"] in ("rename_column", "update_type"):
         require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
     if change["change"] == "order":
@@ -187,14 +204,15 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
     if change["change"] == "drop_column" and columns != metadata.columns:
         dropped = physical_path(metadata, change["column"])
         return replace(metadata, columns=columns, dropped=tuple(dict.fromkeys((*metadata.dropped, dropped))))
-    if change["change"] != "rename_column" or len(change["column"]) != 1:
+    if change["change"] != "rename_column":
         return replace(metadata, columns=columns)
-    old, new = change["column"][0], change["to"]
+    path, new = change["column"], change["to"]
+    metadata = replace(metadata, columns=columns, properties=rename_column(metadata.properties, path, new))
+    if len(path) > 1:
+        return metadata
+    old = path[0].lower()
     return replace(
-        metadata,
-        columns=columns,
-        partition_by=tuple(new if name.lower() == old.lower() else name for name in metadata.partition_by),
-        properties=rename_column(metadata.properties, old, new),
+        metadata, partition_by=tuple(new if name.lower() == old else name for name in metadata.partition_by)
     )
 
 

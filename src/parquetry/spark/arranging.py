@@ -17,7 +17,7 @@ from parquetry.identifiers import quoted
 from parquetry.layout.schema_json import physical_schema
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner.column_settings import sort_columns
+from parquetry.planner.column_settings import sort_paths
 from parquetry.precedence import Settings
 from parquetry.spark.row_slots import RowSlots
 
@@ -38,7 +38,7 @@ class RowArrangement:
     Attributes:
         partition_columns: the partition columns' names in the files; rows of a partition come together. The number of
             a row's slot is the last of them, where there are slots (`row_slots`).
-        sort_by: names in the files of the columns that rows are sorted by, within a partition.
+        sort_by: names in the files, as SQL writes them, of the columns and fields that rows are sorted by, within a partition.
         file_bytes: size to aim at for one file.
         clustered: whether rows are shuffled at all; if not, they stay in the tasks that they are in.
         split: whether rows that come together may be more than one task's.
@@ -62,7 +62,7 @@ class RowArrangement:
         """
         return cls(
             tuple(column.physical for column in metadata.partition_columns),
-            tuple(column.physical for column in sort_columns(metadata, settings)),
+            tuple(".".join(map(quoted, path)) for path in sort_paths(metadata, settings)),
             settings["target-file-size"],
             settings["distribution"] == "auto",
             empty_buckets=settings["empty-buckets"],
@@ -88,9 +88,8 @@ class RowArrangement:
         if self.clustered and (named or not _is_arranged(rows)):
             rows = self._cluster(rows)
         if named:
-            first, then = (
-                [sf.col(quoted(name)) for name in names] for names in (self.partition_columns, self.sort_by)
-            )
+            first = [sf.col(quoted(name)) for name in self.partition_columns]
+            then = [sf.col(name) for name in self.sort_by]
             rows = rows.sortWithinPartitions(*first, *order, *then)
         return rows
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from parquetry.errors import StreamError
+from parquetry.errors import StreamError, UnsupportedError
+from parquetry.identifiers import part_text
 from parquetry.metastore.model import StreamBatch
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner import questions
@@ -24,11 +25,18 @@ def batch_of(lake: Lake, snapshot: TableSnapshot, asked: questions.Batch) -> Str
 
     Raises:
         StreamError: another table had the name when the query began.
+        UnsupportedError: a constraint is enforced in the table.
     """
     if snapshot.id.hex() != asked.table:
         raise StreamError(
             f"Table {lake.full_name(snapshot)} was dropped or replaced since the streaming query {asked.query} began, and one of the same "
             "name was made: start the query again to write into that one."
+        )
+    if snapshot.metadata.checks:
+        names = ", ".join(part_text(each.name) for each in snapshot.metadata.checks)
+        raise UnsupportedError(
+            f"A streaming query cannot write into table {lake.full_name(snapshot)}, as Spark tests the rows of statements alone by its "
+            f"constraints ({names}): write each batch by a statement, with foreachBatch, or say ALTER TABLE … DROP CONSTRAINT."
         )
     return StreamBatch(asked.query, asked.number)
 

@@ -209,7 +209,12 @@ def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple
 
 
 def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
-    """Return the statement's mode, unless an option says which partitions a plain overwrite replaces."""
+    """Return the statement's mode, unless an option says which partitions a plain overwrite replaces.
+
+    Where there are no partition columns, all rows are replaced, by none of the statement's, too, as in Spark's own tables.
+    """
+    if q.mode == "dynamic" and not snapshot.metadata.partition_by:
+        return "truncate"
     asked = _option(q.write_options, "partitionOverwriteMode")
     if asked is None:
         return q.mode

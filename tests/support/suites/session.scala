@@ -8,6 +8,7 @@ import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.sql.catalyst.analysis.ResolvePartitionSpec
 import org.apache.spark.sql.connector.InsertIntoSQLOnlyTests
 import org.apache.spark.sql.connector.catalog.{Identifier, SuiteCatalog, SupportsPartitionManagement, TableCatalog}
+import org.apache.spark.sql.connector.expressions.{ClusterByTransform, FieldReference}
 import org.apache.spark.sql.execution.command.v2.CommandSuiteBase
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.ParquetryCatalog
@@ -32,7 +33,7 @@ trait InsertsOnParquetry extends InsertIntoSQLOnlyTests with OnParquetry {
   override def checkInsertMetrics(tableName: String, numInsertedRows: Long): Unit = ()
 }
 
-/** A suite of commands: where a partition is, is asked of any table that has partitions, not of one in memory. */
+/** A suite of commands: where a partition is, and how a table is clustered, is asked of any table, not of one in memory. */
 trait CommandsOnParquetry extends CommandSuiteBase with OnParquetry {
   override def checkLocation(t: String, spec: Map[String, String], expected: String): Unit = {
     val catalog +: namespace :+ name = t.split('.').toSeq: @unchecked
@@ -40,6 +41,14 @@ trait CommandsOnParquetry extends CommandSuiteBase with OnParquetry {
       .loadTable(Identifier.of(namespace.toArray, name)).asInstanceOf[SupportsPartitionManagement]
     val partition = ResolvePartitionSpec.convertToPartIdent(spec, table.partitionSchema().fields.toSeq)
     assert(table.loadPartitionMetadata(partition).get("location") === expected)
+  }
+
+  /** CLUSTER BY NONE leaves a table without clustering, not with one by no columns. */
+  def checkClustering(t: String, columns: Seq[String]): Unit = {
+    val catalog +: namespace :+ name = t.split('.').toSeq: @unchecked
+    val table = spark.sessionState.catalogManager.catalog(catalog).asInstanceOf[TableCatalog]
+      .loadTable(Identifier.of(namespace.toArray, name))
+    assert(table.partitioning().toSeq === Seq(ClusterByTransform(columns.map(FieldReference(_)))).filter(_ => columns.nonEmpty))
   }
 }
 

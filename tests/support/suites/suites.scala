@@ -14,7 +14,9 @@ class AlterNamespaceSetPropertiesSuite extends v2.AlterNamespaceSetPropertiesSui
 class AlterNamespaceUnsetPropertiesSuite extends v2.AlterNamespaceUnsetPropertiesSuite with CommandsOnParquetry
 class AlterTableAddColumnsSuite extends v2.AlterTableAddColumnsSuite with CommandsOnParquetry
 class AlterTableAddPartitionSuite extends v2.AlterTableAddPartitionSuite with CommandsOnParquetry
-class AlterTableClusterBySuite extends v2.AlterTableClusterBySuite with CommandsOnParquetry
+class AlterTableClusterBySuite extends v2.AlterTableClusterBySuite with CommandsOnParquetry {
+  override def validateClusterBy(table: String, columns: Seq[String]): Unit = checkClustering(table, columns)
+}
 class AlterTableDropColumnSuite extends v2.AlterTableDropColumnSuite with CommandsOnParquetry
 class AlterTableDropPartitionSuite extends v2.AlterTableDropPartitionSuite with CommandsOnParquetry
 class AlterTableRecoverPartitionsSuite extends v2.AlterTableRecoverPartitionsSuite with CommandsOnParquetry
@@ -33,7 +35,9 @@ class AlterViewSetTblPropertiesSuite extends v2.AlterViewSetTblPropertiesSuite w
 class AlterViewUnsetTblPropertiesSuite extends v2.AlterViewUnsetTblPropertiesSuite with CommandsOnParquetry
 class CheckConstraintSuite extends v2.CheckConstraintSuite with CommandsOnParquetry
 class CreateNamespaceSuite extends v2.CreateNamespaceSuite with CommandsOnParquetry
-class CreateTableClusterBySuite extends v2.CreateTableClusterBySuite with CommandsOnParquetry
+class CreateTableClusterBySuite extends v2.CreateTableClusterBySuite with CommandsOnParquetry {
+  override def validateClusterBy(table: String, columns: Seq[String]): Unit = checkClustering(table, columns)
+}
 class CreateTableLikeSuite extends connector.CreateTableLikeSuite with OnParquetry
 class CreateViewSuite extends v2.CreateViewSuite with CommandsOnParquetry
 class DSV2CharVarcharDDLTestSuite extends command.DSV2CharVarcharDDLTestSuite with OnParquetry

@@ -1,7 +1,7 @@
 """A metastore of format 1 is read and written; what it cannot say raises it, and nobody mistakes one for the other.
 
 `golden/format-1` holds one that was made with a library that knew format 1 only, a dump of it, and what that library
-read from it; `golden/format-2` the same of format 2. The records of that library stand here, too: what is written into a store of format 1 must be read by it.
+read from it; `golden/format-2` and `format-3` the same of formats 2 and 3. The records of that library stand here, too: what is written into a store of format 1 must be read by it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from parquetry.metastore.keyspace import (
     SUMMARIES,
     prefix_range,
 )
-from parquetry.metastore.model import Column, ColumnStatistics, PartitionIndex, StreamBatch
+from parquetry.metastore.model import Column, ColumnStatistics, Constraint, PartitionIndex, StreamBatch
 from parquetry.metastore.wire import encode
 from parquetry.planner.schema_changes import changed
 from parquetry.store import MemoryStore, SQLiteStore, Store
@@ -57,6 +57,8 @@ from tests.support.metastores import Crash, FaultyStore, content, file, leftover
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
 GOLDEN_2 = GOLDEN.with_name("format-2")
+GOLDEN_3 = GOLDEN.with_name("format-3")
+CHECK = Constraint("c", "check", "x > 0", enforced=True)
 BUCKETS = Arrangement(buckets=BucketSpec(("x",), 4, sort=(SortColumn("x"),)))
 
 
@@ -368,6 +370,25 @@ def test_format_2_is_read_and_written(tmp_path: Path) -> None:
     assert json.loads(json.dumps(maker.content(copy))) == expected
 
 
+def test_format_3_is_read_and_written(tmp_path: Path) -> None:
+    """Each version is what the library of then read, out of its dump, too; a constraint raises the format, and nothing of before does."""
+    maker = maker_in(GOLDEN_3)
+    expected = json.loads((GOLDEN_3 / "content.json").read_text())
+    shutil.copy(GOLDEN_3 / "metastore.sqlite", tmp_path)
+    with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
+        assert json.loads(json.dumps(maker.content(metastore))) == expected
+        commit(metastore, "default.streamed", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
+        commit(metastore, "default.arranged", lambda t: t.drop((1, "a")))
+        assert format_of(metastore.store) == 3
+        after = json.loads(json.dumps(maker.content(metastore)))
+        assert {key: after[key] for key in expected} == expected
+        metastore.create_table("default", "new", metadata(constraints=(CHECK,)))
+        assert format_of(metastore.store) == 4
+    copy = Metastore(MemoryStore(), "/golden")
+    assert restore(copy, GOLDEN_3 / "dump").version == 3
+    assert json.loads(json.dumps(maker.content(copy))) == expected
+
+
 # -- versions
 
 
@@ -425,7 +446,21 @@ def stream_batch(metastore: Metastore) -> None:
     commit(metastore, "default.t", change)
 
 
-LATER = [view, dropped_column, stream_batch]
+def constrained_table(metastore: Metastore) -> None:
+    metastore.create_table("default", "new", metadata(constraints=(CHECK,)))
+
+
+def constrained_metadata(metastore: Metastore) -> None:
+    commit(metastore, "default.t", lambda t: t.set_metadata(metadata(constraints=(CHECK,))))
+
+
+LATER = {
+    view: 3,
+    dropped_column: 3,
+    stream_batch: 3,
+    constrained_table: 4,
+    constrained_metadata: 4,
+}
 ARRANGED = [arranged_table, arranged_metadata, arranged_partition, arranged_file]
 
 
@@ -440,7 +475,7 @@ def test_the_first_who_needs_it_raises_a_store(change: Callable[[Metastore], Non
     if change is plain_changes:
         assert (format_of(metastore.store), read_as_format_1(metastore.store)) == (1, 5)
     else:
-        assert format_of(metastore.store) == (3 if change in LATER else 2)
+        assert format_of(metastore.store) == LATER.get(change, 2)
         with pytest.raises(msgspec.ValidationError):
             read_as_format_1(metastore.store)
 
@@ -493,10 +528,10 @@ def test_a_library_that_had_the_store_open_notices() -> None:
     transaction.append((1, "a"), [file("f")])
     metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
     with pytest.raises(
-        MetastoreVersionError, match=r"format 4 \(written by Parquetry 9\.9\).*formats 1 to 3; use one"
+        MetastoreVersionError, match=r"format 5 \(written by Parquetry 9\.9\).*formats 1 to 4; use one"
     ):
         transaction.commit()
-    with pytest.raises(MetastoreVersionError, match="format 4"):
+    with pytest.raises(MetastoreVersionError, match="format 5"):
         metastore.create_table("default", "u", metadata())
     assert leftovers(metastore.store, table.id) == []
     assert metastore.table("default", "t").version == 0
@@ -523,7 +558,7 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
 
     first = store.writes  # that of the ticket; then come those of the journal, and of rows
     store.before_write = later
-    with pytest.raises(MetastoreVersionError, match="format 4"):
+    with pytest.raises(MetastoreVersionError, match="format 5"):
         transaction.commit()
 
 

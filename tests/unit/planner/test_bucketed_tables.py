@@ -61,7 +61,7 @@ def test_the_properties_become_the_record_and_are_shown_from_it(lake: Lake) -> N
     again = lake.create("again", properties=shown)
     assert (lake.buckets("again"), again["clauses"]) == (SPEC, made["clauses"])
     plain = lake.create("plain", properties={})
-    assert plain.keys() == made.keys() - {"clauses", "details"}
+    assert plain.keys() == made.keys() - {"bucketing", "clauses", "details"}
     assert not plain["properties"].keys() & shown.keys()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pkgutil
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,20 +91,17 @@ def test_a_parser_asks_without_a_catalog() -> None:
     assert json.loads(Planner(NoEngine("UTC")).ask(json.dumps(asked))) == {"ok": {"text": None}}
 
 
-@pytest.mark.parametrize(
-    ("name", "clause"), [("years", r"PARTITIONED BY \(text\)"), ("cluster_by", r"CLUSTER BY \(text\)")]
-)
-def test_a_transform_is_refused_with_what_it_says(ask: Any, name: str, clause: str) -> None:
+def test_a_transform_is_refused_with_what_it_says(ask: Any) -> None:
     """Only columns can be partitioned by, and only `bucket` puts rows into buckets."""
     field = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
-    transform = {"name": name, "columns": [["id"]], "arguments": [{"col": ["id"]}], "text": "text"}
+    transform = {"name": "years", "columns": [["id"]], "arguments": [{"col": ["id"]}], "text": "text"}
     failure = ask(
         "create_table", namespace=["default"], name="t", schema={"type": "struct", "fields": [field]},
         partitioning=[transform], properties={},
     )  # fmt: skip
     assert failure["code"] == "UNSUPPORTED"
-    assert re.match(
-        rf"{clause} is not supported: PARTITIONED BY takes columns of the table", failure["message"]
+    assert failure["message"].startswith(
+        "PARTITIONED BY (text) is not supported: it takes columns of the table"
     )
 
 

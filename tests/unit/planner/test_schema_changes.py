@@ -163,7 +163,6 @@ def test_widening(types: tuple[str, str], where: str, file_format: str) -> None:
         (change("drop_column", "s", "x"), UnsupportedError, "Field s.x is the last of its struct"),
         (change("drop_column", "nope"), ColumnNotFoundError, "Column nope is not there"),
         (change("drop_column", "s", "nope"), ColumnNotFoundError, "Column s.nope is not there; known are x"),
-        ({"change": "other", "text": "ClusterBy"}, UnsupportedError, "CLUSTER BY is not supported"),
         ({"change": "other", "text": "SomethingNew"}, UnsupportedError, "SomethingNew is not supported"),
     ],
 )  # fmt: skip

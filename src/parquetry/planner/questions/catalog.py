@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from parquetry.metastore.model import Constraint
 from parquetry.planner.questions.base import CatalogQuestion, Question, TableRef
 
 
@@ -141,6 +142,7 @@ class CreateTable(CatalogQuestion, tag="create_table", frozen=True):
     partitioning: list[Transform]
     properties: dict[str, str]
     like: dict[str, str] | None = None
+    constraints: list[Constraint] = []
 
 
 class StageTable(CatalogQuestion, tag="stage_table", frozen=True):
@@ -152,6 +154,7 @@ class StageTable(CatalogQuestion, tag="stage_table", frozen=True):
     partitioning: list[Transform]
     properties: dict[str, str]
     mode: Literal["create", "replace", "create_or_replace"]
+    constraints: list[Constraint] = []
 
 
 class PublishTable(CatalogQuestion, tag="publish_table", frozen=True):

@@ -1,0 +1,107 @@
+"""Makes the metastore of format 3 that lies beside this script: `metastore.sqlite`, `dump`, and `content.json`.
+
+Run with a Parquetry that writes format 3, the last commit whose `FORMAT_VERSION` is 3, on its path:
+
+    PYTHONPATH=…/src:… python tests/golden/format-3/make.py
+
+The tables are said to lie in `/golden`, where nothing is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from parquetry.maintenance.dump import dump
+from parquetry.maintenance.dump_format import entry_to_json, files_to_json, metadata_to_json
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, open_metastore
+from parquetry.metastore.model import StreamBatch
+from parquetry.metastore.taken_out import taken_out
+from tests.support.arrangements import FILE, OWN, TABLES, full_metadata, full_view
+
+HERE = Path(__file__).parent
+ROOT = "/golden"
+"""Where the tables are said to lie."""
+
+
+def content(metastore: Metastore) -> dict[str, Any]:
+    """Return all that can be read: each version of each table, partition by partition, as dumps of then have it, and each view."""
+    found: dict[str, Any] = {}
+    for database in metastore.databases():
+        for name in metastore.tables(database):
+            for commit in metastore.table(database, name).history():
+                version = metastore.table(database, name, version=commit.version)
+                metadata = metadata_to_json(version.metadata)
+                found[f"{database}.{name} {commit.version}"] = {
+                    "totals": msgspec.to_builtins(version.totals),
+                    "metadata": {key: value for key, value in metadata.items() if key != "indexes"},
+                    "partitions": [
+                        [version.describe(part.key), entry_to_json(part.entry), _digest(part.files)]
+                        for part in version.partitions()
+                    ],
+                    "taken_out": [[each.path, each.record.bytes, each.ticket] for each in taken_out(version)],
+                    "streams": msgspec.to_builtins(commit.streams),
+                }
+        for name in metastore.views(database):
+            found[f"{database}.{name}"] = metadata_to_json(
+                metastore.table(database, name, kind="view").metadata
+            )
+    return found
+
+
+def _digest(files: Iterable[DataFile]) -> str:
+    return hashlib.sha256(json.dumps(files_to_json(files)).encode()).hexdigest()[:16]
+
+
+def _arranged(metastore: Metastore) -> None:
+    """A table with every field set, and partitions arranged as it is, otherwise, and not at all."""
+    table = metastore.create_table("default", "arranged", full_metadata(f"{ROOT}/arranged"))
+    transaction = table.begin("append")
+    transaction.append((1, "a"), [FILE], arrangement=OWN)
+    transaction.append((2, None), [DataFile(f"pq-{table.id.hex()}-1", 7, 1, bucket=3)], arrangement=TABLES)
+    transaction.append((3, "c"), [DataFile("theirs-2", 9)])
+    table = transaction.commit()
+    transaction = table.begin("drop")
+    transaction.drop((3, "c"))
+    transaction.commit()
+
+
+def _streamed(metastore: Metastore) -> None:
+    """A table that a streaming query has written into, and others after it."""
+    columns = (Column("id", "long"), Column("p", "integer"))
+    table = metastore.create_table(
+        "default", "streamed", TableMetadata(columns, ("p",), "parquet", f"{ROOT}/streamed")
+    )
+    for number in range(2):
+        transaction = metastore.table("default", "streamed").begin("append")
+        if not number:
+            transaction.of_stream(StreamBatch("query", 7))
+        transaction.append((number,), [DataFile(f"pq-{table.id.hex()}-{number}", 3, 1)])
+        transaction.commit()
+
+
+def _view(metastore: Metastore) -> None:
+    """A view with every field set."""
+    metastore.create_table("default", "view", full_view())
+
+
+def main() -> None:
+    """Make all three anew."""
+    shutil.rmtree(HERE / "dump", ignore_errors=True)
+    (HERE / "metastore.sqlite").unlink(missing_ok=True)
+    with open_metastore(ROOT, f"sqlite://{HERE.resolve()}/metastore.sqlite", create=True) as metastore:
+        for fill in (_arranged, _streamed, _view):
+            fill(metastore)
+        dump(metastore, HERE / "dump")
+        text = json.dumps(content(metastore), indent=1, ensure_ascii=False)
+    (HERE / "content.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

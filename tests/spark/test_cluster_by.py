@@ -1,0 +1,183 @@
+"""CLUSTER BY, which sorts rows within files, and what Spark is told of how a table is partitioned, clustered and bucketed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as sf
+
+import parquetry
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+FORMATS = pytest.mark.parametrize("fmt", ["parquet", "orc"])
+NESTED = "(id INT, s STRUCT<a: INT, `b c`: STRUCT<d: INT>>, `x.y` INT)"
+
+
+def partitioning(spark: SparkSession, table: str) -> list[str]:
+    """Return what Spark is told of a table's partitioning, in its words."""
+    catalog, database, name = table.split(".")
+    namespace = spark.sparkContext._gateway.new_array(spark._jvm.String, 1)
+    namespace[0] = database
+    identifier = spark._jvm.org.apache.spark.sql.connector.catalog.Identifier.of(namespace, name)
+    loaded = spark._jsparkSession.sessionState().catalogManager().catalog(catalog).loadTable(identifier)
+    return [transform.toString() for transform in loaded.partitioning()]
+
+
+def files(spark: SparkSession, table: str) -> list[str]:
+    with parquetry.open(spark.conf.get("spark.sql.catalog.lake.warehouse")) as catalog:
+        return [file.path for file in catalog.files(table.removeprefix("lake."))]
+
+
+@FORMATS
+def test_rows_are_sorted_by_fields(spark: SparkSession, db: str, fmt: str) -> None:
+    """By fields of structs, too, also where they were renamed: NULL first, a struct that is NULL as one whose field is."""
+    table = f"{db}.t"
+    spark.sql(
+        f"CREATE TABLE {table} {NESTED} USING {fmt} TBLPROPERTIES ('target-file-size' = '1kb') CLUSTER BY (s.`b c`.d, `x.y`)"
+    )
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN s.`b c` TO e")
+    assert partitioning(spark, table) == ["cluster_by(s.e.d, `x.y`)"]
+    values = spark.range(0, 500, 1, 4).selectExpr(
+        "cast(id AS INT)",
+        "if(id % 7 = 0, NULL, named_struct('a', 1, 'e', named_struct('d', if(id % 5 = 0, NULL, cast(hash(id) % 100 AS INT)))))",
+        "cast(hash(id, 1) AS INT)",
+    )
+    values.write.insertInto(table)
+    paths = files(spark, table)
+    assert len(paths) > 1
+    ranges = []
+    for path in paths:
+        read = spark.read.format(fmt).load(path)
+        found = [(row.s and row.s["b c"] and row.s["b c"]["d"], row["x.y"]) for row in read.collect()]
+        keys = [(d is not None, d or 0, xy) for d, xy in found]
+        assert keys == sorted(keys)
+        ranges.append((keys[0], keys[-1]))
+    ranges.sort()
+    assert all(left[1] <= right[0] for left, right in itertools.pairwise(ranges))
+    assert spark.table(table).exceptAll(values.toDF("id", "s", "x.y")).count() == 0
+    assert spark.table(table).count() == 500
+
+
+def test_the_clause_makes_the_same_table_again(spark: SparkSession, rows: Rows, db: str) -> None:
+    """SHOW CREATE TABLE shows it in place of the property, whichever of them, ALTER TABLE or a DataFrame said it."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} {NESTED} TBLPROPERTIES ('sort-by' = 'ID, s.`B c`.d, `x.y`')")
+    [[text]] = rows(f"SHOW CREATE TABLE {table}")
+    assert "CLUSTER BY (id, s.`b c`.d, `x.y`)" in text
+    assert "sort-by" not in text
+    described = rows(f"DESCRIBE {table}")
+    assert described[3:] == [
+        ("# Clustering Information", "", ""), ("# col_name", "data_type", "comment"),
+        ("id", "int", None), ("s.`b c`.d", "int", None), ("`x.y`", "int", None),
+    ]  # fmt: skip
+    spark.sql(f"DROP TABLE {table}")
+    spark.sql(text)
+    assert rows(f"SHOW CREATE TABLE {table}") == [(text,)]
+    assert rows(f"DESCRIBE {table}") == described
+    spark.sql(f"CREATE TABLE {db}.u LIKE {table}")
+    assert partitioning(spark, f"{db}.u") == ["cluster_by(id, s.`b c`.d, `x.y`)"]
+    spark.sql(f"ALTER TABLE {table} CLUSTER BY NONE")
+    assert rows(f"DESCRIBE {table}") == described[:3]
+    assert "CLUSTER BY" not in rows(f"SHOW CREATE TABLE {table}")[0][0]
+    spark.sql(f"ALTER TABLE {table} CLUSTER BY (`x.y`)")
+    assert ("sort-by", "`x.y`") in rows(f"SHOW TBLPROPERTIES {table}")
+
+
+def test_whatever_makes_a_table_takes_the_clause(spark: SparkSession, db: str) -> None:
+    """Queries, REPLACE, and DataFrames of both kinds; a later append keeps to it."""
+    spark.sql(f"CREATE TABLE {db}.a CLUSTER BY (v) AS SELECT id, -id AS v FROM range(0, 10, 1, 3)")
+    frame = spark.range(0, 10, 1, 3).select("id", (-sf.col("id")).alias("v"))
+    frame.write.clusterBy("v", "id").saveAsTable(f"{db}.b")
+    frame.writeTo(f"{db}.c").clusterBy("v").create()
+    for name, by in (("a", "v"), ("b", "v, id"), ("c", "v")):
+        table = f"{db}.{name}"
+        assert partitioning(spark, table) == [f"cluster_by({by})"]
+        [path] = files(spark, table)
+        assert [row.v for row in spark.read.parquet(path).collect()] == list(range(-9, 1))
+        frame.write.mode("append").saveAsTable(table)
+        spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+        try:  # which is for tables with partitions; others are replaced whole
+            frame.where("id > 10").write.mode("overwrite").insertInto(table)
+            assert spark.table(table).count() == 0
+            spark.sql(f"INSERT INTO {table} VALUES (1, 1)")
+            spark.sql(f"INSERT OVERWRITE {table} SELECT 2, 2 WHERE false")
+        finally:
+            spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+        assert spark.table(table).count() == 0
+    spark.sql(f"REPLACE TABLE {db}.a (id INT, w INT) CLUSTER BY (w)")
+    assert partitioning(spark, f"{db}.a") == ["cluster_by(w)"]
+
+
+def test_what_cannot_be_clustered(spark: SparkSession, rows: Rows, db: str) -> None:
+    """A column that is not there is named; Spark has no clause beside PARTITIONED BY, and there the property is to be set."""
+    spark.sql(f"CREATE TABLE {db}.t (a INT, p INT) PARTITIONED BY (p)")
+    with pytest.raises(
+        AnalysisException, match=r"CLUSTER BY of table .*t: Column 'nope' is not in the table"
+    ):
+        spark.sql(f"ALTER TABLE {db}.t CLUSTER BY (nope)")
+    with pytest.raises(PySparkException, match="Cannot specify both CLUSTER BY and PARTITIONED BY"):
+        spark.sql(f"CREATE TABLE {db}.u (a INT, p INT) PARTITIONED BY (p) CLUSTER BY (a)")
+    described = rows(f"DESCRIBE {db}.t")
+    spark.sql(f"ALTER TABLE {db}.t CLUSTER BY (a)")
+    assert partitioning(spark, f"{db}.t") == ["identity(p)"]
+    assert rows(f"DESCRIBE {db}.t") == described
+    [[text]] = rows(f"SHOW CREATE TABLE {db}.t")
+    assert "'sort-by' = 'a'" in text
+    spark.sql(f"DROP TABLE {db}.t")
+    spark.sql(text)
+    assert ("sort-by", "a") in rows(f"SHOW TBLPROPERTIES {db}.t")
+
+
+BUCKETED = "(a INT, b STRING, p INT) USING parquet PARTITIONED BY (p) CLUSTERED BY (a, b) SORTED BY (b) INTO 4 BUCKETS"
+
+
+def test_buckets_are_among_the_partitioning(spark: SparkSession, rows: Rows, db: str, stock: str) -> None:
+    """Spark is told of them as of its own tables' in memory; what shows partitions shows what it does of a stock table."""
+    for table in (f"{db}.t", f"{stock}.t"):
+        spark.sql(f"CREATE TABLE {table} {BUCKETED}")
+        spark.sql(f"INSERT INTO {table} VALUES (1, 'x', 7), (2, 'y', 8)")
+    assert partitioning(spark, f"{db}.t") == ["identity(p)", "sorted_bucket(a, b, 4, b)"]
+    for statement in ("DESCRIBE {}.t", "SHOW PARTITIONS {}.t"):
+        assert rows(statement.format(db)) == rows(statement.format(stock))
+    columns = {
+        table: [(each.name, each.isPartition, each.isBucket) for each in spark.catalog.listColumns(f"{table}.t")]
+        for table in (db, stock)
+    }  # fmt: skip
+    assert columns[db] == columns[stock] == [("a", False, True), ("b", False, True), ("p", True, False)]
+    spark.sql(f"ALTER TABLE {db}.t DROP PARTITION (p = 7)")
+    spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 9)")
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        spark.sql(f"INSERT OVERWRITE {db}.t VALUES (3, 'z', 9)")
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    spark.createDataFrame([Row(a=4, b="w", p=9)]).selectExpr(
+        "cast(a AS INT)", "b", "cast(p AS INT)"
+    ).write.mode("append").partitionBy("p").saveAsTable(f"{db}.t")
+    assert sorted(rows(f"SELECT * FROM {db}.t")) == [(2, "y", 8), (3, "z", 9), (4, "w", 9)]
+    assert rows(f"SELECT count(*) FROM {db}.t WHERE _metadata.file_size > 0") == [(3,)]
+    assert ("p", "int", None) in rows(f"DESCRIBE EXTENDED {db}.t PARTITION (p = 9)")
+
+
+def test_buckets_without_partitions(spark: SparkSession, rows: Rows, db: str) -> None:
+    """A table with buckets alone is none with partitions, and is overwritten whole; downward order is not told, as Spark has none."""
+    spark.sql(f"CREATE TABLE {db}.t (a INT, b INT) CLUSTERED BY (a) SORTED BY (b DESC) INTO 2 BUCKETS")
+    assert partitioning(spark, f"{db}.t") == ["bucket(2, a)"]
+    [[text]] = rows(f"SHOW CREATE TABLE {db}.t")
+    assert text.count("INTO 2 BUCKETS") == 1
+    assert "PARTITIONED BY" not in text
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, 1)")
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        spark.sql(f"INSERT OVERWRITE {db}.t SELECT 2, 2 WHERE false")
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert rows(f"SELECT * FROM {db}.t") == []
+    spark.sql(f"CREATE TABLE {db}.u LIKE {db}.t")
+    assert rows(f"SHOW CREATE TABLE {db}.u") == [(text.replace(f"{db}.t", f"{db}.u"),)]
