@@ -23,7 +23,8 @@ left out where it is plain.
 A view stands among the tables: its metadata have a `view`, and it has no partitions.
 
 Dumps of version 1 are read, too: theirs are the same lines, in which partitions have `parameters` (always empty), and
-nothing has an arrangement. Those of version 2 have no views. Later versions are refused.
+nothing has an arrangement. Those of version 2 have no views. Until version 3 all locations are absolute; since then those below the
+warehouse are relative to it (`layout.below_warehouse`), so that they lie below the warehouse of whoever restores them. Later versions are refused.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from parquetry.metastore.wire import decode_arrangement, encode_arrangement
 
 FORMAT = "parquetry dump"
 FIRST = 1
-VERSION = 3
+VERSION = 4
 """Of the dumps that are written: the newest, whatever they hold, so that there is one form to write."""
 MANIFEST = "manifest.json"
 TABLES = "tables"

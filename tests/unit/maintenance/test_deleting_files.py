@@ -499,7 +499,7 @@ def test_a_managed_tables_folder_is_its_own(tmp_path: Path, location: str, says:
     place = location.format(tmp_path)
 
     def check(managed: bool) -> None:
-        require_free(claims(lake.store, RealPlaces()), place, "table a.b", managed=managed)
+        require_free(claims(lake.metastore.store, RealPlaces()), place, "table a.b", managed=managed)
 
     for managed in (False, True):
         if says is None:
@@ -516,7 +516,7 @@ def test_external_tables_may_share_a_folder(tmp_path: Path) -> None:
     lake = Lake(tmp_path, external=True)
 
     def check(location: str, managed: bool = False) -> None:
-        held = claims(lake.store, RealPlaces())
+        held = claims(lake.metastore.store, RealPlaces())
         databases = {"default": str(tmp_path / "w"), "d": str(tmp_path / "w/d.db")}
         require_free(held, location, "table a.b", managed=managed, databases=databases)
 
@@ -539,7 +539,7 @@ def test_a_database_lies_in_no_tables_folder(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
 
     def check(location: Path) -> None:
-        require_outside(claims(lake.store, RealPlaces()), str(location), "d")
+        require_outside(claims(lake.metastore.store, RealPlaces()), str(location), "d")
 
     check(tmp_path)
     check(tmp_path / "t.db")
@@ -553,10 +553,10 @@ def test_a_table_that_was_dropped_holds_nothing(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     staged = lake.metastore.stage_table("default", "new", metadata(location=str(tmp_path / "new")))
     lake.metastore.drop_table("default", "t")
-    (claim,) = claims(lake.store, RealPlaces())
+    (claim,) = claims(lake.metastore.store, RealPlaces())
     assert (claim.label, claim.managed, claim.location) == ("a table in the making", True, f"{tmp_path}/new")
     staged.discard()
-    assert list(claims(lake.store, RealPlaces())) == []
+    assert list(claims(lake.metastore.store, RealPlaces())) == []
 
 
 def test_folders_of_other_file_systems() -> None:

@@ -119,8 +119,8 @@ def test_restore_refuses(tmp_path: Path) -> None:
         restore(empty, tmp_path / "lake")
     manifest = tmp_path / "dump" / "manifest.json"
     plain = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({**plain, "version": 4}))
-    with pytest.raises(MetastoreVersionError, match=r"a dump of version 4.*reads versions 1 to 3"):
+    manifest.write_text(json.dumps({**plain, "version": 5}))
+    with pytest.raises(MetastoreVersionError, match=r"a dump of version 5.*reads versions 1 to 4"):
         restore(empty, tmp_path / "dump")
     manifest.write_text("{}")
     with pytest.raises(WarehouseError, match="is not a dump"):

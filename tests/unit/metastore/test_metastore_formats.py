@@ -37,7 +37,7 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.chunk_columns import MARK
 from parquetry.metastore.entries import TOMBSTONE
-from parquetry.metastore.format import FORMAT_VERSION, MAGIC, FormatRow, require_format
+from parquetry.metastore.format import FORMAT_VERSION, MAGIC, RELATIVE, FormatRow, require_format
 from parquetry.metastore.keyspace import (
     CHUNKS,
     DATABASES,
@@ -299,17 +299,17 @@ def fsck(metastore: Metastore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "gone"),
+    ("change", "gone", "format"),
     [
-        (append, ()),
-        (replace, ()),
-        (drop, ("sales.replaced",)),
-        (rename, ("default.typed",)),
-        (alter, ()),
-        (index, ()),
-        (vacuum, ()),
-        (rollback, ()),
-        (fsck, ()),
+        (append, (), 1),
+        (replace, (), 1),
+        (drop, ("sales.replaced",), RELATIVE),
+        (rename, ("default.typed",), RELATIVE),
+        (alter, (), RELATIVE),
+        (index, (), RELATIVE),
+        (vacuum, (), 1),
+        (rollback, (), RELATIVE),
+        (fsck, (), 1),
     ],
 )
 def test_it_is_written(
@@ -318,10 +318,12 @@ def test_it_is_written(
     tmp_path: Path,
     change: Callable[[Metastore], None],
     gone: tuple[str, ...],
+    format: int,
 ) -> None:
     """It is changed as any other; all that was there before is read as before, and so it is out of a dump.
 
-    As nothing was written that format 1 cannot say, it is of format 1 still, and the library of then can go on with it.
+    If nothing was written that format 1 cannot say, it is of format 1 still, and the library of then can go on with it. A location
+    that is written is relative to the warehouse, which format 1 cannot say.
     """
     before = golden(tmp_path)
     assert json.loads(json.dumps(maker.content(old))) == before
@@ -332,7 +334,7 @@ def test_it_is_written(
     assert len(kept) >= len(before) - 2
     assert (after == before) == (change is vacuum)
     assert all(leftovers(old.store, table.id) == [] for table in versions(old))
-    assert format_of(old.store) == 1
+    assert format_of(old.store) == format
     read_as_format_1(old.store)
     dump(old, tmp_path / "dump")
     copy = Metastore(MemoryStore(), str(tmp_path))
@@ -432,7 +434,7 @@ ARRANGED = [arranged_table, arranged_metadata, arranged_partition, arranged_file
 @pytest.mark.parametrize("change", [*ARRANGED, *LATER, plain_changes], ids=lambda change: change.__name__)
 def test_the_first_who_needs_it_raises_a_store(change: Callable[[Metastore], None]) -> None:
     """A store stays of format 1 until something is written that this cannot say, and then says so."""
-    metastore = Metastore(store_of(1), "/lake")
+    metastore = Metastore(store_of(1), "/elsewhere")
     metastore.create_table("default", "t", metadata())
     commit(metastore, "default.t", lambda t: t.append((1, "a"), [file("f")]))
     assert (format_of(metastore.store), read_as_format_1(metastore.store)) == (1, 2)
@@ -445,21 +447,31 @@ def test_the_first_who_needs_it_raises_a_store(change: Callable[[Metastore], Non
             read_as_format_1(metastore.store)
 
 
+def test_a_location_below_the_warehouse_raises_a_store() -> None:
+    """An older library would take it for one of its working directory's, or for nothing: it gets a sentence instead."""
+    metastore = Metastore(rows := store_of(1), "/lake")
+    metastore.create_database("far", {"location": "file:/far"})
+    metastore.create_table("default", "far", metadata(location="/far/t"))
+    assert format_of(rows) == 1
+    metastore.create_table("default", "near", metadata(location="/lake/t"))
+    assert format_of(rows) == RELATIVE
+
+
 @pytest.mark.parametrize("change", [*ARRANGED, *LATER], ids=lambda change: change.__name__)
 def test_who_dies_while_raising_leaves_what_can_be_read(change: Callable[[Metastore], None]) -> None:
     """At no time is there a row in a store of format 1 that format 1 does not know."""
     crash_at = 0
     while True:
         inner = store_of(1)
-        commit_first = Metastore(inner, "/lake")
+        commit_first = Metastore(inner, "/elsewhere")
         commit_first.create_table("default", "t", metadata())
         store = FaultyStore(inner)
         store.crash_at = crash_at
         with contextlib.suppress(Crash):
-            change(Metastore(store, "/lake"))
+            change(Metastore(store, "/elsewhere"))
         if format_of(inner) == 1:
             read_as_format_1(inner)
-        again = Metastore(inner, "/lake")
+        again = Metastore(inner, "/elsewhere")
         commit(again, "default.t", lambda t: t.append((1, "a"), [file("f")]))
         assert content(again.table("default", "t"))[1, "a"] == ["f"]
         if not store.dead:
@@ -493,10 +505,10 @@ def test_a_library_that_had_the_store_open_notices() -> None:
     transaction.append((1, "a"), [file("f")])
     metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
     with pytest.raises(
-        MetastoreVersionError, match=r"format 4 \(written by Parquetry 9\.9\).*formats 1 to 3; use one"
+        MetastoreVersionError, match=r"format 5 \(written by Parquetry 9\.9\).*formats 1 to 4; use one"
     ):
         transaction.commit()
-    with pytest.raises(MetastoreVersionError, match="format 4"):
+    with pytest.raises(MetastoreVersionError, match="format 5"):
         metastore.create_table("default", "u", metadata())
     assert leftovers(metastore.store, table.id) == []
     assert metastore.table("default", "t").version == 0
@@ -523,7 +535,7 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
 
     first = store.writes  # that of the ticket; then come those of the journal, and of rows
     store.before_write = later
-    with pytest.raises(MetastoreVersionError, match="format 4"):
+    with pytest.raises(MetastoreVersionError, match="format 5"):
         transaction.commit()
 
 
