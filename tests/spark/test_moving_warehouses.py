@@ -101,7 +101,9 @@ def test_a_copy_and_its_original_go_ways_of_their_own(
     changed = content(rows, two)
     for table in TABLES:
         removed = rows(f"CALL {two}.system.vacuum('{full(two, table)}', older_than => current_timestamp())")
-        assert all(path is None or path.removeprefix("file:").startswith(f"{second}/") for _, path, _, _ in removed)
+        assert all(
+            path is None or path.removeprefix("file:").startswith(f"{second}/") for _, path, _, _ in removed
+        )
         rows(f"CALL {two}.system.sync('{full(two, table)}')")
     assert content(rows, two) == changed
     assert changed != told
