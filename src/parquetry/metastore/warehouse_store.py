@@ -11,6 +11,7 @@ raises the store's format (`format.RELATIVE`), so that older libraries refuse it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from parquetry.errors import MetastoreDamagedError
 from parquetry.layout.below_warehouse import KEPT, BelowWarehouse
@@ -23,6 +24,8 @@ from parquetry.store.groups import Groups
 
 _PLACED = (DATABASES, METADATA, PARTITIONS, CHUNKS)
 """The first bytes of the keys of rows that hold locations."""
+_AT_ONCE = 256
+"""Rows that are looked at together; a store reads more than that at once."""
 Row = tuple[bytes, bytes]
 
 
@@ -101,8 +104,18 @@ class WarehouseStore:
         self.rows.close()
 
     def _reading(self, rows: Iterable[Row]) -> Iterator[Row]:
-        for row in rows:
-            yield row if KEPT not in row[1] else (row[0], self._read(*row))
+        # Some rows together: a million partitions are looked through, of which few have a location.
+        remaining, size = iter(rows), 1
+        while some := list(islice(remaining, size)):
+            first, last = some[0][0][:1], some[-1][0][:1]
+            if first == last and (
+                first not in _PLACED
+                or (first == PARTITIONS and KEPT not in b"\0".join([value for _, value in some]))
+            ):
+                yield from some
+            else:
+                yield from ((key, self._read(key, value)) for key, value in some)
+            size = 1 if CHUNKS in (first, last) else min(2 * size, _AT_ONCE)
 
     def _read(self, key: bytes, value: bytes) -> bytes:
         if key[:1] not in _PLACED or KEPT not in value:
