@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.util.{quoteIfNeeded, StringUtils}
 import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, LookupCatalog}
 import org.apache.spark.sql.execution.command.{LeafRunnableCommand, ShowFunctionsCommand}
 import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.StructType
 
 /** Statements that Spark refuses for other catalogs than its own before any rule of ours could see them resolved. */
@@ -32,7 +33,18 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
       val actions = m.matchedActions ++ m.notMatchedActions ++ m.notMatchedBySourceActions
       withoutStruct(m.targetTable, m.mergeCondition +: actions, "MERGE")
       m
-    case other => other
+    case w: V2WriteCommand => MergedSchemas.evolving(w, tableOf, analyzed)
+    case other => MergedSchemas.checked(other, tableOf, analyzed); other
+  }
+
+  private def analyzed(query: LogicalPlan): LogicalPlan =
+    if (query.resolved) query else session.sessionState.executePlan(query).analyzed
+
+  private def tableOf(plan: LogicalPlan): Option[ParquetryTable] = plan match {
+    case UnresolvedRelation(CatalogAndIdentifier(catalog: ParquetryCatalog, ident), _, _) =>
+      Some(catalog.loadTable(ident)).collect { case t: ParquetryTable => t }
+    case r: DataSourceV2Relation => Some(r.table).collect { case t: ParquetryTable => t }
+    case _ => None
   }
 
   /** Spark looks in vain for the hidden struct where it rewrites a statement on rows: its scan has those hidden columns alone that it needs. */

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.parquetry
 
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.types._
 
 /** Logical and physical schemas have the same shape; these walk both at once. */
@@ -7,8 +8,9 @@ object Schemas {
   /** A name as Spark parses it. */
   def quoted(part: String): String = s"`${part.replace("`", "``")}`"
 
+  /** By name, in any case: a query that was understood before a column was dropped may find another of its name. */
   private def fields(logical: StructType, physical: StructType): Map[String, (StructField, StructField)] =
-    logical.fields.zip(physical.fields).map { case (l, p) => l.name -> (l, p) }.toMap
+    CaseInsensitiveMap(logical.fields.zip(physical.fields).map { case (l, p) => l.name -> (l, p) }.toMap)
 
   /** The physical form of a pruned logical type. */
   def physical(pruned: DataType, logical: DataType, phys: DataType): DataType = (pruned, logical, phys) match {

@@ -48,7 +48,7 @@ class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteIn
       "batch" -> JObject("query" -> JString(info.queryId()), "number" -> JInt(batch), "table" -> JString(table.id())),
       Settings.field): _*)
     count = Answers.written(answer).get("rows")
-    Cached.refresh(now)
+    Cached.forget(now)
   }
 
   private def current(session: SparkSession): ParquetryTable =

@@ -204,3 +204,23 @@ def test_merge_of_each_batch(spark: SparkSession, source: str, rows: Sql, tmp_pa
     writer = stream(spark, source).writeStream.foreachBatch(merge).option("checkpointLocation", str(tmp_path))
     writer.trigger(availableNow=True).start().awaitTermination()
     assert in_order(rows(f"SELECT * FROM {table}")) == [(0, 3), (1, 4), (2, 5)]
+
+
+def test_cached_rows_of_the_table(
+    spark: SparkSession, source: str, rows: Sql, db: str, tmp_path: Path
+) -> None:
+    """The table, a view over it and a query over it are cached no longer after a batch, as of Spark's own sinks, and have its rows."""
+    spark.sql(f"CREATE TABLE {db}.t (id INT, v STRING, p INT) USING parquet PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {db}.t VALUES (-1, 'v', 0)")
+    spark.sql(f"CACHE TABLE {db}.t")
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW over AS SELECT id FROM {db}.t WHERE id >= 0")
+    spark.sql("CACHE TABLE over")
+    query = spark.table(f"{db}.t").groupBy("p").count().cache()
+    assert (query.count(), rows("SELECT * FROM over")) == (1, [])
+    into_table(stream(spark, source), f"{db}.t", tmp_path)
+    assert [spark.catalog.isCached(name) for name in (f"{db}.t", "over")] == [False, False]
+    assert sorted(rows(f"SELECT id FROM {db}.t")) == [(n,) for n in range(-1, 6)]
+    assert sorted(rows("SELECT * FROM over")) == [(n,) for n in range(6)]
+    again = spark.table(f"{db}.t").groupBy("p").count()
+    assert sorted(tuple(row) for row in again.collect()) == [(0, 3), (1, 2), (2, 2)]
+    spark.catalog.clearCache()

@@ -7,6 +7,7 @@ from parquetry.maintenance.compacted import Compacted
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.misplacement import Misplacement
+from parquetry.maintenance.relocated import Relocated
 from parquetry.maintenance.removed import Removed
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Misplacement",
     "Partition",
     "Plan",
+    "Relocated",
     "Removed",
     "Skew",
     "Statistics",

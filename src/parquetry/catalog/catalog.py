@@ -6,6 +6,7 @@ Each verb is that of `CALL lake.system.…` in Spark and of the command `parquet
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from parquetry.maintenance.compacted import Compacted
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.misplacement import Misplacement
+from parquetry.maintenance.relocated import Relocated
 from parquetry.maintenance.removed import Removed
 from parquetry.progress import Progress, silent
 
@@ -80,6 +82,35 @@ class Catalog(CatalogReader):
             )
         before = None if older_than is None else int(older_than.timestamp() * 1000)
         return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
+
+    def relocate(
+        self,
+        old: str | os.PathLike[str],
+        new: str | os.PathLike[str],
+        *,
+        dry_run: bool = False,
+        progress: Progress = silent,
+    ) -> list[Relocated]:
+        """Have all databases, tables and versions look in another place for what lay in one; no file is touched.
+
+        What lies below the warehouse needs none of it: it is looked for below the warehouse, wherever that is.
+
+        Args:
+            old: path or URI of a folder that locations name, or that lies above them.
+            new: where it is now. The same as `old`: what older libraries wrote below the warehouse becomes relative to it.
+            dry_run: report only.
+            progress: called with how many rows of the metastore have been looked at.
+
+        Returns:
+            What was changed, or would be: one for each kind of location of each database and table.
+
+        Raises:
+            WarehouseError: nothing lies there, or one of the places is below the other.
+            CommitConflictError: others keep changing a table or writing such locations; run it again.
+        """
+        from parquetry.maintenance.relocating import relocate
+
+        return relocate(self._metastore, os.fspath(old), os.fspath(new), dry_run=dry_run, progress=progress)
 
     def compact_metadata(self, name: str, *, progress: Progress = silent) -> Compacted:
         """Write long lists of files anew, sorted and in full parts; no data file is touched, and no answer changes.

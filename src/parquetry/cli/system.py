@@ -49,7 +49,8 @@ def restore(
 ) -> None:
     """Fill an empty metastore with what `dump` has written.
 
-    The metastore is made if it is not there; one that holds tables is refused. Tables keep their locations.
+    The metastore is made if it is not there; one that holds tables is refused. Tables below the warehouse
+    lie below the one that is named here then, where their files have to be copied to; others keep their locations.
     """
     from pathlib import Path
 
@@ -63,6 +64,45 @@ def restore(
     with open_metastore(found.location, found.store, create=True) as metastore, progress_bar() as progress:
         manifest = restore(metastore, folder, progress)
     _print_manifest(manifest, f"restored from {folder}", as_json)
+
+
+@app.command(epilog="Example: parquetry relocate /mnt/old /mnt/new --dry-run")
+def relocate(
+    old: Annotated[
+        str,
+        typer.Argument(metavar="FROM", help="A folder, by path or URI, that locations name or lie below."),
+    ],
+    new: Annotated[str, typer.Argument(metavar="TO", help="Where it is now.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Report what would be done, and do nothing.")
+    ] = False,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Have all tables look in another place for what lay in one; no file is touched.
+
+    What lies below the warehouse needs none of it: it is looked for below the warehouse, wherever that is. This is for tables
+    and partitions elsewhere, and for the place where the warehouse was when a Parquetry before format 4 wrote them. Name one folder twice,
+    and what those wrote below the warehouse becomes relative to it. Run it again if it was cut short.
+    """
+    import dataclasses
+
+    from parquetry import texts
+    from parquetry.cli.app import open_catalog
+    from parquetry.progress import progress_bar
+
+    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+        moved = catalog.relocate(old, new, dry_run=dry_run, progress=progress)
+    if as_json:
+        output.print_json(map(dataclasses.asdict, moved))
+        return
+    output.print_table(
+        ("kind", "name", "count", "first was", "and is" if not dry_run else "and would be"),
+        ((each.kind, each.name, texts.count(each.count), each.before, each.after) for each in moved),
+        numbers=("count",),
+        empty="All that lies there is said as it should be already.",
+    )
 
 
 def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:

@@ -26,6 +26,8 @@ from parquetry.errors import WarehouseError
 
 _URI = re.compile("([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(.*)", re.DOTALL)
 _S3 = ("s3a", "s3n")
+_HDFS_PORT = ":8020"
+"""That of a namenode, where none is said."""
 
 
 class Parts(NamedTuple):
@@ -198,14 +200,18 @@ def place_of(location: str) -> Place:
     True
     >>> place_of("s3a://bucket/t/") == place_of("s3://bucket/t")
     True
+    >>> place_of("hdfs://namenode:8020/t") == place_of("hdfs://namenode/t")
+    True
     """
     parts = take_apart(location)
     path = parts.path
     path = (re.sub("/{2,}", "/", path) if "//" in path else path).rstrip("/") or "/"
     if parts.is_local:
         return Place("", path)
-    scheme = parts.scheme.lower()
-    return Place(f"{'s3' if scheme in _S3 else scheme}:{parts.authority}", path)
+    scheme, authority = parts.scheme.lower(), parts.authority
+    if scheme == "hdfs":
+        authority = authority.removesuffix(_HDFS_PORT)
+    return Place(f"{'s3' if scheme in _S3 else scheme}:{authority}", path)
 
 
 def folder_of(place: Place) -> Place:

@@ -29,7 +29,7 @@ from parquetry.errors import MetastoreDamagedError, TableNotFoundError, Warehous
 from parquetry.layout.file_names import is_own
 from parquetry.layout.places import Place, base_name, folder_of, is_below, join_location
 from parquetry.maintenance.claims import Claim, claims, overlap
-from parquetry.maintenance.files import Files, RealPlaces, checked_file, checksum_of
+from parquetry.maintenance.files import Files, Info, RealPlaces, checked_file, checksum_of
 from parquetry.maintenance.outer_folders import outer_folders
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
@@ -92,6 +92,16 @@ class Territory:
         if self._outer is not None:
             return self._outer
         return outer_folders(self._store, self._table, self._location, self.real)
+
+    def own_elsewhere(self) -> Iterator[tuple[Place, Info]]:
+        """Yield the table's own files in those folders; one that cannot be looked at is passed over, and told to the log."""
+        for folder in sorted(self.outer):
+            try:
+                yield from (each for each in self._files.below(folder) if self.is_own(each[0]))
+            except WarehouseError as error:
+                _LOG.warning(
+                    "what the table at %s left elsewhere stays there: %s", self._location, error.message
+                )
 
     @functools.cached_property
     def _claims(self) -> list[Claim]:
@@ -307,8 +317,7 @@ class DoomedTable:
         own = Territory(table.store, table.id, table.metadata, self._files, held, outer=self._outer)
         try:
             there = {place for place, _ in self._files.below(own.root)}
-            for folder in self._outer:
-                there |= {place for place, _ in self._files.below(folder) if own.is_own(place)}
+            there |= {place for place, _ in own.own_elsewhere()}
         except WarehouseError as error:
             return [error.message]
         doomed = {place for place in there if own.is_own(place) or place in self._recorded}

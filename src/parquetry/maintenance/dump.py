@@ -1,6 +1,7 @@
 """Write what a metastore holds into a directory, to keep it or to restore it into another store.
 
-Databases, tables and all versions that can be read; data files are left where they are. Others may go on
+Databases, tables and all versions that can be read; data files are left where they are, and what lies below the warehouse is
+said to lie there, wherever the warehouse is. Others may go on
 working: of each table, what one head shows is written. The format is told in `dump_format`.
 """
 
@@ -33,12 +34,13 @@ from parquetry.maintenance.dump_format import (
 from parquetry.metastore.chunks import chunk_files, chunk_place
 from parquetry.metastore.entries import TOMBSTONE, decode_entry
 from parquetry.metastore.head import Head, read_head
-from parquetry.metastore.keyspace import CHUNKS, metadata_key, number, taken_out_prefix
+from parquetry.metastore.keyspace import CHUNKS, METADATA, PARTITIONS, metadata_key, number, taken_out_prefix
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.model import Commit, TableMetadata
 from parquetry.metastore.retention import Need, commit_rows, oldest_commit, stored_rows
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import decode_taken_out
+from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.metastore.wire import decoder
 from parquetry.progress import Progress, silent
 
@@ -104,9 +106,14 @@ def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
         VERSION,
         __version__,
         metastore.warehouse,
-        [DumpedDatabase(database.name, database.properties) for database in databases],
+        [DumpedDatabase(each.name, _kept_properties(metastore, each.properties)) for each in databases],
         tables,
     )
+
+
+def _kept_properties(metastore: Metastore, properties: dict[str, str]) -> dict[str, str]:
+    kept = metastore.store.below.kept
+    return {name: kept(text) if name == "location" else text for name, text in properties.items()}
 
 
 def _write_table(metastore: Metastore, database: str, name: str, work: Path) -> DumpedTable | None:
@@ -119,7 +126,7 @@ def _write_table(metastore: Metastore, database: str, name: str, work: Path) -> 
         file = f"{TABLES}/{snapshot.id.hex()}.jsonl"
         digest = hashlib.sha256()
         try:
-            lines = _write_file(work / file, _lines(snapshot), digest.update)
+            lines = _write_file(work / file, _lines(metastore.store, snapshot), digest.update)
         except TableNotFoundError:  # dropped, replaced or vacuumed in mid-reading
             (work / file).unlink(missing_ok=True)
             continue
@@ -144,8 +151,8 @@ def _write_file(
     return count
 
 
-def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
-    store, table = snapshot.store, snapshot.id
+def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
+    table = snapshot.id
     head = read_head(store, table)
     if head is None:
         raise TableNotFoundError("The table was dropped.")
@@ -160,14 +167,14 @@ def _lines(snapshot: TableSnapshot) -> Iterator[bytes]:
         value = store.get(metadata_key(table, ticket))
         if value is None:
             raise TableNotFoundError("The table was dropped.")
-        metadata: TableMetadata = decoder(TableMetadata).decode(value)
+        metadata: TableMetadata = decoder(TableMetadata).decode(store.kept(METADATA, value))
         yield _line("metadata", ticket=ticket, value=metadata_to_json(metadata))
     lists: set[tuple[int, int]] = set()
-    yield from _chunks(snapshot, head, lists)
+    yield from _chunks(store, table, head, lists)
     complete = True
     for row in stored_rows(store, table, head, oldest):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
-            entry = None if row.value == TOMBSTONE else decode_entry(row.value)
+            entry = None if row.value == TOMBSTONE else decode_entry(store.kept(PARTITIONS, row.value))
             complete &= entry is None or lists.issuperset((c.ticket, c.number) for c in entry.chunks)
             value_ = None if entry is None else entry_to_json(entry)
             yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
@@ -190,14 +197,14 @@ def _require_all(commits: list[Commit], oldest: Commit) -> None:
         raise WarehouseError("A version's commit is missing; CALL system.fsck tells more.")
 
 
-def _chunks(snapshot: TableSnapshot, head: Head, lists: set[tuple[int, int]]) -> Iterator[bytes]:
+def _chunks(store: WarehouseStore, table: bytes, head: Head, lists: set[tuple[int, int]]) -> Iterator[bytes]:
     """Yield the lists of files that rows refer to, and add ticket and number of each to `lists`."""
-    start = CHUNKS + snapshot.id
-    for key, value in snapshot.store.scan(start, start + number(head.next_ticket)):
+    start = CHUNKS + table
+    for key, value in store.scan(start, start + number(head.next_ticket)):
         ticket, place = chunk_place(key)
         if head.is_committed(ticket):
             lists.add((ticket, place))
-            files = chunk_files(value).records()
+            files = chunk_files(store.kept(CHUNKS, value)).records()
             yield _line("files", ticket=ticket, number=place, value=files_to_json(files))
 
 

@@ -23,7 +23,8 @@ left out where it is plain.
 A view stands among the tables: its metadata have a `view`, and it has no partitions.
 
 Dumps of version 1 are read, too: theirs are the same lines, in which partitions have `parameters` (always empty), and
-nothing has an arrangement. Those of version 2 have no views, and those of version 3 no constraints. Later versions are refused.
+nothing has an arrangement. Those of version 2 have no views, and those of version 3 no constraints. Until version 3 all locations are absolute; since then those below the
+warehouse are relative to it (`layout.below_warehouse`), so that they lie below the warehouse of whoever restores them. Later versions are refused.
 """
 
 from __future__ import annotations

@@ -66,6 +66,7 @@ def _remove_files(store: Store, files: Files, orphan: Orphan, dry_run: bool) -> 
         return []
     own = Territory(store, orphan.id, metadata, files)
     found = {place: info for place, info in files.below(own.root) if own.is_own(place)}
+    found.update(own.own_elsewhere())
     doomed = own.deletable(found)
     if not dry_run:
         for place in doomed:

@@ -1,18 +1,24 @@
-"""Folders outside of a table's own in which partitions of it lie: what the table writes there is its to delete, and nothing else."""
+"""Folders outside of a table's own in which partitions of it, or directories of heavy values, lie.
+
+What the table writes there is its to delete, and nothing else.
+"""
 
 from __future__ import annotations
 
 from parquetry.errors import MetastoreDamagedError
+from parquetry.layout.arrangement import Arrangement
 from parquetry.layout.places import Place, path_below, place_of
 from parquetry.maintenance.claims import overlap
 from parquetry.maintenance.files import RealPlaces
 from parquetry.metastore.entries import TOMBSTONE, decode_entry
-from parquetry.metastore.keyspace import partition_prefix, prefix_range
+from parquetry.metastore.keyspace import METADATA, partition_prefix, prefix_range
+from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.wire import decode_arrangement, decoder
 from parquetry.store.base import Store
 
 
 def outer_folders(store: Store, table: bytes, location: str, real: RealPlaces) -> frozenset[Place]:
-    """Return where partitions of any version lie outside of their table's folder, resolved.
+    """Return where partitions of any version, and directories of their heavy values, lie outside of their table's folder, resolved.
 
     Args:
         store: of the metastore.
@@ -21,15 +27,35 @@ def outer_folders(store: Store, table: bytes, location: str, real: RealPlaces) -
         real: links and `..` resolved.
     """
     root = real.folder(place_of(location))
-    locations = set()
+    locations = set(_of_new_partitions(store, table))
     for _, value in store.scan(*prefix_range(partition_prefix(table))):
-        if value == TOMBSTONE:
-            continue
-        try:
-            own = decode_entry(value).location
-        except MetastoreDamagedError:
-            continue  # of which `recorded_files` tells
-        if own and path_below(location, own) is None:
-            locations.add(own)
-    found = (real.folder(place_of(own)) for own in locations)
+        locations.update(places_told(value))
+    found = (real.folder(place_of(own)) for own in locations if path_below(location, own) is None)
     return frozenset(folder for folder in found if not overlap(folder, root))
+
+
+def places_told(value: bytes) -> set[str]:
+    """Return the locations that the row of a partition says of itself and of directories; none if it cannot be read."""
+    if value == TOMBSTONE:
+        return set()
+    try:
+        entry = decode_entry(value)
+        return {place for place in (entry.location, *_given(decode_arrangement(entry.arrangement))) if place}
+    except MetastoreDamagedError:
+        return set()  # of which `recorded_files` tells
+
+
+def _of_new_partitions(store: Store, table: bytes) -> set[str]:
+    """Return the places that a version of the table gives to directories of partitions made from then on."""
+    found: set[str] = set()
+    for _, value in store.scan(*prefix_range(METADATA + table)):
+        try:
+            metadata: TableMetadata = decoder(TableMetadata).decode(value)
+        except MetastoreDamagedError:
+            continue  # of which fsck tells
+        found.update(place for place in _given(metadata.arrangement) if place)
+    return found
+
+
+def _given(arrangement: Arrangement) -> tuple[str | None, ...]:
+    return () if arrangement.skew is None else arrangement.skew.locations

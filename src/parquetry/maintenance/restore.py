@@ -80,7 +80,7 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
     """Write the databases, tables and versions of a dump into a metastore that has no tables.
 
     Args:
-        metastore: to fill. Tables keep their ids and locations.
+        metastore: to fill. Tables keep their ids; those below the warehouse lie below this one then, others where they lay.
         folder: that `dump` made.
         progress: called with each table that is done.
 

@@ -10,7 +10,8 @@
 4. What is left of tables whose making, dropping or replacing was cut short is removed, whichever tables they
    were: nobody else can name them.
 
-A running write has files that no row lists yet: such files have to be older than the safety age. Which files
+A running write has files that no row lists yet: such files have to be older than the safety age. While one lies in a folder outside of the table's
+that no kept row tells of any longer, the rows stay that do, for the next run to find it. Which files
 are the table's to delete is `deleting`'s rule; files that Parquetry did not write have to be still what the
 table had listed, besides.
 """
@@ -21,10 +22,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError
-from parquetry.layout.places import Place, folder_of, join_location
+from parquetry.layout.places import Place, folder_of, is_below, join_location
 from parquetry.maintenance.deleting import Territory
 from parquetry.maintenance.files import Files, Info, checked_file, checksum_of
 from parquetry.maintenance.orphan_tables import remove_orphans
+from parquetry.maintenance.outer_folders import places_told
 from parquetry.maintenance.removed import Removed
 from parquetry.metastore import recovery
 from parquetry.metastore.chunks import chunk_place
@@ -117,6 +119,7 @@ class _Vacuum:
         self._safety = safety
         self._files = Files()
         self._territory = Territory(table.store, table.id, table.metadata, self._files)
+        self._spared: set[bytes] = set()
         self._known_layouts: tuple[int, list[TableSnapshot]] | None = None
 
     def run(self, older_than: int) -> list[Removed]:
@@ -158,6 +161,7 @@ class _Vacuum:
         candidates = self._superseded(head)
         checksums: dict[Place, Info] = {}
         kept: set[Place] = set()
+        young: dict[Place, _Candidate] = {}
         for place, info in self._there():
             checked = checked_file(place)
             if place in candidates:
@@ -168,6 +172,8 @@ class _Vacuum:
                 candidates[place] = _Candidate(self._files.name(place), True, [], info)
             else:
                 kept.add(place)
+                if self._outer_of(place) is not None:
+                    young[place] = _Candidate(self._files.name(place), True, [], info)
         for checked, info in checksums.items():
             place = checksum_of(checked)
             if checked in candidates and candidates[checked].info is not None:
@@ -175,13 +181,36 @@ class _Vacuum:
             elif checked not in kept and self._territory.is_own(place) and self._is_old(info):
                 candidates[place] = _Candidate(self._files.name(place), True, [], info)
         self._spare(head, candidates)
+        self._spared = self._telling(head, young)
         return self._deletable(candidates)
+
+    def _outer_of(self, place: Place) -> Place | None:
+        """Return the folder outside of the table's in which a file lies that is its own."""
+        if not self._territory.outer or not self._territory.is_own(place):
+            return None
+        return next((folder for folder in self._territory.outer if is_below(place, folder)), None)
+
+    def _telling(self, head: Head, young: dict[Place, _Candidate]) -> set[bytes]:
+        """Return the partitions whose rows alone tell of folders in which files lie that are too young to go."""
+        if young:
+            self._spare(head, young)
+        folders = {folder for place in young if (folder := self._outer_of(place)) is not None}
+        telling: set[bytes] = set()
+        for wanted in (True, False) if folders else ():
+            for row in stored_rows(self._store, self._id, head, self._oldest):
+                if (row.need in (Need.LIVE, Need.WORKING)) is not wanted:
+                    continue
+                told = {self._territory.real.folder(self._files.place(p)) for p in places_told(row.value)}
+                if wanted:
+                    folders -= told
+                elif folders & told:
+                    telling.add(row.key)
+        return telling
 
     def _there(self) -> Iterator[tuple[Place, Info]]:
         """Yield the files below the table, and what it may have written to partitions that lie elsewhere."""
         yield from self._files.below(self._territory.root)
-        for folder in self._territory.outer:
-            yield from (each for each in self._files.below(folder) if self._territory.is_own(each[0]))
+        yield from self._territory.own_elsewhere()
 
     def _is_old(self, info: Info) -> bool:
         return (info.modified or now_ms()) < now_ms() - self._safety
@@ -324,9 +353,14 @@ class _Vacuum:
         ]
         return [row for row in removed if row.count]
 
+    @staticmethod
+    def _stays(row: StoredRow, spared: set[bytes]) -> bool:
+        return row.need in (Need.LIVE, Need.WORKING) or row.key in spared
+
     def _unneeded(self, kind: str, head: Head, prefix: bytes | None = None) -> Removed:
         rows = stored_rows(self._store, self._id, head, self._oldest, prefix)
-        sizes = [len(row.value) for row in rows if row.need not in (Need.LIVE, Need.WORKING)]
+        spared = self._spared if prefix is None else set()
+        sizes = [len(row.value) for row in rows if not self._stays(row, spared)]
         return Removed(kind, None, len(sizes), sum(sizes))
 
     def _entries(self, head: Head) -> Iterator[bytes]:
@@ -341,7 +375,7 @@ class _Vacuum:
     def _chunks(self, head: Head) -> Iterator[tuple[bytes, bytes]]:
         referenced: set[tuple[int, int]] = set()
         for row in stored_rows(self._store, self._id, head, self._oldest):
-            if row.need in (Need.LIVE, Need.WORKING) and row.value != TOMBSTONE:
+            if self._stays(row, self._spared) and row.value != TOMBSTONE:
                 referenced.update((chunk.ticket, chunk.number) for chunk in decode_entry(row.value).chunks)
         return unneeded_chunks(self._store, self._id, head, referenced)
 
@@ -353,7 +387,7 @@ class _Vacuum:
         recovery.sweep(self._store, self._id, head)
         delete_in_batches(self._store, entries_of_dropped(self._store, self._id, head, self._oldest))
         entries = entries_of_rows(self._store, self._id, head, self._oldest)
-        delete_stored_rows(self._store, self._id, head, self._oldest, entries)
+        delete_stored_rows(self._store, self._id, head, self._oldest, entries, spared=self._spared)
         records = taken_out_prefix(self._id)
         delete_stored_rows(self._store, self._id, head, self._oldest, lambda _: (), records)
         delete_in_batches(self._store, (key for key, _ in self._chunks(head)))

@@ -285,6 +285,23 @@ def _pick(joined: bytes, places: Places) -> list[str]:
     return [(prefix + joined[start + 1 : stop] + suffix).decode() for start, stop in rests]
 
 
+def with_paths(value: bytes, change: Callable[[list[str]], list[str] | None]) -> bytes:
+    """Return the bytes of a chunk in columns with other paths; the same where none is other.
+
+    Args:
+        value: of a chunk in columns.
+        change: gives the paths that are to be in place of those that it is given; None: the same.
+
+    Raises:
+        MetastoreDamagedError: the bytes are those of no chunk.
+    """
+    changed = change(ChunkColumns(value).paths)
+    if changed is None:
+        return value
+    fields: list[msgspec.Raw] = msgspec.msgpack.decode(memoryview(value)[len(MARK) :], type=list[msgspec.Raw])
+    return MARK + encode([fields[0], _join(changed), *fields[2:]])
+
+
 def is_in_columns(value: bytes) -> bool:
     """Return whether the bytes of a chunk are in columns, and not a list of records."""
     return value[:1] == MARK

@@ -13,7 +13,8 @@ between has raised a store whose rows are as they were, which does no harm.
 | 3       | views: heads that say that they are one, and what it says in its metadata;        |
 |         | names in files that dropped columns leave taken;                                  |
 |         | how far streaming queries are that write into a table                             |
-| 4       | constraints of tables, which a library that does not know them would not enforce  |
+| 4       | locations relative to the warehouse (`warehouse_store`);                          |
+|         | constraints of tables, which a library that does not know them would not enforce  |
 
 A library that had the store open when it was raised by a later one notices when it next commits: it reads the row
 after the head on which the commit builds, so that whatever a later one has published is met by this check.
@@ -40,8 +41,8 @@ IN_COLUMNS = 2
 """The first version whose long lists of files are in columns."""
 DROPPED = VIEWS = STREAMS = 3
 """The first version that has views, and that knows of dropped columns and of streaming queries."""
-CONSTRAINTS = 4
-"""The first version whose tables have constraints."""
+RELATIVE = CONSTRAINTS = 4
+"""The first version that can say that something lies below the warehouse, wherever that is, and that has constraints."""
 FORMAT_VERSION = 4
 """The newest."""
 

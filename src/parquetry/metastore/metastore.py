@@ -30,6 +30,7 @@ from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load_commit
 from parquetry.metastore.staging import StagedTable
 from parquetry.metastore.valid_names import DEFAULT_DATABASE, normalise_name
+from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store.base import Store
 from parquetry.store.opening import open_store
 from parquetry.types import ColumnType, text_from_value
@@ -48,7 +49,7 @@ class Metastore:
         create: write the format row if the store is empty.
 
     Attributes:
-        store: as given.
+        store: as given, in which locations below the warehouse are relative to it.
         warehouse: absolute path, or URI, without a trailing slash.
 
     Raises:
@@ -58,10 +59,10 @@ class Metastore:
 
     def __init__(self, store: Store, warehouse: str, *, create: bool = True) -> None:
         check_format(store, create=create)
-        self.store = store
         self.warehouse = warehouse_location(warehouse)
-        self._databases = Databases(store)
-        self._names = Names(store, self._databases)
+        self.store = WarehouseStore(store, self.warehouse)
+        self._databases = Databases(self.store)
+        self._names = Names(self.store, self._databases)
 
     def close(self) -> None:
         """Close the store."""

@@ -9,7 +9,7 @@ rows are removed oldest first, lest a reader of a version that is going away tak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -166,6 +166,7 @@ def delete_stored_rows(
     oldest: Commit,
     entries: Callable[[StoredRow], Iterable[bytes]],
     prefix: bytes | None = None,
+    spared: Container[bytes] = frozenset(),
 ) -> None:
     """Remove the rows of partitions that nobody needs, in the order that readers need.
 
@@ -176,9 +177,14 @@ def delete_stored_rows(
         oldest: the oldest version that is kept.
         entries: keys of a row's entries in indexes, which go in the same order.
         prefix: as for `stored_rows`.
+        spared: keys of partitions of which no row goes.
     """
     for need in (Need.OLDER, Need.SUPERSEDED, Need.TOMBSTONE):
-        rows = (row for row in stored_rows(store, table, head, oldest, prefix) if row.need is need)
+        rows = (
+            row
+            for row in stored_rows(store, table, head, oldest, prefix)
+            if row.need is need and row.key not in spared
+        )
         for batch in batches(rows, DELETE_BATCH):
             # Rows of one batch go in any order, and only a row that is there tells of its entries.
             delete_in_batches(store, (key for row in batch for key in entries(row)))

@@ -275,6 +275,11 @@ def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
     return cached[table, ticket]
 
 
+def forget_metadata(store: Store) -> None:
+    """Have all metadata be read anew: their rows were changed, which nobody does but who rewrites locations."""
+    _cache.pop(store, None)
+
+
 def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -> TableSnapshot:
     """Return a version of a table; by default the newest."""
     commit = commit or head.commit

@@ -292,10 +292,11 @@ def described_arrangement(
 
 def _file_of(metastore: Metastore) -> tuple[int, int] | None:
     """Return what tells the file of an embedded metastore from any that takes its path later."""
-    if not isinstance(metastore.store, SQLiteStore):
+    rows = metastore.store.rows
+    if not isinstance(rows, SQLiteStore):
         return None
     try:
-        status = os.stat(metastore.store.path)
+        status = os.stat(rows.path)
     except OSError:
         return None
     return status.st_dev, status.st_ino

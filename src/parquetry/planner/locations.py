@@ -89,7 +89,7 @@ def external_location(lake: Lake, database: str, name: str, given: str) -> str:
     Raises:
         LocationTakenError: the place is a managed table's, or a database's.
     """
-    location = absolute_location(given, lake.metastore.database_location(database))
+    location = _named(lake, absolute_location(given, lake.metastore.database_location(database)))
     named = database.lower(), name.lower()
     held = (claim for claim in _held(lake) if (claim.head.database, claim.head.name) != named)
     require_free(held, location, f"table {database}.{name}", databases=_directories(lake))
@@ -108,7 +108,7 @@ def partition_location(lake: Lake, table: TableSnapshot, given: str, name: str) 
     Raises:
         LocationTakenError: the place is another, managed table's.
     """
-    location = absolute_location(given, table.metadata.location)
+    location = _named(lake, absolute_location(given, table.metadata.location))
     held = (claim for claim in _held(lake) if claim.table != table.id)
     require_free(held, location, f"partition {name} of table {table.label}")
     return location
@@ -138,7 +138,7 @@ def database_location(lake: Lake, name: str, given: str | None) -> str:
     Raises:
         LocationTakenError: the place is a table's.
     """
-    location = absolute_location(given or f"{name.lower()}.db", lake.metastore.warehouse)
+    location = _named(lake, absolute_location(given or f"{name.lower()}.db", lake.metastore.warehouse))
     require_outside(_held(lake), location, name)
     return location
 
@@ -151,6 +151,11 @@ def delete_empty_folder(location: str) -> None:
 
 def _held(lake: Lake) -> Iterable[Claim]:
     return claims(lake.metastore.store, RealPlaces())
+
+
+def _named(lake: Lake, location: str) -> str:
+    """Return a location by the warehouse's own name if it lies below, whatever link was used, so that it moves along."""
+    return lake.metastore.store.below.named(location)
 
 
 def _directories(lake: Lake) -> dict[str, str]:

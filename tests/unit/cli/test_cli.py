@@ -590,3 +590,15 @@ def test_doctor_says_how_each_setting_is_set():
     assert size.how == ("option of the write", "SET `parquetry.target-file-size`", "table property")
     assert (indexes.value, indexes.origin) == (None, None)
     assert indexes.how == ("table property at creation",)
+
+
+def test_relocate_for_people_and_as_objects(run, warehouse):
+    """A dry run says what would be, the command what it did, and a place that nothing lies at is refused."""
+    there, new = warehouse.parent, warehouse.parent.with_name("moved away")
+    code, out, _ = run("relocate", str(there), str(new), "--dry-run")
+    assert (code, "and would be" in out) == (0, True)
+    told = json.loads(run("relocate", str(there), str(new), "--dry-run", "--json")[1])
+    assert {each["kind"] for each in told} >= {"table"}
+    assert all(each["after"].replace(str(new), str(there)) == each["before"] for each in told)
+    code, _, err = run("relocate", "/no/where", "/new")
+    assert (code, "no location was changed" in err) == (1, True)

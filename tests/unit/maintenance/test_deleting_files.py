@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
 import pyarrow.fs as pafs
 import pytest
 
@@ -16,8 +17,8 @@ from parquetry.maintenance.deleting import DoomedTable, purge
 from parquetry.maintenance.files import Files, RealPlaces
 from parquetry.maintenance.removed import Removed
 from parquetry.maintenance.vacuum import DAY_MS, vacuum
-from parquetry.metastore import DataFile, TableSnapshot
-from parquetry.metastore.keyspace import metadata_key
+from parquetry.metastore import Arrangement, DataFile, SkewMap, TableSnapshot
+from parquetry.metastore.keyspace import metadata_key, partition_prefix, prefix_range
 from tests.support.lakes import NOW, Lake
 from tests.support.metastores import metadata
 
@@ -349,6 +350,54 @@ def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
         assert tree(lake.location.parent / "away") == kept
 
 
+def test_a_young_file_in_a_place_that_only_old_rows_tell_of(tmp_path: Path) -> None:
+    """A write may be at work in the place of a partition that was dropped: the rows stay that tell of it until its file is old enough."""
+    lake = Lake(tmp_path)
+    lake.append(OTHER, "kept")
+    left = own_name(lake, "left")
+    wrote_elsewhere(lake, left)
+    lake.drop((3, "c"))
+    for _ in range(2):
+        planned = vacuum(lake.table(), older_than=NOW, dry_run=True)
+        assert vacuum(lake.table(), older_than=NOW) == planned
+        assert tree(tmp_path / "away") == {"theirs.parquet", left}
+        assert lake.listed() == {"kept"}
+    vacuum(lake.table(), older_than=NOW, safety=-DAY_MS)
+    assert tree(tmp_path / "away") == {"theirs.parquet"}
+    assert b"away" not in b"".join(
+        value for _, value in lake.store.scan(*prefix_range(partition_prefix(lake.id)))
+    )
+    assert vacuum(lake.table(), older_than=NOW, safety=-DAY_MS) == []
+    assert lake.on_disk() == {"kept"}
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) -> None:
+    """What the table wrote there and no longer lists goes, what failed writes left, too; of partitions to come as well."""
+    lake = Lake(tmp_path)
+    places = [tmp_path / name for name in ("one", "two")]
+    arrangements = [Arrangement(SkewMap(("x",), ((1,),), True, (f"file:{place}",))) for place in places]
+    own = [own_name(lake, name) for name in ("dead", "live", "left")]
+    for place in places:
+        for name in (*own, "theirs", "pq-0011223344556677-1.parquet"):
+            put(place / name)
+    for name in own[:2]:
+        transaction = lake.table().begin("replace")
+        file = msgspec.structs.replace(put(places[0] / name), path=f"file:{places[0]}/{name}")
+        transaction.replace(KEY, [file], arrangement=arrangements[0])
+        transaction.commit()
+    transaction = lake.table().begin("alter")
+    transaction.set_metadata(msgspec.structs.replace(lake.table().metadata, arrangement=arrangements[1]))
+    transaction.commit()
+    if dropped:
+        assert drop(lake) == []
+    else:
+        vacuum(lake.table(), older_than=NOW, safety=-DAY_MS)
+    theirs = {"theirs", "pq-0011223344556677-1.parquet"}
+    assert tree(places[0]) == (theirs if dropped else {*theirs, own[1]})
+    assert tree(places[1]) == theirs
+
+
 def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> None:
     """It stays, if that table's folder overlaps with the partition's; so does what a link within the table leads to."""
     lake = Lake(tmp_path)
@@ -499,7 +548,7 @@ def test_a_managed_tables_folder_is_its_own(tmp_path: Path, location: str, says:
     place = location.format(tmp_path)
 
     def check(managed: bool) -> None:
-        require_free(claims(lake.store, RealPlaces()), place, "table a.b", managed=managed)
+        require_free(claims(lake.metastore.store, RealPlaces()), place, "table a.b", managed=managed)
 
     for managed in (False, True):
         if says is None:
@@ -516,7 +565,7 @@ def test_external_tables_may_share_a_folder(tmp_path: Path) -> None:
     lake = Lake(tmp_path, external=True)
 
     def check(location: str, managed: bool = False) -> None:
-        held = claims(lake.store, RealPlaces())
+        held = claims(lake.metastore.store, RealPlaces())
         databases = {"default": str(tmp_path / "w"), "d": str(tmp_path / "w/d.db")}
         require_free(held, location, "table a.b", managed=managed, databases=databases)
 
@@ -539,7 +588,7 @@ def test_a_database_lies_in_no_tables_folder(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
 
     def check(location: Path) -> None:
-        require_outside(claims(lake.store, RealPlaces()), str(location), "d")
+        require_outside(claims(lake.metastore.store, RealPlaces()), str(location), "d")
 
     check(tmp_path)
     check(tmp_path / "t.db")
@@ -553,10 +602,10 @@ def test_a_table_that_was_dropped_holds_nothing(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     staged = lake.metastore.stage_table("default", "new", metadata(location=str(tmp_path / "new")))
     lake.metastore.drop_table("default", "t")
-    (claim,) = claims(lake.store, RealPlaces())
+    (claim,) = claims(lake.metastore.store, RealPlaces())
     assert (claim.label, claim.managed, claim.location) == ("a table in the making", True, f"{tmp_path}/new")
     staged.discard()
-    assert list(claims(lake.store, RealPlaces())) == []
+    assert list(claims(lake.metastore.store, RealPlaces())) == []
 
 
 def test_folders_of_other_file_systems() -> None:

@@ -171,3 +171,24 @@ def test_a_renaming_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     clear(store)
     assert leftovers(store) == []
     assert Names(store, metastore._databases).find("default", "z") is None
+
+
+def test_a_table_in_the_making_with_a_partition_elsewhere(tmp_path: Path) -> None:
+    """What was written for it outside of its folder goes with it, and nothing else there."""
+    store = MemoryStore()
+    new_table(store)
+    table = stage(store, tmp_path / "new")
+    own = [f"pq-{table.id.hex()}-{number}" for number in (2, 3)]
+    (tmp_path / "away").mkdir()
+    for name in (*own, "theirs", "pq-0011223344556677-1"):
+        (tmp_path / "away" / name).write_bytes(b"x")
+    transaction = table.begin("fill")
+    transaction.add((2, "b"), f"file:{tmp_path}/away", [DataFile(own[0], 1, 1)])
+    transaction.commit()
+    assert clear(store) == {}
+    del table, transaction
+    assert clear(store) == {"left-over file": 3, "left-over tables": 1}
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {
+        "theirs",
+        "pq-0011223344556677-1",
+    }

@@ -13,6 +13,7 @@ from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
 from parquetry.metastore.file_blocks import FileBlock, file_blocks
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.predicate.nodes import Compare, In
 from parquetry.prune.condition import Condition
 from parquetry.prune.select import select_files
@@ -109,7 +110,8 @@ def test_chunks_that_their_summaries_rule_out_are_not_read() -> None:
     """Their files count among those of the partitions read, and the condition that ruled them out has served."""
     snapshot = table({p: [file(n) for n in range(p * LONG, (p + 1) * LONG)] for p in range(3)})
     chunks = [len(partition.entry.chunks) for partition in snapshot.partitions()]
-    store = snapshot.store
+    assert isinstance(snapshot.store, WarehouseStore)
+    store = snapshot.store.rows
     assert isinstance(store, CountingStore)
     store.asked.clear()
     asked = [

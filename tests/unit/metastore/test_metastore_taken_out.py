@@ -345,7 +345,7 @@ def test_a_commit_to_the_replaced_table_meanwhile_is_not_missed(tmp_path: Path) 
         lake = Lake(tmp_path / str(stop))
         lake.append(A, "one", own=False)
         store = FaultyStore(lake.store)
-        staged = Metastore(store, str(tmp_path)).stage_table(
+        staged = Metastore(store, lake.metastore.warehouse).stage_table(
             "default", "t", metadata(location=f"file:{lake.location}")
         )
         late: list[str] = []

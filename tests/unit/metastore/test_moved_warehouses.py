@@ -1,0 +1,392 @@
+"""What lies below the warehouse is kept relative to it: nothing of the old place is known where it was moved or copied."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import re
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from parquetry.catalog import Catalog
+from parquetry.errors import CommitConflictError, WarehouseError
+from parquetry.layout.below_warehouse import BelowWarehouse
+from parquetry.layout.places import join_location
+from parquetry.maintenance.dump import dump
+from parquetry.maintenance.restore import restore
+from parquetry.metastore import (
+    Arrangement,
+    DataFile,
+    Metastore,
+    SkewMap,
+    TableSnapshot,
+    open_metastore,
+)
+from parquetry.metastore.format import MAGIC, RELATIVE, FormatRow
+from parquetry.metastore.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS, prefix_range
+from parquetry.metastore.model import ColumnStatistics
+from parquetry.metastore.wire import encode
+from parquetry.store import MemoryStore, SQLiteStore, Store
+from tests.support.lakes import busy
+from tests.support.metastores import Crash, FaultyStore, metadata
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "format-3"
+FAR = "file:/far/p"
+
+
+def filled(metastore: Metastore, long: int = 1500) -> TableSnapshot:
+    """Make a table in which a location stands wherever one can, below the warehouse and elsewhere, and values that look like some."""
+    warehouse = f"file:{metastore.warehouse}"
+    metastore.create_database("d", {"location": f"{warehouse}/d", "comment": f"{warehouse}/comment"})
+    skew = SkewMap(("x",), ((1,), (2,)), True, (f"{warehouse}/ext/one", "file:/far/two"))
+    table = metastore.create_table(
+        "d",
+        "t",
+        metadata(location=f"{warehouse}/d/t", comment=f"{warehouse}/comment", arrangement=Arrangement(skew)),
+    )
+    statistics = {"s": ColumnStatistics(1, 0, f"{warehouse}/a", f"{warehouse}/z")}
+    inline = [
+        DataFile(f"{warehouse}/ext/inline", 1, 1, None, statistics),
+        DataFile("/far/inline", 1, 1),
+        DataFile("own", 1, 1),
+    ]
+    listed = [DataFile(f"{warehouse}/ext/{number}", 1, 1, None, statistics) for number in range(long)]
+    transaction = table.begin("append")
+    transaction.append((1, "default"), inline)
+    transaction.append((2, "near"), inline, f"{warehouse}/ext/p")
+    transaction.append((3, "far"), inline, FAR)
+    transaction.append((4, "long"), [*listed, DataFile("own", 1, 1)])
+    transaction.append((5, f"{warehouse}/value"), inline)
+    return transaction.commit()
+
+
+def places(table: TableSnapshot) -> list[str]:
+    skew = table.metadata.arrangement.skew
+    assert skew is not None
+    found = [table.metadata.location, *(place or "" for place in skew.locations)]
+    for partition in table.partitions():
+        skew = partition.arrangement.skew
+        assert skew is not None
+        found += [partition.location, *(place or "" for place in skew.locations)]
+        found += [join_location(partition.location, file.path) for file in partition.files]
+    return found
+
+
+def everything(store: Store) -> bytes:
+    """Return all bytes of rows that hold locations."""
+    return b"".join(
+        value
+        for tag in (DATABASES, METADATA, PARTITIONS, CHUNKS)
+        for _, value in store.scan(*prefix_range(tag))
+    )
+
+
+def test_all_locations_below_the_warehouse_move_with_it() -> None:
+    """Those of databases, tables, partitions, heavy values and files, inline and in long lists; values and comments stay."""
+    rows = MemoryStore()
+    here = filled(Metastore(rows, "/old/lake"))
+    there = Metastore(rows, "/new/lake").table("d", "t")
+    assert places(there) == [place.replace("/old/lake", "/new/lake") for place in places(here)]
+    assert any(place.startswith("file:/far/") for place in places(there))
+    assert Metastore(rows, "/new/lake").database_location("d") == "file:/new/lake/d"
+    assert Metastore(rows, "/new/lake").database("d").properties["comment"] == "file:/old/lake/comment"
+    assert there.metadata.comment == "file:/old/lake/comment"
+    keys = [partition.values for partition in there.partitions()]
+    assert keys == [partition.values for partition in here.partitions()]
+    assert (5, "file:/old/lake/value") in keys
+    for partition in there.partitions():
+        for file in partition.files:
+            assert not file.columns or file.columns["s"].min == "file:/old/lake/a"
+
+
+def test_the_old_place_is_in_no_record_of_places() -> None:
+    """Only comments and values that the user gave hold it, and partitions' keys, which are values."""
+    rows = MemoryStore()
+    filled(Metastore(rows, "/old/lake"), long=10)
+    left = (
+        everything(rows)
+        .replace(b"/old/lake/comment", b"")
+        .replace(b"/old/lake/a", b"")
+        .replace(b"/old/lake/z", b"")
+    )
+    assert b"/old/lake" not in left
+    assert b"/far/" in left
+
+
+@pytest.mark.parametrize("location", ["/lake/t", "file:/lake/t", "file:///lake/t", "file:/lake//t/"])
+def test_the_form_of_a_location_stays(location: str) -> None:
+    """A plain path comes back as one, a URI as Hadoop writes it: texts are compared with one another elsewhere."""
+    rows = MemoryStore()
+    Metastore(rows, "/lake").create_table("default", "t", metadata(location=location))
+    expected = "/lake/t" if location == "/lake/t" else "file:/lake/t"
+    assert Metastore(rows, "/lake").table("default", "t").metadata.location == expected
+    assert Metastore(rows, "/moved").table("default", "t").metadata.location == expected.replace(
+        "lake", "moved"
+    )
+
+
+@pytest.mark.parametrize(
+    ("warehouse", "location", "kept"),
+    [
+        ("/lake", "/lakeside/t", None),
+        ("/lake", "/lake/../t", None),
+        ("/lake", "/lake/a/../../t", None),
+        ("/lake", "s3://b/lake/t", None),
+        ("/lake", "/", None),
+        ("/", "/t", "warehouse-path:/t"),
+        ("/lake", "file:/lake", "warehouse:/"),
+        ("/lake", "/lake/a%2Fb", "warehouse-path:/a%2Fb"),
+        ("file:///my%20lake", "/my lake/t", "warehouse-path:/t"),
+        ("s3://b", "s3a://b/t", "warehouse:/t"),
+        ("s3a://b/lake", "s3://b/lake/t", "warehouse:/t"),
+        ("s3a://b/lake", "s3://c/lake/t", None),
+        ("hdfs://n/lake", "hdfs://n:8020/lake/t", "warehouse:/t"),
+        ("hdfs://n:8020/lake", "hdfs://n/lake/t", "warehouse:/t"),
+        ("hdfs://n:9000/lake", "hdfs://n/lake/t", None),
+        ("hdfs:///lake", "hdfs://n/lake/t", None),
+    ],
+)
+def test_what_lies_below_a_warehouse(warehouse: str, location: str, kept: str | None) -> None:
+    """Whole names of folders count, a place has several names, and where that is not certain a location stays absolute."""
+    below = BelowWarehouse(warehouse)
+    assert below.kept(location) == (kept or location)
+    assert below.kept(below.absolute(below.kept(location))) == below.kept(location)
+
+
+def test_a_warehouse_that_links_lead_to(tmp_path: Path) -> None:
+    """Sessions that name it otherwise see the same tables, each by its own name."""
+    real, link, other = tmp_path / "real", tmp_path / "link", tmp_path / "other"
+    real.mkdir()
+    link.symlink_to(real)
+    other.symlink_to(real)
+    rows = MemoryStore()
+    by_link = Metastore(rows, str(link))
+    by_link.create_table("default", "a", metadata(location=f"file:{link}/a"))
+    by_link.create_table("default", "b", metadata(location=f"file:{real}/b"))
+    for name in (link, real):
+        found = Metastore(rows, str(name))
+        assert [found.table("default", each).metadata.location for each in "ab"] == [
+            f"file:{name}/a",
+            f"file:{name}/b",
+        ]
+    below = BelowWarehouse(str(link))
+    assert below.named(f"file:{other}/c") == f"file:{link}/c"
+    assert below.named(f"{other}/c") == f"{link}/c"
+    assert below.named(f"file:{tmp_path}/elsewhere") == f"file:{tmp_path}/elsewhere"
+
+
+def test_a_copy_deletes_nothing_of_the_original(tmp_path: Path) -> None:
+    """Vacuum, purge and DROP in a copied warehouse delete the copy's files; the original is whole, and the other way round."""
+    original, copy = tmp_path / "original", tmp_path / "copy"
+    original.mkdir()
+    store = SQLiteStore(str(original / "m.sqlite"), create=True)
+    lake = busy(original, store)
+    store.close()
+    before = {path: path.read_bytes() for path in original.rglob("*.parquet")}
+    shutil.copytree(original, copy)
+    with open_metastore(str(copy), f"sqlite://{copy}/m.sqlite") as metastore:
+        catalog = Catalog(metastore)
+        assert catalog.fsck("t", footers=False) == []
+        removed = vacuum(catalog)
+        assert removed
+        assert all(path.startswith(str(copy)) for path in removed)
+    assert {path: path.read_bytes() for path in original.rglob("*.parquet")} == before
+    assert len(list(copy.rglob("*.parquet"))) < len(before)
+    shutil.rmtree(copy)
+    with open_metastore(str(original), f"sqlite://{original}/m.sqlite") as metastore:
+        assert Catalog(metastore).fsck("t", footers=False) == []
+        assert metastore.table("default", "t").id == lake.id
+
+
+def vacuum(catalog: Catalog) -> list[str]:
+    now = datetime.now(UTC)
+    return [each.path.removeprefix("file:") for each in catalog.vacuum("t", now) if each.path]
+
+
+def test_a_dump_is_restored_below_another_warehouse(tmp_path: Path) -> None:
+    """What lay below the one lies below the other then; what lay elsewhere stays there."""
+    here = Metastore(MemoryStore(), "/old/lake")
+    filled(here, long=1100)
+    dump(here, tmp_path / "dump")
+    text = b"".join(path.read_bytes() for path in (tmp_path / "dump").rglob("*.json*"))
+    text = text.replace(b"/old/lake/comment", b"").replace(b"/old/lake/a", b"").replace(b"/old/lake/z", b"")
+    assert text.count(b"/old/lake") == 1  # the warehouse itself, in the manifest
+    there = Metastore(MemoryStore(), "/new/lake")
+    restore(there, tmp_path / "dump")
+    expected = [place.replace("/old/lake", "/new/lake") for place in places(here.table("d", "t"))]
+    assert places(there.table("d", "t")) == expected
+    assert there.database_location("d") == "file:/new/lake/d"
+
+
+def older(rows: MemoryStore) -> Metastore:
+    """Return a metastore that was written with absolute locations, of format 2, opened where it was written."""
+    rows.put_many([(FORMAT, encode(FormatRow(MAGIC, 2, "then")))])
+    filled(Metastore(rows, "/nowhere/else"), long=0)
+    raw = Metastore(rows, "/nowhere/else")
+    for tag in (DATABASES, METADATA, PARTITIONS):
+        for key, value in list(raw.store.scan(*prefix_range(tag))):
+            rows.put_many([(key, value.replace(b"/nowhere/else", b"/old/lake/xxx"))])
+    rows.put_many([(FORMAT, encode(FormatRow(MAGIC, 2, "then")))])
+    return Metastore(rows, "/old/lake/xxx")
+
+
+def test_absolute_locations_of_older_libraries_are_read_as_they_are() -> None:
+    """They work as before, in the place where they were written; what is written from then on is relative."""
+    metastore = older(rows := MemoryStore())
+    table = metastore.table("d", "t")
+    assert table.metadata.location == "file:/old/lake/xxx/d/t"
+    assert msgspec.msgpack.decode(rows.get(FORMAT) or b"")["version"] == 2
+    metastore.alter_database("d", {**metastore.database("d").properties, "more": "1"})
+    assert msgspec.msgpack.decode(rows.get(FORMAT) or b"")["version"] == RELATIVE
+    assert Metastore(rows, "/new").database_location("d") == "file:/new/d"
+    assert Metastore(rows, "/new").table("d", "t").metadata.location == "file:/old/lake/xxx/d/t"
+    metastore.drop_database("d", cascade=True)
+    assert metastore.databases() == ["default"]
+
+
+# -- relocate
+
+
+def test_relocate_says_what_it_would_do_and_does_it() -> None:
+    """What lies at the place and below it, in each kind of record, old versions among them; the rest stays."""
+    metastore = Metastore(MemoryStore(), "/old/lake")
+    filled(metastore, long=1100)
+    before = places(metastore.table("d", "t"))
+    catalog = Catalog(metastore)
+    told = catalog.relocate("/far", "s3://bucket/near", dry_run=True)
+    assert [(each.kind, each.name, each.count) for each in told] == [
+        ("table", "d.t", 1),
+        ("partition", "d.t", 10),
+    ]
+    assert (told[1].before, told[1].after) == ("file:/far/two", "s3://bucket/near/two")
+    assert places(metastore.table("d", "t")) == before
+    assert catalog.relocate("/far", "s3://bucket/near") == told
+    now = metastore.table("d", "t")
+    assert places(now) == [
+        place.replace("file:/far/", "s3://bucket/near/").replace("/far/", "s3://bucket/near/")
+        for place in before
+    ]
+    assert Metastore(metastore.store.rows, "/old/lake").table("d", "t", version=1).partition(
+        (3, "far")
+    ).location == (  # type: ignore[union-attr]
+        "s3://bucket/near/p"
+    )
+    with pytest.raises(
+        WarehouseError, match="Nothing in the metastore of /old/lake lies at file:/far or below it"
+    ):
+        catalog.relocate("/far", "/elsewhere")
+
+
+def test_relocate_takes_whole_names_of_folders() -> None:
+    """`/fa` is no folder above `/far`, by whatever spelling."""
+    catalog = Catalog(metastore := Metastore(MemoryStore(), "/lake"))
+    metastore.create_table("default", "t", metadata(location="file:/far/away/t"))
+    for old in ("/fa", "/far/awa", "/far/away/t/x", "s3://far", "/FAR"):
+        with pytest.raises(WarehouseError, match="no location was changed"):
+            catalog.relocate(old, "/new")
+    (moved,) = catalog.relocate("file:///far/away//", "/new/")
+    assert (moved.before, moved.after) == ("file:/far/away/t", "file:/new/t")
+    assert metastore.table("default", "t").metadata.location == "file:/new/t"
+    catalog.relocate("/new/t", "/lake/t")
+    assert (
+        Metastore(metastore.store.rows, "/moved").table("default", "t").metadata.location == "file:/moved/t"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("/far", "/far/away"), ("/far/away", "/far"), ("/", "/far"), ("file:/far", "/far/x")]
+)
+def test_relocate_refuses_places_within_one_another(old: str, new: str) -> None:
+    """A call that was cut short would move a second time what it had moved."""
+    catalog = Catalog(Metastore(MemoryStore(), "/lake"))
+    with pytest.raises(WarehouseError, match=f"{old} and {new} lie within one another.*another name first"):
+        catalog.relocate(old, new)
+
+
+def test_relocate_can_be_repeated_after_a_crash_anywhere() -> None:
+    """Whatever was done by then, the same call does the rest; at no time is a location anything but old or new."""
+    crash_at = 0
+    while True:
+        rows = MemoryStore()
+        before = places(filled(Metastore(rows, "/old/lake"), long=10))
+        after = [place.replace("/far/", "/near/") for place in before]
+        store = FaultyStore(rows)
+        store.crash_at = crash_at
+        with contextlib.suppress(Crash):
+            Catalog(Metastore(store, "/old/lake")).relocate("/far", "/near")
+        found = places(Metastore(rows, "/old/lake").table("d", "t"))
+        assert all(
+            place in either for place, either in zip(found, zip(before, after, strict=True), strict=True)
+        )
+        if store.dead and found != after:
+            Catalog(Metastore(rows, "/old/lake")).relocate("/far", "/near")
+        assert places(Metastore(rows, "/old/lake").table("d", "t")) == after
+        if not store.dead:
+            break
+        crash_at += 1
+    assert crash_at > 3
+
+
+def test_relocate_mends_what_older_libraries_wrote() -> None:
+    """Absolute locations below the warehouse become relative: where it is, or once it was moved from where it was."""
+    metastore = older(rows := MemoryStore())
+    assert b"file:/old/lake/xxx/d/t" in everything(rows)
+    catalog = Catalog(metastore)
+    told = catalog.relocate("/old/lake/xxx", "/old/lake/xxx")
+    assert {each.kind for each in told} == {"database", "table", "partition"}
+    assert {each.before == each.after for each in told} == {True}
+    assert catalog.relocate("/old/lake/xxx", "/old/lake/xxx") == []
+    moved = Metastore(rows, "/new")
+    assert places(moved.table("d", "t")) == [
+        p.replace("/old/lake/xxx", "/new") for p in places(metastore.table("d", "t"))
+    ]
+
+    older(copied := MemoryStore())
+    Catalog(Metastore(copied, "/new")).relocate("/old/lake/xxx", "/new")
+    assert places(Metastore(copied, "/newer").table("d", "t")) == [
+        place.replace("/old/lake/xxx", "/newer") for place in places(metastore.table("d", "t"))
+    ]
+
+
+def test_a_writer_that_began_before_a_table_was_relocated_is_told() -> None:
+    """Its files lie in the old place, where the table no longer looks: a conflict, not rows that are missing."""
+    metastore = Metastore(rows := MemoryStore(), "/lake")
+    table = metastore.create_table("default", "t", metadata(location="file:/far/t"))
+    transaction = table.begin("append")
+    transaction.append((1, "a"), [DataFile("f", 1, 1)])
+    Catalog(Metastore(rows, "/lake")).relocate("/far", "/near")
+    with pytest.raises(CommitConflictError, match="location"):
+        transaction.commit()
+    now = metastore.table("default", "t")
+    assert (now.version, now.operation, now.metadata.location) == (1, "relocate", "file:/near/t")
+    assert now.commit.summary == {"from": "file:/far", "to": "file:/near"}
+
+
+def test_the_golden_metastore_of_format_3(tmp_path: Path) -> None:
+    """All is read as the library of then read it, out of its dump, too, and moves once it was relocated."""
+    spec = importlib.util.spec_from_file_location("make_format_3", GOLDEN / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    expected = json.loads((GOLDEN / "content.json").read_text())
+    shutil.copy(GOLDEN / "metastore.sqlite", tmp_path)
+    url = f"sqlite://{tmp_path}/metastore.sqlite"
+    with open_metastore("/golden", url) as metastore:
+        assert json.loads(json.dumps(maker.content(metastore))) == expected
+        assert (tmp_path / "metastore.sqlite").read_bytes() == (GOLDEN / "metastore.sqlite").read_bytes()
+        Catalog(metastore).relocate("/golden", "/golden")
+        assert json.loads(json.dumps(maker.content(metastore))) == expected
+    with open_metastore("/moved", url) as metastore:
+        moved = json.dumps(maker.content(metastore))
+    assert "/golden" not in re.sub(r'"[0-9a-f]{16}"', "", moved)
+    unhashed = [re.sub(r'"[0-9a-f]{16}"', "", text) for text in (moved, json.dumps(expected))]
+    assert unhashed[0] == unhashed[1].replace("/golden", "/moved")
+    copy = Metastore(MemoryStore(), "/golden")
+    assert restore(copy, GOLDEN / "dump").version == 3
+    assert json.loads(json.dumps(maker.content(copy))) == expected
