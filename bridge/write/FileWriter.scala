@@ -28,6 +28,10 @@ object FileWriter {
     val rows = data.asInstanceOf[Dataset[_]]
     val session = rows.sparkSession.cloneSession()
     settings.forEach((key, value) => session.sessionState.conf.setConfString(key, value))
+    // it begins where a new session does, and rows, or a CHECK, may ask where this one is: current_database()
+    val Seq(from, to) = Seq(rows.sparkSession, session).map(_.sessionState.catalogManager)
+    if (from.currentCatalog.name() != to.currentCatalog.name()) to.setCurrentCatalog(from.currentCatalog.name())
+    if (!from.currentNamespace.sameElements(to.currentNamespace)) to.setCurrentNamespace(from.currentNamespace)
     val plan = rows.queryExecution.analyzed
     def column(name: String) = plan.output.find(_.name == name).get
     def field(name: String) = plan.resolveQuoted(name, (one, other) => one == other).get match {

@@ -281,6 +281,15 @@ def files_of(spark: SparkSession, name: str) -> list[Any]:
         return list(opened.files(table))
 
 
+@pytest.mark.parametrize("by", ["", "PARTITIONED BY (p)"])
+def test_rows_may_ask_where_the_session_is(spark: SparkSession, rows: Rows, db: str, by: str) -> None:
+    """`current_database()` and `current_catalog()` of a statement that writes are those of its session."""
+    spark.sql(f"CREATE TABLE {db}.t (d STRING, c STRING, p INT) {by}")
+    spark.sql(f"USE {db}")
+    spark.sql("INSERT INTO t SELECT current_database(), current_catalog(), 1")
+    assert rows("SELECT d, c FROM t") == [(db.removeprefix("lake."), "lake")]
+
+
 def test_no_rows_make_no_file_and_no_partition(spark: SparkSession, db: str, warehouse: Path) -> None:
     """An empty append leaves table and folder as they were, and so does an empty dynamic overwrite."""
     ours = table(spark, db)
