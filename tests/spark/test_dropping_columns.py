@@ -142,3 +142,17 @@ def test_any_sequence_of_changes(spark: SparkSession, db: str, rows: Rows) -> No
         least = [row["p"] for row in kept if (value := row[name]) is not None and value >= 50]
         assert [p for (p,) in rows(f"SELECT p FROM {table} WHERE {name} >= 50 ORDER BY p")] == least
     assert len(kept) > 5
+
+
+def test_a_query_that_was_understood_before(spark: SparkSession, rows: Rows, db: str) -> None:
+    """It finds the column that took the place of one that was dropped, though its name is spelled in other letters."""
+    spark.sql(f"CREATE TABLE {db}.stale (id INT, v INT) USING parquet")
+    spark.sql(f"INSERT INTO {db}.stale VALUES (1, 1)")
+    before = spark.table(f"{db}.stale")
+    assert [tuple(row) for row in before.collect()] == [(1, 1)]
+    before = spark.table(f"{db}.stale").select("id", "v")
+    spark.sql(f"ALTER TABLE {db}.stale DROP COLUMN v")
+    spark.sql(f"ALTER TABLE {db}.stale ADD COLUMN V INT")
+    spark.sql(f"INSERT INTO {db}.stale VALUES (2, 2)")
+    assert sorted(tuple(row) for row in before.collect()) == [(1, None), (2, 2)]
+    assert sorted(rows(f"SELECT * FROM {db}.stale")) == [(1, None), (2, 2)]
