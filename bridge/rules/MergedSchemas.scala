@@ -33,7 +33,9 @@ object MergedSchemas {
     plan.collect { case i: InsertIntoStatement => i } match {
       case Seq(i) if i.withSchemaEvolution && !i.byName && i.userSpecifiedCols.isEmpty =>
         found(i.table, tableOf).filter(_.partitionColumns.nonEmpty).foreach { table =>
-          val query = plan.transformDown { case same: InsertIntoStatement if same eq i => i.query } // with what WITH names
+          val query = AnalysisHelper.allowInvokingTransformsInAnalyzer { // with what WITH names
+            plan.transformDown { case same: InsertIntoStatement if same eq i => i.query }
+          }
           byPosition(table, i.partitionSpec.collect { case (name, Some(_)) => name }.toSeq, analyzed(query))
         }
       case _ =>
@@ -81,7 +83,7 @@ object MergedSchemas {
     val extra = if (byName) names.filterNot(n => columns.exists(query.conf.resolver(_, n))) else names.drop(columns.length)
     if (extra.nonEmpty) {
       val refused =
-        if (byName) QueryCompilationErrors.incompatibleDataToTableExtraColumnsError(table.name(), extra.map(n => s"`$n`").mkString(", "))
+        if (names.length <= columns.length) QueryCompilationErrors.incompatibleDataToTableExtraColumnsError(table.name(), extra.map(n => s"`$n`").mkString(", "))
         else QueryCompilationErrors.cannotWriteTooManyColumnsToTableError(table.name(), columns.toSeq, query.output)
       throw (refused match {
         case e: AnalysisException =>

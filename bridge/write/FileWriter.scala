@@ -7,6 +7,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse}
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{RebalancePartitions, RepartitionByExpression}
 import org.apache.spark.sql.classic.Dataset
@@ -31,7 +32,11 @@ object FileWriter {
     // it begins where a new session does, and rows, or a CHECK, may ask where this one is: current_database()
     val Seq(from, to) = Seq(rows.sparkSession, session).map(_.sessionState.catalogManager)
     if (from.currentCatalog.name() != to.currentCatalog.name()) to.setCurrentCatalog(from.currentCatalog.name())
-    if (!from.currentNamespace.sameElements(to.currentNamespace)) to.setCurrentNamespace(from.currentNamespace)
+    if (!from.currentNamespace.sameElements(to.currentNamespace)) {
+      try to.setCurrentNamespace(from.currentNamespace) catch {
+        case _: NoSuchNamespaceException | _: NoSuchDatabaseException => // it was dropped, and a session may still write elsewhere
+      }
+    }
     val plan = rows.queryExecution.analyzed
     def column(name: String) = plan.output.find(_.name == name).get
     def field(name: String) = plan.resolveQuoted(name, (one, other) => one == other).get match {

@@ -62,7 +62,7 @@ class Settings:
     ...     properties={"target-file-size": "1gb", "sort-by": "day"},
     ... )
     >>> [settings[name] for name in ("compression", "target-file-size", "sort-by", "distribution")]
-    ['gzip', 67108864, ('day',), 'auto']
+    ['gzip', 67108864, (('day',),), 'auto']
     >>> settings.effective("target-file-size").level
     'session'
     """

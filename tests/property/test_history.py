@@ -282,7 +282,7 @@ class History(RuleBasedStateMachine):
 
     def die(self, pending: Pending, row: int) -> None:
         """The client dies at a row of its commit; what it was about is done or not."""
-        way = pending.transaction.base.store
+        way = pending.transaction.base.store.rows  # type: ignore[attr-defined]  # below that of the warehouse
         assert isinstance(way, Client)
         kept = self.is_kept(pending)
         way.stop_after(row)
@@ -301,7 +301,7 @@ class History(RuleBasedStateMachine):
 
     def between(self, pending: Pending, row: int, other: Callable[[], None]) -> None:
         """Commit; before a row of it is written, something else happens."""
-        way = pending.transaction.base.store
+        way = pending.transaction.base.store.rows  # type: ignore[attr-defined]  # below that of the warehouse
         assert isinstance(way, Client)
         kept, first, left = self.is_kept(pending), way.writes, True
         settled = False

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Opaque
 from parquetry.predicate.parse import parse_filter
@@ -121,16 +122,20 @@ def test_what_is_narrowed_is_what_is_planned_at_once(questions: list[list[Filter
         assert [each.key for each in both[0]] == [each.key for each in both[1]]
 
 
+def _counting(table: TableSnapshot) -> CountingStore:
+    """Return the store below the one that knows where the warehouse is."""
+    assert isinstance(table.store, WarehouseStore)
+    assert isinstance(table.store.rows, CountingStore)
+    return table.store.rows
+
+
 def _scans() -> int:
-    store = TABLE.store
-    assert isinstance(store, CountingStore)
-    return store.scans
+    return _counting(TABLE).scans
 
 
 def _reads(recent: RecentPartitions, table: TableSnapshot, *texts: str) -> int:
     """Return how often ranges of the metastore were read to select by conditions."""
-    store = table.store
-    assert isinstance(store, CountingStore)
+    store = _counting(table)
     before = store.scans
     select_files(table, [parse_filter(text, TYPES) for text in texts], recent=recent)
     return store.scans - before

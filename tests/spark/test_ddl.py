@@ -238,7 +238,6 @@ def test_create_table_as_select(spark: SparkSession, rows: Rows, db: str, file_f
         ("(a int) STORED AS TEXTFILE", "parquet or orc, not textfile"),
         ("(a int) STORED AS INPUTFORMAT 'x.TextInputFormat' OUTPUTFORMAT 'x.Y'", "parquet or orc"),
         ("(a int, d date) PARTITIONED BY (years(d))", r"PARTITIONED BY \(years\(d\)\) is not supported"),
-        ("(a int) CLUSTER BY (a)", "CLUSTER BY .* is not supported"),
         (
             "(a int, s struct<x:int>) PARTITIONED BY (s)",
             "column s is of type struct<x:int>; a partition column has to be",

@@ -200,7 +200,6 @@ def test_comments_and_places(spark: SparkSession, rows: Rows, db: str) -> None:
         ("RENAME COLUMN nope TO x", "nope"),
         ("RENAME COLUMN id TO S", "already exists"),
         ("ALTER COLUMN nope COMMENT 'x'", "nope"),
-        ("CLUSTER BY (id)", "CLUSTER BY is not supported"),
         ("SET LOCATION '/x'", "'location' cannot be changed"),
         ("SET TBLPROPERTIES ('a'='b', 'target-file-sise'='1mb')", "did you mean 'target-file-size'"),
         ("SET TBLPROPERTIES ('Target_File_Size'='1mb')", "did you mean 'target-file-size'"),

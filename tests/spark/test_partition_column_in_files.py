@@ -338,6 +338,8 @@ def test_readers_are_given_what_conditions_say_of_data_columns(
     spark.sql(
         f"CREATE TABLE {table} (id int, v double, s struct<day: string>, day date) PARTITIONED BY (day)"
     )
+    # where files say how they lie within, IS NOT NULL is of use, too
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('sort-by' = 'id')")
     spark.sql(f"INSERT INTO {table} VALUES (1, 1D, NULL, DATE'2026-01-01')")
     day = "day = DATE'2026-01-01'"
 

@@ -454,9 +454,10 @@ def test_a_failed_job_leaves_nothing(
     )
     spark.sql(f"INSERT INTO {name} VALUES (1, 'kept', 1)")
     before = on_disk(tmp_path / "f")
-    failing = sf.expr("if(id = 39999, raise_error('boom at 39999'), sha1(cast(id AS STRING)))")
+    # of seven tasks, two at a time, the last waits for the others to be done
+    late = "concat('boom at 39999 ', java_method('java.lang.Thread', 'sleep', 1000L))"
+    failing = sf.expr(f"if(id = 39999, raise_error({late}), sha1(cast(id AS STRING)))")
     for mode in ("INTO", "OVERWRITE"):
-        # of seven tasks, two at a time, the last runs alone
         spark.range(0, 40_000, 1, 7).select(
             "id", failing, sf.expr("cast(id % 3 AS INT)")
         ).createOrReplaceTempView("failing")

@@ -26,6 +26,8 @@ _PLACED = (DATABASES, METADATA, PARTITIONS, CHUNKS)
 """The first bytes of the keys of rows that hold locations."""
 _AT_ONCE = 256
 """Rows that are looked at together; a store reads more than that at once."""
+_SINGLY = 64
+"""Rows, after which they are looked at together."""
 Row = tuple[bytes, bytes]
 
 
@@ -104,8 +106,9 @@ class WarehouseStore:
         self.rows.close()
 
     def _reading(self, rows: Iterable[Row]) -> Iterator[Row]:
-        # Some rows together: a million partitions are looked through, of which few have a location.
-        remaining, size = iter(rows), 1
+        # Some rows together, as a million partitions are looked through, of which few have a location; but whoever
+        # wants a few rows has no more of them read.
+        remaining, size, seen = iter(rows), 1, 0
         while some := list(islice(remaining, size)):
             first, last = some[0][0][:1], some[-1][0][:1]
             if first == last and (
@@ -115,7 +118,8 @@ class WarehouseStore:
                 yield from some
             else:
                 yield from ((key, self._read(key, value)) for key, value in some)
-            size = 1 if CHUNKS in (first, last) else min(2 * size, _AT_ONCE)
+            seen += len(some)
+            size = 1 if CHUNKS in (first, last) or seen < _SINGLY else min(2 * size, _AT_ONCE)
 
     def _read(self, key: bytes, value: bytes) -> bytes:
         if key[:1] not in _PLACED or KEPT not in value:
