@@ -7,7 +7,7 @@ that cannot be read is a ValueError, which the caller turns into an error that k
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _PLAIN = re.compile(r"\w*[^\W\d]\w*")  # digits alone are a number
 _QUOTED = r"`((?:[^`]|``)+)`"
@@ -73,17 +73,10 @@ def parse_ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:
     >>> parse_ordered_columns("day DESC, `a, b`")
     (('day', True), ('a, b', False))
     """
-    columns, position = [], 0
-    separator = ","
-    while separator:
-        found = _COLUMN.match(text, position)
-        if found is None:
-            raise ValueError(
-                "not a list of column names separated by commas, in backticks if they are no plain words"
-            )
-        inside, plain, direction, separator = found.groups()
+    columns = []
+    for found in _listed(_COLUMN, text):
+        inside, plain, direction, _ = found.groups()
         columns.append((_unquoted(inside, plain), (direction or "").lower() == "desc"))
-        position = found.end()
     return tuple(columns)
 
 
@@ -108,18 +101,20 @@ def parse_paths(text: str) -> tuple[tuple[str, ...], ...]:
     >>> parse_paths("day, s.`a.b`")
     (('day',), ('s', 'a.b'))
     """
-    paths, position = [], 0
-    separator = ","
+    return tuple(tuple(parse_name(found[1])) for found in _listed(_PATH, text, "; DESC is not offered here"))
+
+
+def _listed(pattern: re.Pattern[str], text: str, more: str = "") -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern, one after the other, of which the last group is the comma between them, or nothing at the end."""
+    position, separator = 0, ","
     while separator:
-        found = _PATH.match(text, position)
+        found = pattern.match(text, position)
         if found is None:
             raise ValueError(
-                "not a list of column names separated by commas, in backticks if they are no plain words; DESC is not offered here"
+                f"not a list of column names separated by commas, in backticks if they are no plain words{more}"
             )
-        path, separator = found.groups()
-        paths.append(tuple(parse_name(path)))
-        position = found.end()
-    return tuple(paths)
+        yield found
+        separator, position = found.groups()[-1], found.end()
 
 
 def parse_column_lists(text: str) -> tuple[tuple[str, ...], ...]:

@@ -47,9 +47,10 @@ class BelowWarehouse:
             real = Place("", os.path.realpath(place.path))
             self._roots += [real] if real != place else []
         self.hints = [
-            (root.path.strip("/") or root.root.rpartition("/")[2] or "/").encode() for root in self._roots
+            (root.path.rpartition("/")[2] or root.root.rpartition("/")[2] or "/").encode()
+            for root in self._roots
         ]
-        """Each location below the warehouse holds one of these."""
+        """Each location below the warehouse holds one of these, the name of its folder, however many slashes lead there."""
 
     def kept(self, location: str) -> str:
         """Return a location as it is kept."""

@@ -130,6 +130,15 @@ def test_the_form_of_a_location_stays(location: str) -> None:
     )
 
 
+@pytest.mark.parametrize("location", ["/data//lake/t", "file:///data//lake//t"])
+def test_slashes_more_lead_to_the_same_folder(location: str) -> None:
+    """A copy must not read, or delete, below the original because of how a place was written."""
+    rows = MemoryStore()
+    Metastore(rows, "/data/lake").create_table("default", "t", metadata(location=location))
+    moved = Metastore(rows, "/moved").table("default", "t").metadata.location
+    assert moved.removeprefix("file:") == "/moved/t"
+
+
 @pytest.mark.parametrize(
     ("warehouse", "location", "kept"),
     [
