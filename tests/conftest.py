@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,7 @@ from tests.support.effort import examples
 
 _HERE = Path(__file__).parent
 _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
+_MAKING = pytest.StashKey[Popen[bytes] | None]()
 # This file has no doctests, and pytest cannot import two of one name to look for them: of `conftest`, or of what makes a golden store.
 collect_ignore = [
     "conftest.py",
@@ -23,6 +25,23 @@ collect_ignore = [
 # An example is not wrong because the machine was busy; the rest is as it is by default, or on CI.
 settings.register_profile("patient", parent=settings(), deadline=None, max_examples=examples(100))
 settings.load_profile("patient")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Make what lets JVMs start quickly while workers run tests that need none."""
+    has_workers = session.config.getoption("numprocesses", None) and not hasattr(
+        session.config, "workerinput"
+    )
+    if find_spec("pyspark") and has_workers:
+        from tests.support.jvm import quick_start
+
+        session.config.stash[_MAKING] = quick_start.in_background()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave no process behind."""
+    if making := config.stash.get(_MAKING, None):
+        making.wait()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,20 +14,18 @@ from pyspark.sql import Row, SparkSession
 
 import parquetry
 from parquetry import metastore as ms
+from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 
 _NUMBERS = itertools.count()
 _SETTINGS: dict[str, str] = {}
 """What the session was started with."""
 
-# Each statement runs once: what a JVM spends on making it fast is lost, and is half of all that it does. This holds for
-# the session of the tests and for those that they start in processes of their own. Without the optimizing compiler the JVM
-# has room for 48 MB of code, which Spark fills: to look for what can go took an eighth of its time. To verify the classes of
-# Spark's jars takes it five seconds.
-os.environ["SPARK_SUBMIT_OPTS"] = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m "
-    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-)
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_jvms() -> None:
+    """Have the JVMs that tests start, in processes of their own, too, start quickly."""
+    os.environ["SPARK_SUBMIT_OPTS"] = quick_start.options()
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +35,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark(warehouse: Path) -> Iterator[SparkSession]:
+def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
     """A local session with the catalogs `lake` and `pond`."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -58,6 +56,7 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(warehouse / "spark-warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={warehouse}")
     )
+    builder.config(map=dict(quick_start.ROOMY))
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")
     remember_missing_classes(builder)

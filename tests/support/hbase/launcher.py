@@ -53,6 +53,9 @@ JVM_FLAGS = [
     ),
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
+    # to verify the classes of its jars takes a second of its start
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:-BytecodeVerificationRemote",
 ]
 
 LOG4J = """log4j.rootLogger=WARN, file

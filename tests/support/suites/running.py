@@ -14,16 +14,16 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.spark import bridge
+from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 from tests.support.suites.suite_jars import class_path
 
 _PACKAGE = "org.apache.spark.sql.parquetry.suites"
-_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
 
 def session(folder: Path) -> SparkSession:
     """Return a session whose JVM knows Spark's suites, with all that they write in a folder."""
-    os.environ["SPARK_SUBMIT_OPTS"] = _JVM
+    os.environ["SPARK_SUBMIT_OPTS"] = quick_start.FLAGS
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     (folder / "warehouses").mkdir()
     options = {
@@ -35,7 +35,7 @@ def session(folder: Path) -> SparkSession:
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.memory", "2g")
+        .config(map=dict(quick_start.ROOMY))
         .config("spark.sql.codegen.cache.maxEntries", "10000")
         .config("spark.buffer.pageSize", "1m")
         .config("spark.sql.warehouse.dir", str(folder / "spark-warehouse"))

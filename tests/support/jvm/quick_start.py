@@ -1,0 +1,94 @@
+"""How JVMs of the tests start: with what suits statements that run once, and with Spark's classes as they lay in memory.
+
+The archive of classes lies in the environment, is made beside the first tests of it, and is used by JVMs that start later. A
+JVM looks itself whether an archive is of its jars and its version, and does without it otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+import parquetry
+from tests.support.jars import java
+
+# Each statement runs once: what a JVM spends on making it fast is lost, and is half of all that it does. Without the
+# optimizing compiler the JVM has room for 48 MB of code, which Spark fills: to look for what can go took an eighth of its
+# time. To verify the classes of Spark's jars takes it five seconds. It begins with so little room for what is new that it
+# would clear it four times a second.
+FLAGS = (
+    "-Xmn400m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+ROOMY = {"spark.driver.memory": "2g"}
+"""Settings of a session of many statements."""
+_SILENT = "-Xlog:cds=off -Xlog:cds+dynamic=off"
+_STATEMENTS = """
+CREATE NAMESPACE lake.d
+CREATE TABLE lake.d.t (a INT, s STRING, p INT) USING parquet PARTITIONED BY (p)
+CREATE TABLE lake.d.o (a BIGINT, x DECIMAL(9, 2), at TIMESTAMP) USING orc
+INSERT INTO lake.d.t VALUES (1, 'x', 1), (2, 'y', 2)
+INSERT INTO lake.d.o SELECT a, 1.5, current_timestamp() FROM lake.d.t
+SELECT p, count(*), max(s) FROM lake.d.t WHERE a > 0 GROUP BY p ORDER BY p
+SELECT * FROM lake.d.t JOIN lake.d.o USING (a) WHERE x > 1
+SELECT /*+ MERGE(o) */ p FROM lake.d.t t JOIN lake.d.o o ON t.a = o.a
+EXPLAIN SELECT * FROM lake.d.t WHERE p IN (SELECT a FROM lake.d.o)
+UPDATE lake.d.t SET s = 'z' WHERE a = 1
+DESCRIBE EXTENDED lake.d.t
+DROP NAMESPACE lake.d CASCADE
+""".strip().split("\n")
+
+
+def options() -> str:
+    """Return the options of a JVM that starts now, to be said in SPARK_SUBMIT_OPTS."""
+    archive = _archive()
+    return f"{FLAGS} -XX:SharedArchiveFile={archive} {_SILENT}" if archive.exists() else FLAGS
+
+
+def in_background() -> subprocess.Popen[bytes] | None:
+    """Start to make the archive of this environment, unless it is there."""
+    if _archive().exists():
+        return None
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__],
+        cwd=Path(__file__).parents[3],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _archive() -> Path:
+    found = Path(shutil.which(java()) or java()).resolve()
+    key = f"{version('pyspark')} {found} {found.stat().st_mtime_ns}"
+    return Path(sys.prefix, f"spark-{hashlib.sha256(key.encode()).hexdigest()[:12]}.jsa")
+
+
+def _make(archive: Path, folder: Path) -> None:
+    """Run statements of many kinds in a session whose JVM writes its classes down as it ends."""
+    made = folder / "classes.jsa"
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{FLAGS} -XX:ArchiveClassesAtExit={made} {_SILENT}"
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = parquetry.configure(builder, "lake", folder / "lake").getOrCreate()
+    for statement in _STATEMENTS:
+        session.sql(statement).collect()
+    gateway = SparkContext._gateway
+    session.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(120)
+    made.rename(archive)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(dir=sys.prefix, prefix="classes-") as _folder:
+        _make(_archive(), Path(_folder))
