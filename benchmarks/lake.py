@@ -11,6 +11,7 @@ import parquetry
 
 CATALOG = "lake"
 LOG_SETTINGS = Path(__file__).parents[1] / "demo" / "log4j2.properties"
+_LOGGING = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}"
 
 
 def settings(folder: Path) -> dict[str, str]:
@@ -19,20 +20,32 @@ def settings(folder: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "4g",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
+        "spark.driver.extraJavaOptions": _LOGGING,
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.warehouse.dir": str((folder / "spark-warehouse").absolute()),
     }
 
 
-def start(folder: Path, jar: Path | None = None) -> SparkSession:
-    """Start Spark on two cores, with a catalog in a folder, and a jar of the benchmark's own if it has one."""
+def start(folder: Path, jar: Path | None = None, hive: Path | None = None) -> SparkSession:
+    """Start Spark on two cores, with a catalog in a folder.
+
+    Args:
+        folder: of the data.
+        jar: of the benchmark's own, if it has one.
+        hive: the folder of a Hive metastore, if Spark's own catalog is to keep its tables in one, as it does where they outlive a session.
+    """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master("local[2]").appName("Parquetry benchmarks")
     for name, value in settings(folder).items():
         builder = builder.config(name, value)
     if jar is not None:
         builder = builder.config("spark.jars", str(jar))
+    if hive is not None:
+        hive.mkdir(parents=True, exist_ok=True)
+        url = f"jdbc:derby:;databaseName={hive / 'derby'};create=true"
+        builder = builder.enableHiveSupport().config("spark.hadoop.javax.jdo.option.ConnectionURL", url)
+        log = f"-Dderby.stream.error.file={hive / 'derby.log'}"
+        builder = builder.config("spark.driver.extraJavaOptions", f"{_LOGGING} {log}")
     spark = parquetry.configure(builder, catalog=CATALOG, warehouse=folder / "warehouse").getOrCreate()
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.bench")
     return spark

@@ -50,7 +50,7 @@ ROUNDS = 3
 def run(folder: Path, scale: float) -> Result:
     """Count and time everything."""
     rounds = int(os.environ.get("BENCH_ROUNDS", ROUNDS))
-    spark = start(folder, jar(folder.parent))
+    spark = start(folder, jar(folder.parent), hive=folder / "hive-metastore")
     measuring = _Measuring(Lake(spark, folder, scale), rounds)
     measuring.all_on_l1()
     measuring.core_on("l2")

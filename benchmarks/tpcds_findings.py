@@ -22,7 +22,7 @@ from benchmarks.tpcds_queries import (
 Count = Callable[[Read], int]
 _SLOWER = 1.05
 TABLES = "Spark's tables"
-"""The variant in which the facts of l1 are tables of Spark's own catalog."""
+"""The variant in which the facts of l1 are tables of Spark's own catalog, in Hive's metastore."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@
 | n | store sales | partitioned by year, sorted by item, row groups of 5,000 rows |
 
 Spark reads the files of a layout through views, of which the files were listed before the clock starts; those of l1 as tables of its own catalog,
-too, whose partitions it looks up for each query. The other tables are Parquetry's on one side, files that Spark reads itself on the other.
+too, whose partitions it looks up in Hive's metastore for each query. The other tables are Parquetry's on one side, files that Spark reads itself on the other.
 """
 
 from __future__ import annotations
@@ -95,21 +95,28 @@ class Lake:
         return self._plain[layout]
 
     def tables(self) -> SparkSession:
-        """Return a session of Spark alone in which the facts are tables of its catalog, in memory: l1, as Spark's users have it."""
+        """Return a session of Spark alone in which the facts are tables of its catalog, in Hive's metastore: l1, as Spark's users have it."""
         if "tables" not in self._plain:
             session = self._session()
             session.sql("CREATE DATABASE IF NOT EXISTS spark_catalog.l1")
             for fact in LAYOUTS["l1"]:
                 name = f"spark_catalog.l1.{fact}"
-                columns = _columns(session.read.parquet(str(self._raw.file(fact))))
-                session.sql(
-                    f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING parquet PARTITIONED BY ({FACTS[fact][0]}) "
-                    f"LOCATION '{self._tree(fact)}'"
-                )
-                session.sql(f"MSCK REPAIR TABLE {name}")
+                if not session.catalog.tableExists(name):
+                    self._take_into_hive(name, fact, session)
                 session.table(name).createOrReplaceTempView(fact)
             self._plain["tables"] = session
         return self._plain["tables"]
+
+    def _take_into_hive(self, name: str, fact: str, session: SparkSession) -> None:
+        columns = _columns(session.read.parquet(str(self._raw.file(fact))))
+        made = f"{name}_unfinished"
+        session.sql(f"DROP TABLE IF EXISTS {made}")
+        session.sql(
+            f"CREATE TABLE {made} ({columns}) USING parquet PARTITIONED BY ({FACTS[fact][0]}) LOCATION '{self._tree(fact)}'"
+        )
+        print(f"Telling Hive's metastore of the partitions of {fact} (once)", flush=True)
+        session.sql(f"MSCK REPAIR TABLE {made}")
+        session.sql(f"ALTER TABLE {made} RENAME TO {name}")
 
     def exact(self) -> SparkSession:
         """Return a session of Spark alone, for views on some of the files."""

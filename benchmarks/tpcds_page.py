@@ -54,7 +54,7 @@ customer and item, which are the join itself, three partitions (counted at scale
 
 _OF_TIMES = """\
 Medians, in seconds. `spark` reads views of which the files were listed before the clock starts, which leaves it nothing to list; `Spark's tables` are \
-the same files as tables of Spark's catalog (in memory; a Hive metastore takes longer), whose partitions it looks up for each query, as its users have them.
+the same files as tables of Spark's catalog in Hive's metastore (on Derby), whose partitions it looks up for each query, as its users have them.
 """
 
 

@@ -1,0 +1,32 @@
+package org.apache.spark.sql.parquetry
+
+import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
+import org.apache.spark.sql.connector.expressions.aggregate.{AggregateFunc, Aggregation, Count, CountStar, Max, Min}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** What the metastore alone tells exactly of a column's values, as text: what the statistics of files leave open is not known, and of no rows nothing. */
+case class KnownColumn(table: ParquetryTable, name: String) {
+  private val column = Expressions.column(Schemas.quoted(name))
+
+  def least: Option[String] = value(new Min(column))
+  def greatest: Option[String] = value(new Max(column))
+  def nulls: Option[String] = for {
+    rows <- value(new CountStar()) if rows != "0"
+    values <- value(new Count(column, false))
+  } yield (rows.toLong - values.toLong).toString
+
+  private def value(function: AggregateFunc): Option[String] = {
+    val builder = table.newScanBuilder(CaseInsensitiveStringMap.empty()).asInstanceOf[ParquetryScanBuilder]
+    if (!builder.pushAggregation(new Aggregation(Array(function), Array.empty[Expression]))) None
+    else builder.build() match {
+      case found: MetadataScan =>
+        val answer = found.readSchema().head.dataType
+        val text = Cast(Literal(found.rows.head.get(0, answer), answer), StringType, Some(SQLConf.get.sessionLocalTimeZone)).eval()
+        Option(text).map(_.toString)
+      case _ => None
+    }
+  }
+}
