@@ -116,7 +116,7 @@ class Lake:
         )
         print(f"Telling Hive's metastore of the partitions of {fact} (once)", flush=True)
         session.sql(f"MSCK REPAIR TABLE {made}")
-        session.sql(f"ALTER TABLE {made} RENAME TO {name}")
+        session.sql(f"ALTER TABLE {made} RENAME TO {name.removeprefix('spark_catalog.')}")
 
     def exact(self) -> SparkSession:
         """Return a session of Spark alone, for views on some of the files."""

@@ -12,6 +12,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from tests.support.effort import examples
+
 _LONG = "a" * 70
 _TYPES: dict[str, tuple[str, list[Any], list[str]]] = {
     "b": ("boolean", [True, False], ["true", "false"]),
@@ -180,7 +182,7 @@ def _compare(spark: SparkSession, table: str, predicates: list[str], oracle: str
 def test_predicates_on_data_columns_lose_and_invent_no_row(
     spark: SparkSession, db: str, source: list[str], file_format: str
 ) -> None:
-    """Statistics, row groups and dictionaries prune by 200 generated predicates as plain evaluation does."""
+    """Statistics, row groups and dictionaries prune by generated predicates as plain evaluation does."""
     table = f"{db}.every_type"
     spark.sql(
         f"CREATE TABLE {table} (id int, {', '.join(source)}, part int) USING {file_format} PARTITIONED BY (part)"
@@ -192,14 +194,14 @@ def test_predicates_on_data_columns_lose_and_invent_no_row(
             f"INSERT INTO {table} SELECT id, {columns}, part FROM source WHERE id >= {low} AND id < {high}"
         )
     dice = random.Random(7)
-    predicates = [_predicate(dice, list(_TYPES)) for _ in range(200)]
+    predicates = [_predicate(dice, list(_TYPES)) for _ in range(examples(200))]
     _compare(spark, table, predicates, "spark_catalog.default.oracle")
 
 
 def test_predicates_on_partition_columns_of_every_type_decide_exactly(
     spark: SparkSession, db: str, source: list[str]
 ) -> None:
-    """Partition columns of every primitive type, with NULL: 200 generated predicates, which Spark does not
+    """Partition columns of every primitive type, with NULL: generated predicates, which Spark does not
     evaluate again, leave the right rows."""
     table = f"{db}.every_key"
     spark.sql(
@@ -220,4 +222,4 @@ def test_predicates_on_partition_columns_of_every_type_decide_exactly(
         f"SELECT id, part, {named} FROM spark_catalog.default.oracle WHERE id < 25"
     ).createOrReplaceTempView(oracle)
     dice = random.Random(8)
-    _compare(spark, table, [_predicate(dice, list(_TYPES)) for _ in range(200)], oracle)
+    _compare(spark, table, [_predicate(dice, list(_TYPES)) for _ in range(examples(200))], oracle)
