@@ -56,7 +56,10 @@ _OF_SPARKS_TABLES = (
 """What names of properties begin with that Spark and Hive's metastore put on their tables themselves."""
 _OF_FILES = (*BUCKETS, CLUSTER_BY)
 """Names of the transforms that say how files lie within a partition."""
-_UNKEYABLE = "a partition column has to be a number, a string, a boolean, binary, a date or a timestamp"
+_UNKEYABLE = (
+    "a partition column has to be a number, a string, a boolean, binary, a date or a timestamp: give the table a column "
+    "of such a type with what partitions are to be told apart by"
+)
 
 
 def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions.StageTable) -> TableMetadata:
@@ -207,7 +210,7 @@ def _partition_column(transform: questions.Transform) -> str:
         return transform.columns[0][0]
     raise UnsupportedError(
         f"PARTITIONED BY ({transform.text}) is not supported: it takes columns of the table and bucket(n, column), and CLUSTER BY "
-        "those to sort files by."
+        "those to sort files by. Give the table a column with that value, written with its rows, and partition by it."
     )
 
 

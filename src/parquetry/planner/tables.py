@@ -218,9 +218,12 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
 
 def _check_changeable(key: str) -> None:
     if key in RESERVED or is_fixed(key):
-        raise PropertyError(
-            f"Table property {key!r} cannot be changed after the table was made: make a new table."
-        )
+        instead = "make a new table"
+        if key == "location":
+            instead += (
+                "; where its files were moved, `parquetry relocate FROM TO` has the table look for them there"
+            )
+        raise PropertyError(f"Table property {key!r} cannot be changed after the table was made: {instead}.")
 
 
 def drop(lake: Lake, q: questions.DropTable) -> answers.Held:

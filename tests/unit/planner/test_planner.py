@@ -103,6 +103,7 @@ def test_a_transform_is_refused_with_what_it_says(ask: Any) -> None:
     assert failure["message"].startswith(
         "PARTITIONED BY (text) is not supported: it takes columns of the table"
     )
+    assert "Give the table a column with that value" in failure["message"]
 
 
 def test_a_new_warehouse_beside_another_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
