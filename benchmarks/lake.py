@@ -19,7 +19,7 @@ def settings(folder: Path) -> dict[str, str]:
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "4g",
+        "spark.driver.memory": "8g",  # of all 99 queries of TPC-DS, read in two ways, Spark keeps plans and metrics
         "spark.driver.extraJavaOptions": _LOGGING,
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.warehouse.dir": str((folder / "spark-warehouse").absolute()),
