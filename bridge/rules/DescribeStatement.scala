@@ -32,7 +32,7 @@ case class DescribeColumnCommand(table: ParquetryTable, column: Attribute, overr
   override def run(session: SparkSession): Seq[Row] = {
     val told = DescribeColumnExec(output, column, isExtended = false, table).executeCollect().toSeq
     val toRow = CatalystTypeConverters.createToScalaConverter(DataTypeUtils.fromAttributes(output))
-    val known = KnownColumn(table, column.name)
+    val known = new KnownColumn(table, column.name)
     val values = Seq("min" -> known.least, "max" -> known.greatest, "num_nulls" -> known.nulls)
     val rows = // as of a column that was not analyzed, where nothing is known
       if (values.forall(_._2.isEmpty)) Nil

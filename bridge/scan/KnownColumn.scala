@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** What the metastore alone tells exactly of a column's values, as text: what the statistics of files leave open is not known, and of no rows nothing. */
-case class KnownColumn(table: ParquetryTable, name: String) {
+class KnownColumn(table: ParquetryTable, name: String) {
   private val column = Expressions.column(Schemas.quoted(name))
 
   def least: Option[String] = value(new Min(column))
@@ -19,14 +19,11 @@ case class KnownColumn(table: ParquetryTable, name: String) {
   } yield (rows.toLong - values.toLong).toString
 
   private def value(function: AggregateFunc): Option[String] = {
-    val builder = table.newScanBuilder(CaseInsensitiveStringMap.empty()).asInstanceOf[ParquetryScanBuilder]
-    if (!builder.pushAggregation(new Aggregation(Array(function), Array.empty[Expression]))) None
-    else builder.build() match {
-      case found: MetadataScan =>
-        val answer = found.readSchema().head.dataType
-        val text = Cast(Literal(found.rows.head.get(0, answer), answer), StringType, Some(SQLConf.get.sessionLocalTimeZone)).eval()
-        Option(text).map(_.toString)
-      case _ => None
-    }
+    val builder = new ParquetryScanBuilder(table, CaseInsensitiveStringMap.empty())
+    val known = builder.pushAggregation(new Aggregation(Array(function), Array.empty[Expression]))
+    Option.when(known)(builder.build()).collect { case found: MetadataScan =>
+      val answer = found.readSchema().head.dataType
+      Cast(Literal(found.rows.head.get(0, answer), answer), StringType, Some(SQLConf.get.sessionLocalTimeZone)).eval()
+    }.flatMap(Option(_)).map(_.toString)
   }
 }

@@ -13,37 +13,25 @@ import pytest
 
 from parquetry.errors import CommitConflictError, CommitUnknownError, StoreError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
-from parquetry.store import MemoryStore, Store
+from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
+from tests.support.commits import NEW, OLD, big_change, check_next_commit, count_writes
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Fate, Proxy
 from tests.support.metastores import (
-    Content,
     Crash,
     FaultyStore,
     content,
     file,
-    leftovers,
     metadata,
     new_table,
     whole_day,
 )
 
-OLD: Content = {(1, "a"): ["a"], (2, "b"): ["b"]}
-NEW: Content = {(1, "a"): ["a", "a2"], (3, "new"): ["c"], (4, None): []}
-
-
-def change(transaction: Transaction) -> None:
-    transaction.append((1, "a"), [file("a2")])
-    transaction.append((3, "new"), [file("c")])
-    transaction.drop((2, "b"))
-    transaction.add((4, None), location="/elsewhere/4")
-    transaction.set_metadata(metadata(comment="changed"))
-
 
 def begin(store: Store) -> Transaction:
     transaction = Metastore(store, "/lake").table("default", "t").begin("change")
-    change(transaction)
+    big_change(transaction)
     return transaction
 
 
@@ -51,23 +39,8 @@ def table_of(store: Store) -> TableSnapshot:
     return Metastore(store, "/lake").table("default", "t")
 
 
-def check_next_commit(store: Store, before: Content) -> None:
-    transaction = table_of(store).begin("next")
-    transaction.append((9, "z"), [file("z")])
-    assert content(transaction.commit()) == {**before, (9, "z"): ["z"]}
-    assert leftovers(store, table_of(store).id) == []
-
-
 def clear(store: Store) -> None:
     store.delete_many([key for key, _ in store.scan(b"", None)])
-
-
-def count_writes() -> int:
-    inner = MemoryStore()
-    new_table(inner)
-    store = FaultyStore(inner)
-    begin(store).commit()
-    return store.writes
 
 
 def test_life_of_a_table(store: HBaseStore) -> None:
@@ -75,7 +48,7 @@ def test_life_of_a_table(store: HBaseStore) -> None:
     catalog, table = new_table(store)
     assert content(table) == OLD
     transaction = table.begin("change")
-    change(transaction)
+    big_change(transaction)
     after = transaction.commit()
     assert content(after) == NEW
     assert content(table) == OLD
@@ -93,7 +66,7 @@ def test_life_of_a_table(store: HBaseStore) -> None:
 
 def test_crash_at_every_write(store: HBaseStore) -> None:
     """A process that dies before a write leaves the old version or the new, and the next commit works."""
-    for stop in range(count_writes()):
+    for stop in range(count_writes(big_change)):
         new_table(store)
         faulty = FaultyStore(store)
         transaction = begin(faulty)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.support.hbase.launcher import HBaseServer
+from tests.support.jvm import quick_start
 
 QUERIES = """
 import sys
@@ -33,6 +34,7 @@ def test_spark_on_hbase(hbase: HBaseServer, table: str, tmp_path: Path) -> None:
     """A session makes a table, fills it and reads a part of it; another process finds the same metastore."""
     source = str(Path(__file__).parents[2] / "src")
     environment = {**os.environ, "PYTHONPATH": source, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment["SPARK_SUBMIT_OPTS"] = quick_start.options()
     for code in (QUERIES, LOOK):
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path), hbase.url(table)],

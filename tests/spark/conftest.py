@@ -42,6 +42,7 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
     builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", quick_start.MEMORY)
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.ui.retainedExecutions", "1000000")  # tests find theirs by their number
         .config("spark.sql.shuffle.partitions", "4")
@@ -56,7 +57,6 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(warehouse / "spark-warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={warehouse}")
     )
-    builder.config(map=dict(quick_start.ROOMY))
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")
     remember_missing_classes(builder)

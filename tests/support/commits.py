@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from parquetry.errors import (
-    CommitConflictError,
-)
+from parquetry.errors import CommitConflictError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
-from parquetry.store import MemoryStore
+from parquetry.store import MemoryStore, Store
 from tests.support.metastores import (
     Content,
     FaultyStore,
@@ -20,9 +18,9 @@ from tests.support.metastores import (
     whole_day,
 )
 
+Change = Callable[[Transaction], None]
+
 OLD: Content = {(1, "a"): ["a"], (2, "b"): ["b"]}
-
-
 NEW: Content = {(1, "a"): ["a", "a2"], (3, "new"): ["c"], (4, None): []}
 
 
@@ -35,7 +33,7 @@ def big_change(transaction: Transaction) -> None:
     transaction.set_metadata(metadata(comment="changed"))
 
 
-def check_next_commit(store: MemoryStore, before: Content) -> None:
+def check_next_commit(store: Store, before: Content) -> None:
     """A commit after an accident works, and clears away what is left of it."""
     metastore = Metastore(store, "/lake")
     transaction = metastore.table("default", "t").begin("next")
@@ -44,7 +42,8 @@ def check_next_commit(store: MemoryStore, before: Content) -> None:
     assert leftovers(store, metastore.table("default", "t").id) == []
 
 
-def count_writes(change: Callable[[Transaction], None]) -> int:
+def count_writes(change: Change) -> int:
+    """Return how many rows a commit writes."""
     inner = MemoryStore()
     new_table(inner)
     store = FaultyStore(inner)
@@ -52,9 +51,6 @@ def count_writes(change: Callable[[Transaction], None]) -> int:
     change(transaction)
     transaction.commit()
     return store.writes
-
-
-Change = Callable[[Transaction], None]
 
 
 ACTIONS: dict[str, Change] = {

@@ -29,8 +29,8 @@ FLAGS = (
     "-Xmn400m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
-ROOMY = {"spark.driver.memory": "2g"}
-"""Settings of a session of many statements."""
+MEMORY = "2g"
+"""Of the driver of a session of many statements."""
 _SILENT = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 _STATEMENTS = """
 CREATE NAMESPACE lake.d

@@ -35,7 +35,7 @@ def session(folder: Path) -> SparkSession:
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config(map=dict(quick_start.ROOMY))
+        .config("spark.driver.memory", quick_start.MEMORY)
         .config("spark.sql.codegen.cache.maxEntries", "10000")
         .config("spark.buffer.pageSize", "1m")
         .config("spark.sql.warehouse.dir", str(folder / "spark-warehouse"))
