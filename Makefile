@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test test-fast lint bench bench-metastore hbase wheel docs golden clean java
+.PHONY: help demo test test-all test-fast lint bench bench-metastore hbase wheel docs golden clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ demo: java $(READY) ## load TPC-DS and query it: what each query read, of what, 
 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them)
 	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+test-all: java $(READY) ## run all tests with all cases of the exhaustive ones, of which the others run a sample
+	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS)
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase" \

@@ -62,7 +62,7 @@ object ScansRead {
       }
       part.files.map(_ -> own.getOrElse(scan.rowGroupFilters).toSeq)
     }.flatten
-    val columns = scan.required.fieldNames.filterNot(scan.table.partitionColumns.contains)
+    val columns = scan.readSchema().fieldNames.filterNot(scan.table.partitionColumns.contains)
     told(table, columns, pieces, reading) ~ ("report" -> scan.report)
   }
 

@@ -14,7 +14,7 @@ case class Extreme(of: Expression, least: Boolean, exprId: ExprId = NamedExpress
   /** A subquery that finds it among the rows of a plan. */
   def found(build: LogicalPlan): ScalarSubquery = {
     val function = if (least) Min(of) else Max(of)
-    ScalarSubquery(Aggregate(Nil, Seq(Alias(function.toAggregateExpression(), "value")()), build), exprId = exprId)
+    ScalarSubquery(Aggregate(Nil, Seq(Alias(function.toAggregateExpression(), "value")()), FewerColumns.of(build, of.references)), exprId = exprId)
   }
 }
 

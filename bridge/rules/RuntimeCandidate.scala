@@ -35,7 +35,7 @@ case class RuntimeCandidate(
   val exprId: ExprId = JoinRanges.extremes(source.key).headOption.fold(NamedExpression.newExprId)(_.exprId)
 
   /**
-   * What runs for its values alone does so in one task: Spark takes each value once, for which it would shuffle.
+   * What runs for its values alone reads their columns alone, and in one task: Spark takes each value once, for which it would shuffle.
    *
    * @param alone whether it is to run for its values alone, though there is a broadcast of the same
    */
@@ -44,9 +44,13 @@ case class RuntimeCandidate(
     case Some((column, back)) =>
       // of values that the column's type does not have, NULL is made, which Spark leaves out
       val value = Alias(back(keys(place)), "value")()
-      of(column, Repartition(1, shuffle = false, Project(Seq(value), build)), Seq(value.toAttribute), 0, onlyShared = false)
-    case None => of(source.key, if (shared && !alone) build else Repartition(1, shuffle = false, build), keys, place, onlyShared)
+      of(column, forValues(Project(Seq(value), build), value.toAttribute), Seq(value.toAttribute), 0, onlyShared = false)
+    case None if shared && !alone => of(source.key, build, keys, place, onlyShared)
+    case None => of(source.key, forValues(build, keys(place)), Seq(keys(place)), 0, onlyShared)
   }
+
+  private def forValues(build: LogicalPlan, key: Expression): LogicalPlan =
+    Repartition(1, shuffle = false, FewerColumns.of(build, key.references))
 
   private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =
     DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprId)(None)

@@ -24,20 +24,22 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param plan which files; copies of a scan have one together
  * @param keyed whether Spark is told of the buckets
  * @param whole whether sorted files have to be read one by one, also if no bucket is of use
+ * @param columns those that are read of the files; None: all that were planned for
  */
-class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean)
+class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with SupportsRuntimeV2Filtering with Reported {
-  import plan.{dataSchema, hidden, options, pushed}
+  import plan.{hidden, options, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
-    this(new PlannedFiles(table, pushed, required, options), keyed = true, whole = false)
+    this(new PlannedFiles(table, pushed, required, options), keyed = true, whole = false, None)
 
   private val session = SparkSession.active
   def table: ParquetryTable = plan.table
-  def required: StructType = plan.required
+  private val dataSchema = columns.fold(plan.dataSchema)(some => StructType(plan.dataSchema.filter(f => some(f.name))))
   val predicates: Array[Predicate] = pushed.map(_.predicate).toArray
 
+  private lazy val given = readSchema().fieldNames.toSet
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields ++ hidden.fields)
   override def description(): String = (if (awaited && Running.query(session)) plan.known else plan.answer).description
   override def report: JValue = plan.used.answer.report merge plan.missed
@@ -80,7 +82,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   // Values that arrive while the query runs. Spark does not apply them again: a superset is always right.
 
   override def filterAttributes(): Array[NamedReference] =
-    plan.expected.filterable.map(n => Expressions.column(Schemas.quoted(n))).toArray
+    plan.expected.filterable.filter(given).map(n => Expressions.column(Schemas.quoted(n))).toArray
   override def supportsIterativePushdown(): Boolean = true
   /** Those that the planner understands; the others come again, to be evaluated over the partitions' values. */
   override def pushedPredicates(): Array[Predicate] = plan.understood
@@ -89,7 +91,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   // Values of a join that are known in planning
 
   /** The same scan, which reads only what values of a join leave. */
-  def by(values: JValue): ParquetryScan = new ParquetryScan(plan.by(values), keyed, whole)
+  def by(values: JValue): ParquetryScan = new ParquetryScan(plan.by(values), keyed, whole, columns)
   def joined: Seq[JValue] = plan.joined
   def trees: Seq[JValue] = plan.trees
   /** What the query itself asks. */
@@ -117,13 +119,20 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   }
 
   /** The same scan, which tells Spark of no buckets, so that its files are cut and packed as those of others are. */
-  def free: ParquetryScan = new ParquetryScan(plan.inTheirOwn, keyed = false, whole)
+  def free: ParquetryScan = new ParquetryScan(plan.inTheirOwn, keyed = false, whole, columns)
 
   /** The same scan, which tells Spark of more buckets, so that each file is read for several of them. */
   def finer(count: Int): Option[ParquetryScan] =
-    Some(new ParquetryScan(plan.in(count), keyed, whole)).filter(_.buckets.exists(_.count == count))
+    Some(new ParquetryScan(plan.in(count), keyed, whole, columns)).filter(_.buckets.exists(_.count == count))
 
-  def keptWhole: ParquetryScan = new ParquetryScan(plan, keyed, whole = true)
+  def keptWhole: ParquetryScan = new ParquetryScan(plan, keyed, whole = true, columns)
+
+  /** The same files, of which fewer columns are read: of those that are no partitions' values, some. */
+  def of(some: Set[String]): ParquetryScan = {
+    val fewer = new ParquetryScan(plan, keyed, whole, Some(some))
+    fewer.awaited = awaited
+    fewer
+  }
 
   // Reading
 
@@ -178,7 +187,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   }).toArray
 
   // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
-  private def key = (table.id(), table.version(), predicates.toSet, joined, required, options, table.ref, buckets, whole)
+  private def key = (table.id(), table.version(), predicates.toSet, joined, readSchema(), options, table.ref, buckets, whole)
   override def equals(other: Any): Boolean = other match {
     case s: ParquetryScan => s.key == key
     case _ => false

@@ -234,7 +234,8 @@ class TestBesideSpark:
     def test_partitions_kept(self, spark: SparkSession, tables: None, table: str) -> None:
         """Hundreds of conditions that need functions."""
         worse, compared = [], 0
-        for condition in predicates(table):
+        asked = predicates(table)
+        for condition in asked:
             stock = spark.table(f"spark_catalog.default.fn_{table}")
             ours = spark.table(f"lake.functions.{table}")
             try:
@@ -248,7 +249,7 @@ class TestBesideSpark:
             if mine > theirs:
                 worse.append((condition, mine, theirs))
         assert worse == []
-        assert compared > 20
+        assert compared > len(asked) // 2
 
     @pytest.mark.parametrize("table", list(TABLES))
     def test_rows(self, spark: SparkSession, tables: None, table: str) -> None:
@@ -257,8 +258,8 @@ class TestBesideSpark:
         Spark evaluates all of them on each row of its own table, so that nothing can be left out there.
         """
         ours, stock = f"lake.functions.{table}", spark.table(f"spark_catalog.default.fn_{table}")
-        conditions = []
-        for condition in predicates(table):
+        conditions, tried = [], predicates(table)
+        for condition in tried:
             if "CAST(ds AS INT)" in condition or "region AS INT" in condition:
                 continue
             try:
@@ -268,7 +269,7 @@ class TestBesideSpark:
                     continue
                 raise
             conditions.append(condition)
-        assert len(conditions) > 20
+        assert len(conditions) > len(tried) // 2
         expected, found = set(), set()
         for start in range(0, len(conditions), 40):
             asked = list(enumerate(conditions))[start : start + 40]

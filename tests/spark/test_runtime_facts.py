@@ -96,6 +96,10 @@ def test_a_fact_narrowed_by_another(
         )
     (returns,) = files(frame, "returns")
     assert returns < DAYS // 5, str(parquetry.report(frame))
+    read = [
+        line.split("BatchScan ")[1] for line in plans.lines(frame) if f"BatchScan {DATABASE}.sales[" in line
+    ]
+    assert any("amount#" not in scan and "number#" in scan for scan in read), "numbers are read alone"
     assert files(frame, "sales")[0] <= 20
 
 

@@ -1,4 +1,4 @@
-"""How much of an exhaustive test is run: all of it, or a sample, which is what `make test-fast` takes.
+"""How much of an exhaustive test is run: a sample, or all of it (`make test-all`).
 
 PARQUETRY_TEST_SAMPLE=5 in the environment runs a fifth of the generated examples, and stops at each fifth row.
 Cases of one test begin at different rows, so that together they stop at each. PARQUETRY_TEST_SAMPLE=1/5 runs five times

@@ -5,8 +5,8 @@
 To read all sales a second time for their order numbers would not pay for what these leave out of the returns. Two months of them are read
 sooner: that many days satisfy the conditions on `date_dim`, by an estimate (`selected_rows`), of 1,830 that the sales have partitions for.
 
-What is left is an estimate, and a fact's values are many. So it must be far less than what they may save, and they must be of a column of
-which files hold narrow ranges: values from all over would leave out nothing.
+What is left is an estimate, and a fact's values are many. So it must be far less than what they may save, files to open and all, and no
+more bytes than the scan has; and they must be of a column of which files hold narrow ranges: values from all over would leave out nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def affordable(
     saved = (candidate.bytes + (candidate.files_left or 0) * OPENING) * _left(
         candidates, verdicts, candidate.scan, None
     )
-    if (size + files * OPENING) * _SURE > saved:
+    if (size + files * OPENING) * _SURE > saved or size > candidate.bytes:
         return False
     found = spread(place)
     return found is not None and found.of_file <= _NARROW

@@ -110,15 +110,19 @@ def judge(
 
 
 def _once(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verdict]:
-    """Take the same values for the same column only once."""
-    seen: set[tuple[int, str, int, str]] = set()
+    """Take the same values for the same column only once: of one source, or of two that read the same for them."""
+    seen: set[tuple[object, ...]] = set()
     for place, candidate in enumerate(candidates):
         if not verdicts[place].used:
             continue
-        key = (candidate.scan, candidate.column, candidate.source, candidate.build.key)
-        if key in seen:
+        build = candidate.build
+        of = (candidate.scan, candidate.column, build.key)
+        keys: set[tuple[object, ...]] = {(*of, candidate.source)}
+        if verdicts[place].how == "collected" and build.parts:
+            keys.add((*of, build.name, frozenset(part.scan for part in build.parts)))
+        if keys & seen:
             verdicts[place] = Verdict("replaced")
-        seen.add(key)
+        seen |= keys
     return verdicts
 
 

@@ -223,6 +223,7 @@ BY_DAY = candidate(
         ({}, {"files": 90}, 0.1, "refused"),
         ({}, {"type": "FULL OUTER"}, 0.1, "refused"),
         ({}, {"build": msgspec.structs.replace(SALES, parts=())}, 0.1, "refused"),
+        ({}, {"bytes": MB // 4}, 0.1, "refused"),
         ({}, {"build": msgspec.structs.replace(SALES, unrepeatable="an RDD")}, 0.1, "refused"),
         ({"held": None}, {}, 0.1, "refused"),
         ({"build": build(rows=None)}, {}, 0.1, "refused"),
@@ -247,6 +248,14 @@ def test_what_other_values_leave_of_a_side(
     verdicts = judge([by_day, candidate(files, **facts)], [LIMIT] * 2, lambda _: Spread(spread, 1000))
     used = verdicts[1].how if verdicts[1].how != "shared" else "refused"
     assert used == expected, verdicts
+
+
+@pytest.mark.parametrize(("of_second", "expected"), [((1, 2), "replaced"), ((1, 3), "collected")])
+def test_two_sides_that_read_the_same_for_a_column(of_second: tuple[int, ...], expected: str) -> None:
+    """A join's side and its first table, narrowed by the others, have the same values: one of them is enough."""
+    parts = [build(parts=tuple(Part(scan, 1, 1) for scan in scans)) for scans in ((1, 2), of_second)]
+    first, second = (candidate(source=2 + place, build=of) for place, of in enumerate(parts))
+    assert [verdict.how for verdict in judge([first, second], [LIMIT] * 2)] == ["collected", expected]
 
 
 @pytest.mark.parametrize(
