@@ -18,6 +18,7 @@ from parquetry.errors import CommitConflictError, WarehouseError
 from parquetry.layout.below_warehouse import BelowWarehouse
 from parquetry.layout.places import join_location
 from parquetry.maintenance.dump import dump
+from parquetry.maintenance.fsck import fsck
 from parquetry.maintenance.restore import restore
 from parquetry.metastore import (
     Arrangement,
@@ -102,6 +103,21 @@ def test_all_locations_below_the_warehouse_move_with_it() -> None:
     for partition in there.partitions():
         for file in partition.files:
             assert not file.columns or file.columns["s"].min == "file:/old/lake/a"
+
+
+def test_totals_of_layouts_after_a_move() -> None:
+    """They were made of the old place's names: fsck says so, and puts them right; before, they are taken for nothing but unknown."""
+    rows = MemoryStore()
+    filled(Metastore(rows, "/old/lake"))
+    there = Metastore(rows, "/new/lake").table("d", "t")
+    assert not there.totals.all_arranged(there.metadata.arrangement)
+    for repair in (False, True):
+        (found,) = [one for one in fsck(there, repair=repair) if one.kind == "table totals"]
+        assert "answers are right" in found.detail
+        assert found.repaired == repair
+    there = Metastore(rows, "/new/lake").table("d", "t")
+    assert there.totals.all_arranged(there.metadata.arrangement)
+    assert not [one for one in fsck(there) if one.kind == "table totals"]
 
 
 def test_the_old_place_is_in_no_record_of_places() -> None:
