@@ -50,8 +50,9 @@ them (q25, q29, q50, the other returns of q80), and a fact is not read again for
 q50's 1,823 partitions of sales; sets of single columns would leave 0.78 of the partitions that Spark reads in q25, 0.68 in q29, and only pairs of \
 customer and item, which are the join itself, three partitions (counted at scale 1).
 
-In q75 and q78 catalog sales of a year could be read once more for the order numbers of their returns: that would spare 1,450 files to open, and cost more \
-bytes than it spares, so it is not done.
+In q72, q75 and q78 catalog sales of a year could be read once more for the order numbers of their returns: that would spare 1,450 files to open, \
+and cost more bytes than it spares, so it is not done: no query is to read more than Spark does. It costs q72 its target (0.25 of what Spark leaves \
+unpruned with it, 0.58 without), and time: q72 took 4.8 s with it and 5.5 s without, q78 8.4 and 8.9 (medians of 3, in turns, one process).
 """
 
 
