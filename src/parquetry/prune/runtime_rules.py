@@ -118,8 +118,9 @@ def _once(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verd
         build = candidate.build
         of = (candidate.scan, candidate.column, build.key)
         keys: set[tuple[object, ...]] = {(*of, candidate.source)}
-        if verdicts[place].how == "collected" and build.parts:
-            keys.add((*of, build.name, frozenset(part.scan for part in build.parts)))
+        if verdicts[place].how == "collected" and build.parts and candidate.together is None:
+            scans = frozenset(part.scan for part in build.parts)
+            keys.add((*of, build.name, scans, frozenset(build.where)))
         if keys & seen:
             verdicts[place] = Verdict("replaced")
         seen |= keys

@@ -250,12 +250,34 @@ def test_what_other_values_leave_of_a_side(
     assert used == expected, verdicts
 
 
-@pytest.mark.parametrize(("of_second", "expected"), [((1, 2), "replaced"), ((1, 3), "collected")])
-def test_two_sides_that_read_the_same_for_a_column(of_second: tuple[int, ...], expected: str) -> None:
+@pytest.mark.parametrize(
+    ("scans", "where", "together", "expected"),
+    [
+        ((1, 2), ("x = 1",), None, "replaced"),
+        ((1, 3), ("x = 1",), None, "collected"),
+        ((1, 2), ("x = 2",), None, "collected"),
+        (
+            (1, 2),
+            ("x = 1",),
+            1,
+            "collected",
+        ),  # of another place, whose rows the first one's values would lose
+    ],
+)
+def test_two_sides_that_read_the_same_for_a_column(
+    scans: tuple[int, ...], where: tuple[str, ...], together: int | None, expected: str
+) -> None:
     """A join's side and its first table, narrowed by the others, have the same values: one of them is enough."""
-    parts = [build(parts=tuple(Part(scan, 1, 1) for scan in scans)) for scans in ((1, 2), of_second)]
-    first, second = (candidate(source=2 + place, build=of) for place, of in enumerate(parts))
-    assert [verdict.how for verdict in judge([first, second], [LIMIT] * 2)] == ["collected", expected]
+    sides = [((1, 2), ("x = 1",)), (scans, where)]
+    both = [
+        candidate(
+            source=2 + place,
+            build=build(parts=tuple(Part(scan, 1, 1) for scan in read), where=asked),
+            together=together,
+        )
+        for place, (read, asked) in enumerate(sides)
+    ]
+    assert [verdict.how for verdict in judge(both, [LIMIT] * 2)] == ["collected", expected]
 
 
 @pytest.mark.parametrize(
