@@ -78,7 +78,9 @@ case class BucketsAnswer(
 
 /** What becomes of values that a join could find: how they are taken, or why they are not. */
 case class VerdictAnswer(how: String, reason: String) {
-  def wanted: Boolean = how == "collected" || onlyShared
+  def wanted: Boolean = how == "collected" || onlyShared || byEnds
+  /** Whether the least and the greatest of them are taken, as files tell them. */
+  def byEnds: Boolean = how == "ends"
   /** Whether what is known of the values in planning is to be used. */
   def known: Boolean = how == "known"
   /** Whether they are taken from the broadcast of the join or not at all. */

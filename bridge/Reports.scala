@@ -8,7 +8,8 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, DynamicPruning, Expression, KnownNullable, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute, AttributeReference, BinaryComparison, DynamicPruning, Expression, KnownNullable, PredicateHelper, ScalarSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filter, Join, LogicalPlan, Project, V2CreateTableAsSelectPlan, V2WriteCommand}
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
@@ -58,7 +59,7 @@ object Reports extends PredicateHelper {
         case DataSourceV2ScanRelation(_, scan: Reported, _, _, _, _, _) =>
           // what a statement reads to write it again goes by the statement's condition, and not by what is above it
           val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above
-          if (seen.add(scan)) scans += JObject("report" -> scan.report, "untranslated" -> untranslated(conditions))
+          if (seen.add(scan)) scans += JObject("report" -> scan.report, "untranslated" -> untranslated(conditions, scan))
         case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition))
         case Project(_, child) => visit(child, above)
         // what fills the cache, as it was written: planned as a query, it would find itself in the cache
@@ -93,11 +94,21 @@ object Reports extends PredicateHelper {
       "settings" -> Json.strings(settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap)))
   }
 
-  /** Conditions that Spark keeps to itself; values that a join finds at run time come to the scan by another way. */
-  private def untranslated(conditions: Seq[Expression]): JArray =
-    Json.strings(conditions.filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
+  /** Conditions that Spark keeps to itself; values that are found at run time come to the scan by another way. */
+  private def untranslated(conditions: Seq[Expression], scan: Reported): JArray = {
+    val filterable = scan match {
+      case ours: ParquetryScan => ours.filterAttributes().map(_.fieldNames().head).toSet
+      case _ => Set.empty[String]
+    }
+    def arrives(e: Expression) = e match {
+      case BinaryComparison(column: Attribute, _: ScalarSubquery) => filterable(column.name)
+      case BinaryComparison(_: ScalarSubquery, column: Attribute) => filterable(column.name)
+      case _ => e.exists(_.isInstanceOf[DynamicPruning])
+    }
+    Json.strings(conditions.filterNot(arrives)
       .filter(DataSourceV2Strategy.translateFilterV2(_).isEmpty).map(_.transform {
         case a: AttributeReference => a.withQualifier(Nil)
         case marked: KnownNullable => marked.child // see UntranslatableConditions
       }.sql))
+  }
 }

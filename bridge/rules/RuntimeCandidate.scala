@@ -49,6 +49,10 @@ case class RuntimeCandidate(
     case None => of(source.key, forValues(build, keys(place)), Seq(keys(place)), 0, onlyShared)
   }
 
+  /** By what files tell of the values' ends. */
+  def betweenEnds(build: LogicalPlan): Expression =
+    FileEnds.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(_.filter(source.key, exprId))
+
   private def forValues(build: LogicalPlan, key: Expression): LogicalPlan =
     Repartition(1, shuffle = false, FewerColumns.of(build, key.references))
 

@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry
 import scala.collection.mutable
 
 import org.json4s._
+import org.json4s.JsonDSL._
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
@@ -110,6 +111,9 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       // the other side's partitions are not listed for a scan of which nothing could be left out
       val known = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
         .flatMap(KnownValues.of(source, _, build))
+      // files tell of columns as they are
+      val told = buildKey.filter(_.dataType == source.key.dataType && source.form == "column" && filterable)
+        .flatMap(FileEnds.of(_, build))
       val statistics = source.scan.estimateStatistics().sizeInBytes()
       val facts = JObject(
         "scan" -> JInt(number(source.relation)),
@@ -124,8 +128,9 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         "steps" -> JArray(source.steps.toList),
         "equality" -> JBool(equality),
         "null_aware" -> JBool(nullAware),
-        "build" -> RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
-          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length), number),
+        "build" -> (RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
+          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length), number) ~
+          ("ends_of" -> told.fold[JValue](JNull)(found => JInt(number(found.relation))))),
         "source" -> JInt(number(from.getOrElse(build))),
         "narrowed" -> JBool(from.exists(!_.eq(build))),
         "shared" -> JBool(shared && !outside),

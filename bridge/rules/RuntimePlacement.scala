@@ -45,7 +45,9 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
   private def filtered(
       relation: DataSourceV2ScanRelation, filters: Seq[RuntimeVerdict], build: RuntimeVerdict => LogicalPlan): LogicalPlan =
     filters.filter(_.candidate.source.scan eq relation.scan)
-      .map(w => w.candidate.filter(build(w), w.verdict.onlyShared, alone = withinBroadcast(w)))
+      .map(w =>
+        if (w.verdict.byEnds) w.candidate.betweenEnds(build(w))
+        else w.candidate.filter(build(w), w.verdict.onlyShared, alone = withinBroadcast(w)))
       .reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
 
   /**

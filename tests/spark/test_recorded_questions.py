@@ -41,6 +41,7 @@ STATEMENTS = f"""
     SELECT id FROM recorded.db.t WHERE upper(region) = 'EU'
     SELECT region, count(*), max(id) FROM recorded.db.t GROUP BY region
     SELECT big.id FROM recorded.db.t AS big JOIN recorded.db.t AS small ON big.region = small.region WHERE small.id = 3
+    SELECT /*+ MERGE(big) */ small.v FROM recorded.db.t AS small JOIN recorded.db.t WITH (`runtime-pruning-max-build-size` = '1b') AS big ON small.id = big.id WHERE small.region = 'eu'
     SELECT * FROM recorded.db.t.files
     SELECT path FROM recorded.db.t.files WHERE region = 'eu' AND rows > 0
     SELECT count(*) FROM recorded.db.t VERSION AS OF 0

@@ -301,6 +301,12 @@ class RuntimeVerdicts(Answer, frozen=True):
     verdicts: list[Verdict]
 
 
+class FileEnds(Answer, frozen=True):
+    """For each partition with values: those of the partition columns, and the least and the greatest of a column in its files."""
+
+    rows: list[Values]
+
+
 class Written(Answer, frozen=True):
     """What a write made: how many files, in how many partitions, with how many rows and bytes."""
 

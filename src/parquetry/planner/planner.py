@@ -16,6 +16,7 @@ from parquetry.planner import (
     analyze,
     answers,
     calls,
+    file_ends,
     metadata_tables,
     namespaces,
     partitions,
@@ -42,6 +43,7 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **scans.ANSWERS,
     **streams.ANSWERS,
     **runtime_filters.ANSWERS,
+    **file_ends.ANSWERS,
     **calls.ANSWERS,
     **analyze.ANSWERS,
 }

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE
+from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions
@@ -18,7 +19,10 @@ from parquetry.prune.nearly_all import nearly_all
 from parquetry.prune.runtime import Candidate
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.select import Selection, select_files
-from parquetry.prune.selected_rows import Spread, selected_rows, spread
+from parquetry.prune.selected_rows import KeyFiles, Spread, key_files, selected_rows, spread
+
+_LOOKED_THROUGH = 100_000
+"""Files of a table that are looked through, once for each version, for how a key lies in them."""
 
 
 def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:
@@ -36,6 +40,7 @@ def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answe
             limits,
             lambda place: _spread(lake, q.candidates[place]),
             lambda place: _nearly_all(lake, q.candidates[place]),
+            lambda place: _key_files(lake, q.candidates[place]),
         )
     )
 
@@ -106,7 +111,7 @@ def _nearly_all(lake: Lake, asked: questions.RuntimeCandidate) -> int | None:
         return None
     small, large = lake.snapshot(asked.values_of.table), lake.snapshot(asked.table)
     key, column = asked.facts.build.key, large.metadata.column(asked.columns[0]).name
-    if key not in (each.name for each in small.metadata.columns):
+    if not _has(small, key):
         return None
     if not all(is_not_null(each) for each in conditions(small, asked.values_of.predicates)):
         return None
@@ -114,6 +119,24 @@ def _nearly_all(lake: Lake, asked: questions.RuntimeCandidate) -> int | None:
         ("nearly all", small.id, small.version, key, large.id, large.version, column),
         lambda: nearly_all(small, key, large, column),
     )
+
+
+def _key_files(lake: Lake, asked: questions.RuntimeCandidate) -> KeyFiles | None:
+    """Return how the values of a candidate's key lie in the files that they come from; None: that is not known, or dear to know."""
+    of, key = asked.values_of, asked.facts.build.key
+    if of is None:
+        return None
+    table = lake.snapshot(of.table)
+    if not _has(table, key) or table.totals.files > _LOOKED_THROUGH:
+        return None
+    return lake.estimates.of(
+        ("key files", *_asked(lake, of), key),
+        lambda: key_files(table.metadata, _selected(lake, of, {key}), key, table.totals.files),
+    )
+
+
+def _has(table: TableSnapshot, name: str) -> bool:
+    return any(column.name == name for column in table.metadata.columns)
 
 
 def _selected(lake: Lake, of: questions.AskedTable, about: set[str]) -> Selection:

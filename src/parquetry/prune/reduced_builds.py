@@ -5,6 +5,9 @@
 To read all sales a second time for their order numbers would not pay for what these leave out of the returns. Two months of them are read
 sooner: that many days satisfy the conditions on `date_dim`, by an estimate (`selected_rows`), of 1,830 that the sales have partitions for.
 
+Where the numbers grow with the days, nothing need be read at all: the least and the greatest of those two months stand in the statistics of
+their files, and no return with another number is of use (`ends_tell`).
+
 What is left is an estimate, and a fact's values are many. So it must be far less than what they may save, files to open and all, and no
 more bytes than the scan has; and they must be of a column of which files hold narrow ranges: values from all over would leave out nothing.
 """
@@ -14,15 +17,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from parquetry.prune.runtime import OPENING, Build, Candidate, Verdict
-from parquetry.prune.selected_rows import Spread
+from parquetry.prune.selected_rows import KeyFiles, Spread
 
 SpreadOf = Callable[[int], Spread | None]
 """How far the values of a column lie apart, for a candidate by its place; None: it is not known."""
+KeyFilesOf = Callable[[int], KeyFiles | None]
+"""How the values lie in the files that a candidate's key comes from, by its place; None: it is not known."""
 
 _SURE = 5
 """How many times as large as what is estimated to be read of a side a scan must be."""
 _NARROW = 0.5
 """Files that span more of a column's range are likely to span some of many values, whichever these are."""
+_PART = 0.5
+"""Which part of the files with a key may be left at most, that its least and its greatest value there leave out something elsewhere."""
 
 
 def affordable(
@@ -59,6 +66,33 @@ def affordable(
         return False
     found = spread(place)
     return found is not None and found.of_file <= _NARROW
+
+
+def ends_tell(
+    candidates: Sequence[Candidate],
+    verdicts: Sequence[Verdict],
+    place: int,
+    spread: SpreadOf,
+    key_files: KeyFilesOf,
+) -> float | None:
+    """Return of which part of the files with a key these need to tell its least and its greatest value.
+
+    None: that is not likely to leave out files of a scan.
+
+    Args:
+        candidates: all of a query.
+        verdicts: what is to become of them as things stand.
+        place: of the candidate in question.
+        spread: of the column in the files of the scan.
+        key_files: how the key lies in the files that it comes from.
+    """
+    build = candidates[place].build
+    files = None if build.ends_of is None else key_files(place)
+    if build.ends_of is None or files is None or not files.in_order:
+        return None
+    part = files.share * _left(candidates, verdicts, build.ends_of, build)
+    found = spread(place) if part <= _PART else None
+    return None if found is None or found.of_file > _NARROW else part
 
 
 def _left(

@@ -60,6 +60,7 @@ class Build(msgspec.Struct, frozen=True):
         parts: the scans of our tables among what it reads: of these, other values may leave out most.
         where: conditions of the query on what it reads, as SQL.
         whole: whether it is one table of ours, with no other conditions than its scan is planned for.
+        ends_of: number of the scan of which files' statistics could stand for the key's least and greatest value; None: there is none.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Build(msgspec.Struct, frozen=True):
     parts: tuple[Part, ...] = ()
     where: tuple[str, ...] = ()
     whole: bool = False
+    ends_of: int | None = None
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -175,7 +177,7 @@ class Candidate(msgspec.Struct, frozen=True):
         return str(self.report["table"])
 
 
-How = Literal["shared", "collected", "spark", "known", "replaced", "refused"]
+How = Literal["shared", "collected", "ends", "spark", "known", "replaced", "refused"]
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -183,7 +185,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     Attributes:
         how: `shared`, values of the join's broadcast are used; `collected`, the same, but where there is no broadcast the other side
-            runs once more; `spark`, Spark itself sees to it; `known`, what is known in planning is enough; `replaced`, another candidate
+            runs once more; `ends`, the least and the greatest value that statistics of the other side's files tell; `spark`, Spark itself sees to it; `known`, what is known in planning is enough; `replaced`, another candidate
             has these values or fewer; `refused`.
         reason: of a refusal.
     """

@@ -5,15 +5,16 @@ of the big table that has no match. There are more places where the answer is th
 
     f JOIN d ON f.k = d.k                 d has no condition, and is broadcast      shared: the broadcast's values
     d LEFT JOIN f ON d.k = f.k            d is never broadcast here, but small      collected: d runs once more
+    f JOIN g ON f.id = g.id               a date leaves few partitions of g         ends: from the least to the greatest id of their files
     f LEFT JOIN d ON f.k = d.k            rows of f without a match are asked for   refused
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from parquetry.prune.reduced_builds import SpreadOf, affordable
+from parquetry.prune.reduced_builds import KeyFilesOf, SpreadOf, affordable, ends_tell
 from parquetry.prune.runtime import Candidate, Verdict
 from parquetry.prune.runtime_costs import of_cost, unless_all_over
 
@@ -56,6 +57,7 @@ def judge(
     limits: Sequence[int | None],
     spread: SpreadOf = lambda _: None,
     nearly_all: Callable[[int], int | None] = lambda _: None,
+    key_files: KeyFilesOf = lambda _: None,
 ) -> list[Verdict]:
     """Return what is to become of the candidates of a query, one for one.
 
@@ -65,6 +67,7 @@ def judge(
         spread: for a candidate by its place, how far the values of its column lie apart.
         nearly_all: for a candidate by its place, of which all rows of a table are broadcast, how many values these have, if
             they are many and nearly every file of the scan has some.
+        key_files: for a candidate by its place, how the values of its key lie in the files that they come from.
     """
     alone = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
     cheap = alone
@@ -73,12 +76,20 @@ def judge(
         for place, (candidate, verdict) in enumerate(zip(candidates, alone, strict=True))
     ]
     verdicts = list(alone)
+    parts: dict[int, float] = {}
     for place, (candidate, limit) in enumerate(zip(candidates, limits, strict=True)):
         if limit is None or alone[place].how not in ("refused", "shared") or candidate.form == "ranges":
             continue
         if cheap[place].used and not alone[place].used:  # it is no use, whatever it costs
             continue
-        if _barred(candidate) is None and affordable(candidates, alone, place, limit, spread):
+        if _barred(candidate) is not None:
+            continue
+        part = (
+            ends_tell(candidates, alone, place, spread, key_files) if alone[place].how == "refused" else None
+        )
+        if part is not None:
+            verdicts[place], parts[place] = Verdict("ends"), part
+        elif affordable(candidates, alone, place, limit, spread):
             verdicts[place] = Verdict("collected")
     apart = {one.together for one, verdict in zip(candidates, verdicts, strict=True) if not verdict.used} - {
         None
@@ -106,7 +117,21 @@ def judge(
             for other, one in enumerate(candidates)
         ):
             verdicts[place] = Verdict("replaced")
-    return _once(candidates, verdicts)
+    return _once(candidates, _narrowest(candidates, verdicts, parts))
+
+
+def _narrowest(
+    candidates: Sequence[Candidate], verdicts: list[Verdict], parts: Mapping[int, float]
+) -> list[Verdict]:
+    """Take for a column of a scan the ends of one key alone, of that of which the least part of the files is left: few leave out the most."""
+    taken: set[tuple[int, str]] = set()
+    for place in sorted(parts, key=lambda place: parts[place]):
+        column = candidates[place].scan, candidates[place].column
+        if verdicts[place].how == "ends":
+            if column in taken:
+                verdicts[place] = Verdict("replaced")
+            taken.add(column)
+    return verdicts
 
 
 def _once(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verdict]:

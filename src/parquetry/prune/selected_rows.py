@@ -28,6 +28,10 @@ from parquetry.types import ColumnType, Value
 
 _LOOKED_AT = 100
 """Files, of which the others are taken to be alike."""
+_FEW = 2
+"""Files that are in some order, whatever they hold."""
+_IN_ORDER = 0.9
+"""How well the order of files foretells their values (Pearson's correlation) where these are taken to grow with it."""
 _UNKNOWN = float(1 << 62)
 """Ends of whole numbers that are not known lie beyond."""
 
@@ -91,6 +95,38 @@ def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread
         return None
     whole = ends.max() - ends.min()
     return Spread(float(np.mean(ends[1] - ends[0]) / whole), float(whole), laid_out_within(metadata))
+
+
+class KeyFiles(NamedTuple):
+    """How the values of a key lie in files of the table that they come from.
+
+    Attributes:
+        share: which part of the table's files a query's own conditions leave.
+        in_order: whether the values grow, or fall, from partition to partition, so that those of some partitions lie close together.
+    """
+
+    share: float
+    in_order: bool
+
+
+def key_files(metadata: TableMetadata, selection: Selection, column: str, files: int) -> KeyFiles | None:
+    """Return how the values of a key lie in files; None: it is not known.
+
+    Args:
+        metadata: of the table.
+        selection: the files, with the column's statistics.
+        column: of the table.
+        files: how many the whole table has.
+    """
+    ends = ends_of(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
+    if ends is None or not files:
+        return None
+    middle = ends.mean(axis=0)
+    if len(middle) <= _FEW:
+        order = 1.0
+    else:
+        order = abs(float(np.corrcoef(np.arange(len(middle)), middle)[0, 1])) if middle.std() > 0 else 0.0
+    return KeyFiles(selection.block.count / files, order >= _IN_ORDER)
 
 
 def likely_matches(

@@ -37,6 +37,8 @@ class ValuesReport:
     lake.db.f.k: no run-time values of d.k (INNER JOIN: 1 file of lake.db.f left)
     >>> print(ValuesReport("lake.db.f", "day", "INNER", "lake.db.d", "day", "known", values=3))
     lake.db.f.day: 3 values of lake.db.d.day known in planning (INNER JOIN)
+    >>> print(ValuesReport("lake.db.f", "id", "INNER", "lake.db.g", "id", "ends", where=("year = 2000",)))
+    lake.db.f.id: least and greatest of the run-time values of lake.db.g.id where year = 2000 (INNER JOIN, by its files' statistics)
     """
 
     table: str
@@ -66,6 +68,8 @@ class ValuesReport:
             of = f"{of} where {_in_short(' AND '.join(self.where))}"
         if self.how == "known":
             return f"{count}{of} known in planning ({self.type} JOIN)"
+        if self.how == "ends":
+            return f"least and greatest of the run-time {of} ({self.type} JOIN, by its files' statistics)"
         if self.how == "spark":
             source = "Spark's own filter"
         elif self.shared:
@@ -111,9 +115,9 @@ def reports(found: Sequence[Told]) -> tuple[ValuesReport, ...]:
 def _report(told: Told) -> ValuesReport:
     candidate, verdict, gathered = told.candidate, told.verdict, told.gathered
     how, reason = verdict.how, verdict.reason
-    if how in ("shared", "collected") and gathered is None:
+    if how in ("shared", "collected", "ends") and gathered is None:
         reason = f"{candidate.build.name} was not broadcast after all"
-        if how == "collected":
+        if how != "shared":
             reason = f"{candidate.table} itself is broadcast, for its values"
         how = "refused"
     if gathered is not None and gathered.missed is not None:

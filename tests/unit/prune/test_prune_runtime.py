@@ -12,7 +12,7 @@ from parquetry.prune.runtime import Build, Candidate, Gathered, Known, Part, Ste
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.scan_report import Step as Counted
-from parquetry.prune.selected_rows import Spread
+from parquetry.prune.selected_rows import KeyFiles, Spread
 from parquetry.prune.values_report import Told, ValuesReport, reports
 
 MB = 1 << 20
@@ -248,6 +248,54 @@ def test_what_other_values_leave_of_a_side(
     verdicts = judge([by_day, candidate(files, **facts)], [LIMIT] * 2, lambda _: Spread(spread, 1000))
     used = verdicts[1].how if verdicts[1].how != "shared" else "refused"
     assert used == expected, verdicts
+
+
+@pytest.mark.parametrize(
+    ("day", "returns", "files", "spread", "expected"),
+    [
+        ({}, {}, KeyFiles(1, in_order=True), 0.1, "ends"),
+        ({}, {"files": 90}, KeyFiles(1, in_order=True), 0.1, "ends"),
+        ({}, {"type": "LEFT OUTER", "side": "right"}, KeyFiles(1, in_order=True), 0.1, "ends"),
+        ({}, {"type": "LEFT OUTER"}, KeyFiles(1, in_order=True), 0.1, "refused"),
+        ({}, {"form": "widened"}, KeyFiles(1, in_order=True), 0.1, "collected"),
+        ({}, {"equality": False}, KeyFiles(1, in_order=True), 0.1, "refused"),
+        ({}, {}, KeyFiles(1, in_order=False), 0.1, "collected"),
+        ({}, {}, None, 0.1, "collected"),
+        ({}, {}, KeyFiles(1, in_order=True), 0.6, "refused"),
+        ({"build": build(rows=600)}, {}, KeyFiles(1, in_order=True), 0.1, "refused"),
+        ({"build": build(rows=600)}, {}, KeyFiles(0.5, in_order=True), 0.1, "ends"),
+        ({"held": None}, {}, KeyFiles(0.1, in_order=True), 0.1, "ends"),
+    ],
+)
+def test_what_files_tell_of_a_side(
+    day: dict[str, Any], returns: dict[str, Any], files: KeyFiles | None, spread: float, expected: str
+) -> None:
+    """The least and the greatest number serve where numbers grow from file to file, of which at most half are left; nothing is read."""
+    by_day = msgspec.structs.replace(BY_DAY, **day)
+    left = returns.pop("files", 1000)
+    known = msgspec.structs.replace(SALES, ends_of=None if returns.get("form") == "widened" else 1)
+    facts = {"scan": 3, "bytes": 2 * MB, "join": 5, "build": known, "source": 9, "column": "n"} | returns
+    verdicts = judge(
+        [by_day, candidate(left, **facts)],
+        [LIMIT] * 2,
+        lambda _: Spread(spread, 1000),
+        key_files=lambda place: files if place == 1 else None,
+    )
+    assert verdicts[1].how == expected, verdicts
+
+
+def test_what_files_tell_is_asked_once() -> None:
+    """The same key of the same scan, by way of two joins, has the same ends."""
+    sales = msgspec.structs.replace(SALES, ends_of=1)
+    facts: dict[str, Any] = {"scan": 3, "bytes": 2 * MB, "build": sales, "column": "n"}
+    both = [candidate(1000, join=5 + place, source=9 + place, **facts) for place in range(2)]
+    verdicts = judge(
+        [BY_DAY, *both],
+        [LIMIT] * 3,
+        lambda _: Spread(0.1, 1000),
+        key_files=lambda _: KeyFiles(1, in_order=True),
+    )
+    assert [verdict.how for verdict in verdicts[1:]] == ["ends", "replaced"]
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,22 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     files: list[str] | None = None
 
 
+class FileEnds(Reading, tag="file_ends", frozen=True, kw_only=True):
+    """Answer: `FileEnds`, what statistics tell of the least and the greatest value of a column in the files of a scan.
+
+    Attributes:
+        runtime: see `PlanScan`.
+        joined: see `PlanScan`.
+        column: whose values these are.
+        partition_columns: whose values go with them.
+    """
+
+    runtime: list[dict[str, Any]]
+    joined: list[dict[str, Any]] = []
+    column: str
+    partition_columns: list[str]
+
+
 class Streaming(CatalogQuestion, tag="streaming", frozen=True):
     """A question of a streaming query that reads a table. Positions are texts that only the planner reads.
 

@@ -1,0 +1,118 @@
+"""What statistics of files tell of a key's least and greatest value: as they are, and where some are missing."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from parquetry.errors import ValueTypeError
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.prune.file_ends import file_ends
+from parquetry.prune.select import Selection, select_files
+from parquetry.prune.selected_rows import KeyFiles, key_files
+from parquetry.store.memory import MemoryStore
+from parquetry.types import Value
+
+COLUMNS = (
+    Column("n", "integer"),
+    Column("money", "decimal(5,2)"),
+    Column("text", "string"),
+    Column("p", "integer"),
+)
+
+
+def table(*partitions: list[DataFile]) -> TableSnapshot:
+    """Return a table with partitions 0, 1 and so on."""
+    metastore = Metastore(MemoryStore(), "/lake")
+    metastore.create_database("db")
+    made = metastore.create_table("db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t"))
+    transaction = made.begin("append")
+    for place, files in enumerate(partitions):
+        transaction.append((place,), files)
+    return transaction.commit()
+
+
+def file(name: str, least: Value, greatest: Value, nulls: int | None = 0, column: str = "n") -> DataFile:
+    """Return a file of ten rows."""
+    return DataFile(f"{name}.parquet", 1000, 10, 1, {column: ColumnStatistics(10, nulls, least, greatest)})
+
+
+def selected(snapshot: TableSnapshot) -> Selection:
+    return select_files(snapshot, [], (), about=("n", "money", "text"))
+
+
+@pytest.mark.parametrize("more", [0, 40])
+def test_ends_of_partitions(more: int) -> None:
+    """Of several files the least and the greatest; NULL has no place among them; what is not known may be anything. Few files or many."""
+    found = table(
+        [file("a", 3, 7), file("b", 1, 4)],
+        [file("c", 9, 9), DataFile("d.parquet", 1000, 10)],
+        [file("e", None, None, nulls=10)],
+        [file("f", None, None, nulls=10), file("g", 5, 6)],
+        [DataFile("h.parquet", 1000, 10)],
+        [file("i", -(1 << 31), (1 << 31) - 1, nulls=None)],
+        [],
+        *([file(f"{n}", n, n)] for n in range(more)),
+    )
+    lowest, highest = -(1 << 31), (1 << 31) - 1
+    selection = selected(found)
+    ends = {
+        selection.partitions[part].values[0]: (least, greatest)
+        for part, least, greatest in file_ends(found.metadata, selection, "n")
+    }
+    assert {place: ends[place] for place in ends if place < 7} == {
+        0: (1, 7),
+        1: (lowest, highest),
+        3: (5, 6),
+        4: (lowest, highest),
+        5: (lowest, highest),
+    }
+    assert {place: ends[place] for place in ends if place >= 7} == {7 + n: (n, n) for n in range(more)}
+
+
+def test_ends_of_decimals() -> None:
+    """Of what is not known, the least and the greatest with as many digits."""
+    found = table(
+        [file("a", Decimal("1.25"), Decimal("2.50"), column="money")], [DataFile("b.parquet", 1000, 10)]
+    )
+    assert file_ends(found.metadata, selected(found), "money") == [
+        (0, Decimal("1.25"), Decimal("2.50")),
+        (1, Decimal("-999.99"), Decimal("999.99")),
+    ]
+
+
+def test_a_column_of_which_no_file_tells() -> None:
+    """Every partition may hold anything; and texts have no greatest."""
+    found = table([DataFile("a.parquet", 1000, 10)], [DataFile("b.parquet", 1000, 10)])
+    assert file_ends(found.metadata, selected(found), "n") == [
+        (n, -(1 << 31), (1 << 31) - 1) for n in range(2)
+    ]
+    with pytest.raises(ValueTypeError, match="Type string"):
+        file_ends(found.metadata, selected(found), "text")
+
+
+@pytest.mark.parametrize(
+    ("starts", "expected"),
+    [
+        (range(10), KeyFiles(1, in_order=True)),
+        (range(10, 0, -1), KeyFiles(1, in_order=True)),
+        ((0, 5, 1, 6, 2, 7, 3, 8, 4, 9), KeyFiles(1, in_order=False)),
+        ((3,) * 10, KeyFiles(1, in_order=False)),
+        ((1, 9), KeyFiles(1, in_order=True)),
+    ],
+)
+def test_files_in_which_a_key_grows(starts: range | tuple[int, ...], expected: KeyFiles) -> None:
+    """From partition to partition, up or down; two files are in some order, whatever they hold."""
+    found = table(*([file(f"{place}", 10 * n, 10 * n + 15)] for place, n in enumerate(starts)))
+    assert key_files(found.metadata, selected(found), "n", found.totals.files) == expected
+
+
+def test_part_of_the_files_and_files_of_which_nothing_is_known() -> None:
+    """Conditions of the query leave a part of them; and of one without statistics nobody knows where it belongs."""
+    found = table(*([file(f"{n}", n, n)] for n in range(10)))
+    some = key_files(found.metadata, selected(found), "n", 40)
+    assert some == KeyFiles(0.25, in_order=True)
+    bare = table([DataFile("a.parquet", 1000, 10)], *([file(f"{n}", n, n)] for n in range(10)))
+    assert key_files(bare.metadata, selected(bare), "n", 11) is None
