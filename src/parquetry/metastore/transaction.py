@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from parquetry.errors import PartitionExistsError, UnsupportedError
 from parquetry.layout.arrangement import Arrangement
 from parquetry.metastore.model import DataFile, PartitionEntry, StreamBatch, TableMetadata, TakenOut
@@ -75,7 +77,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """A partition becomes what it was in an earlier version.
+    """A partition becomes what it was in an earlier version, or lies where it does by its own record from now on.
 
     Attributes:
         entry: to write as it is.
@@ -253,6 +255,22 @@ class Transaction:
         oldest = version.version if self.restored_from is None else self.restored_from
         self.restored_from = min(oldest, version.version)
         self.changes[partition.key] = Restore(partition.entry)
+
+    def keep_place(self, partition: Partition) -> None:
+        """Have a partition stay where it lies in `base`, whatever becomes of the table's location.
+
+        Args:
+            partition: of `base`.
+
+        Raises:
+            UnsupportedError: this transaction changes the partition otherwise.
+        """
+        if partition.key in self.changes:
+            raise self._changed_twice()
+        if not partition.entry.location:
+            self.changes[partition.key] = Restore(
+                msgspec.structs.replace(partition.entry, location=partition.location)
+            )
 
     def recut(self, values: Sequence[Value]) -> None:
         """Write a partition's list of files anew, in its newest form, full chunks in the table's order.

@@ -44,6 +44,7 @@ from parquetry.planner.locations import (
     lying_files,
     require_free_cells,
 )
+from parquetry.planner.new_location import set_location
 from parquetry.planner.schema_changes import changed, physical_path
 from parquetry.precedence import settle
 
@@ -130,6 +131,9 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     """Change a table's columns and properties, all of them or none."""
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
+    match q.changes:
+        case [{"change": "set_property", "key": "location", "value": str(given)}]:
+            return lake.described(set_location(lake, snapshot, given))
     for change in elementary(metadata, q.changes):
         if change["change"] == "drop_column":
             require_droppable(snapshot, metadata, change["column"])
@@ -218,11 +222,7 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
 
 def _check_changeable(key: str) -> None:
     if key in RESERVED or is_fixed(key):
-        instead = "make a new table"
-        if key == "location":
-            instead += (
-                "; where its files were moved, `parquetry relocate FROM TO` has the table look for them there"
-            )
+        instead = "say ALTER TABLE … SET LOCATION" if key == "location" else "make a new table"
         raise PropertyError(f"Table property {key!r} cannot be changed after the table was made: {instead}.")
 
 
