@@ -39,6 +39,8 @@ object Json {
       case ShortType => s.toShort
       case IntegerType | DateType => s.toInt
       case LongType | TimestampType | TimestampNTZType => s.toLong
+      case _: YearMonthIntervalType => s.toInt
+      case _: DayTimeIntervalType => s.toLong
       case FloatType => s.toFloat
       case DoubleType => s.toDouble
       case d: DecimalType => Decimal(new java.math.BigDecimal(s), d.precision, d.scale)

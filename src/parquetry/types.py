@@ -21,12 +21,13 @@ from typing import Any, TypeAlias
 
 from parquetry import temporal
 from parquetry.errors import ValueTypeError
+from parquetry.intervals import INTERVAL_BITS, interval_from_text, interval_text
 
 Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
 
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 """Width of each integer type, in bits."""
-HELD_BITS = INTEGER_BITS | {"date": 32, "timestamp": 64, "timestamp_ntz": 64}
+HELD_BITS = INTEGER_BITS | {"date": 32, "timestamp": 64, "timestamp_ntz": 64} | INTERVAL_BITS
 """Width of each type of which the values are Python's int, in bits."""
 
 _ALIASES = {
@@ -66,7 +67,8 @@ class ColumnType:
     Attributes:
         name: `boolean`, `tinyint`, `smallint`, `int`, `bigint`, `float`, `double`, `decimal`, `string`,
             `varchar`, `char`, `binary`, `date`, `timestamp` or `timestamp_ntz`; any other type (struct, map,
-            interval, a collated string…) stands here with its whole text and is not `primitive`.
+            a collated string…) stands here with its whole text and is not `primitive`. So do intervals
+            (`interval day to second`), of which nothing but the keys of partitions is known.
         precision: digits of a decimal, 1 to 38.
         scale: digits of a decimal after the point.
         length: characters of a `char` or `varchar`.
@@ -79,8 +81,18 @@ class ColumnType:
 
     @property
     def primitive(self) -> bool:
-        """Whether values of the type can be compared, written in a path and put in a key."""
+        """Whether values of the type can be compared, written in a path and put in a key, and files' statistics tell of them."""
         return self.name in _PRIMITIVE
+
+    @property
+    def keyed(self) -> bool:
+        """Whether values of the type can be compared, written in a path and put in a key: partitions' values can."""
+        return self.primitive or self.interval
+
+    @property
+    def interval(self) -> bool:
+        """Whether values are intervals: whole months, or microseconds."""
+        return self.name in INTERVAL_BITS
 
     @property
     def textual(self) -> bool:
@@ -121,7 +133,7 @@ def parse_type(text: str) -> ColumnType:
     match = _SQL_TYPE.fullmatch(stripped.lower())
     name = _ALIASES.get(match[1].strip()) if match else None
     if match is None or name is None:
-        return ColumnType(stripped)
+        return ColumnType(stripped.lower() if stripped.lower() in INTERVAL_BITS else stripped)
     numbers = [int(number) for number in match.groups()[1:] if number is not None]
     if name == "decimal":
         precision, scale = (*numbers, 0)[:2] if numbers else (10, 0)
@@ -264,6 +276,7 @@ _READERS: dict[str, Callable[[ColumnType, str, str], Value]] = {
     "decimal": _read_decimal,
     "binary": lambda _type, text, _zone: text.encode(),
     **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), _read_time),
+    **dict.fromkeys(INTERVAL_BITS, lambda kind, text, _zone: interval_from_text(kind.name, text)),
     **dict.fromkeys(INTEGER_BITS, _read_integer),
     **dict.fromkeys(_TEXTUAL, _read_text),
 }
@@ -286,6 +299,8 @@ def text_from_value(type: ColumnType, value: Value) -> str:
         return temporal.timestamp_text(int(value))
     if type.name == "date":
         return temporal.date_text(int(value))
+    if type.interval:
+        return interval_text(type.name, int(value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -326,9 +341,9 @@ def _java_text(value: float, single: bool) -> str:
 
 
 def to_python(type: ColumnType, value: Value) -> Any:
-    """Give a value as Python's users expect it: date, datetime (aware in UTC for `timestamp`), Decimal, …
+    """Give a value as Python's users expect it: date, datetime (aware in UTC for `timestamp`), timedelta, Decimal, …
 
-    A date or timestamp outside the years 1 to 9999 comes as its text.
+    A date or timestamp outside the years 1 to 9999 comes as its text, and so do months and years, of which Python has no type.
 
     >>> to_python(parse_type('date'), 19782)
     datetime.date(2024, 2, 29)
@@ -342,6 +357,9 @@ def to_python(type: ColumnType, value: Value) -> Any:
             return temporal.datetime_from_micros(int(value))
         if type.name == "timestamp_ntz":
             return temporal.datetime_from_micros(int(value)).replace(tzinfo=None)
+        if type.interval:
+            held = INTERVAL_BITS[type.name]
+            return timedelta(microseconds=int(value)) if held == 64 else text_from_value(type, value)
     except OverflowError:
         return text_from_value(type, value)
     return value
@@ -364,6 +382,8 @@ def sql_literal(type: ColumnType, value: Value) -> str:
         return f"TIMESTAMP '{text} UTC'"
     if type.name == "timestamp_ntz":
         return f"TIMESTAMP_NTZ '{text}'"
+    if type.interval:
+        return text
     if isinstance(value, str):
         escaped = text.replace("\\", "\\\\").replace("'", "''")
         return f"'{escaped}'"

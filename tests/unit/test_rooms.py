@@ -21,7 +21,7 @@ FLOORS = (
     {"ddl"},
     {"predicate", "keys", "config"},
     {"types", "identifiers", "texts", "progress", "setting"},
-    {"errors", "temporal", "_version", "setting_values", "engine_settings"},
+    {"errors", "temporal", "intervals", "_version", "setting_values", "engine_settings"},
 )
 """The rooms and modules below `parquetry`, each on its floor; a room imports from lower floors only, or from itself."""
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

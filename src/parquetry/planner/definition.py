@@ -57,7 +57,7 @@ _OF_SPARKS_TABLES = (
 _OF_FILES = (*BUCKETS, CLUSTER_BY)
 """Names of the transforms that say how files lie within a partition."""
 _UNKEYABLE = (
-    "a partition column has to be a number, a string, a boolean, binary, a date or a timestamp: give the table a column "
+    "a partition column has to be a number, a string, a boolean, binary, a date, a timestamp or an interval: give the table a column "
     "of such a type with what partitions are to be told apart by"
 )
 
@@ -197,7 +197,7 @@ def _partition_by(label: str, columns: Sequence[Column], named: Sequence[str]) -
 
 
 def _check_partition_column(name: str, column: Column) -> None:
-    if not column.column_type.primitive:
+    if not column.column_type.keyed:
         raise UnsupportedError(f"Partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}.")
     if "\0" in name:
         raise UnsupportedError(

@@ -36,7 +36,7 @@ from parquetry.predicate.nodes import (
     operands,
     without_nots,
 )
-from parquetry.types import INTEGER_BITS, ColumnType, Value, to_float32, value_from_text
+from parquetry.types import HELD_BITS, INTEGER_BITS, ColumnType, Value, to_float32, value_from_text
 
 NUMBER = ColumnType("decimal", precision=38)
 """The type of a number that was written without quotes; its value is a Decimal of any size."""
@@ -221,7 +221,7 @@ def never(name: str) -> Predicate:
 
 
 def _require_primitive(name: str, type: ColumnType) -> None:
-    if not type.primitive:
+    if not type.keyed:
         raise ValueTypeError(f"Column {name} of type {type} cannot be compared with a literal.")
 
 
@@ -246,6 +246,11 @@ def _place(name: str, type: ColumnType, value: Value, literal: ColumnType, zone:
             placed = _place_in_time(type, value, literal, zone)
             if placed is not None:
                 return placed
+    elif type.interval:
+        if (
+            literal.interval and HELD_BITS[literal.name] == HELD_BITS[type.name]
+        ):  # of months, or of microseconds
+            return value, True
     elif isinstance(value, int | float | Decimal) and not isinstance(value, bool) and _numeric(literal):
         return _place_number(type, value)
     hint = "quote it" if type.textual else "write one of the column's type"

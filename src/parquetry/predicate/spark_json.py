@@ -42,11 +42,10 @@ from parquetry.predicate.nodes import (
 )
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.packed import packed_values
-from parquetry.types import STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
+from parquetry.types import HELD_BITS, STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
 
 _COMPARISONS = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _TEXT_TESTS = {"STARTS_WITH": like.starts_with, "ENDS_WITH": like.ends_with, "CONTAINS": like.contains}
-_HELD_AS_INTEGER = ("date", "timestamp", "timestamp_ntz")
 
 
 def filter_from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Filter:
@@ -286,11 +285,11 @@ def _literal(tree: Any) -> tuple[Value, ColumnType]:
 def _reader(name: str) -> tuple[ColumnType, Callable[[str], Value]]:
     """Return the type of literals, and what reads one."""
     type = parse_type(name)
-    if not type.primitive:
+    if not type.keyed:
         raise _NotUnderstoodError(f"literal of type {type}")
     if type.textual:
         return STRING, str
-    if type.integral or type.name in _HELD_AS_INTEGER:
+    if type.name in HELD_BITS:
         return type, int
     if type.name == "binary":
         return type, bytes.fromhex
