@@ -28,7 +28,7 @@ case class FileEnds(relation: DataSourceV2ScanRelation, plan: LogicalPlan, least
 
 /**
  * Finds it: with the conditions and the joins that are about values of partitions alone, and without all others, which could only have
- * left out more.
+ * left out more. Of these, those that fail for no value: others may have kept a row from them that is asked about here.
  */
 object FileEnds extends JoinSelectionHelper with PredicateHelper {
   def of(key: Expression, plan: LogicalPlan): Option[FileEnds] = key match {
@@ -51,7 +51,7 @@ object FileEnds extends JoinSelectionHelper with PredicateHelper {
         relation.copy(scan = told, output = partitions ++ Seq(least, greatest), keyGroupedPartitioning = None, ordering = None),
         least, greatest))
     case Filter(condition, child) => ends(key, child).map(found =>
-      splitConjunctivePredicates(condition).filter(e => e.deterministic && e.references.subsetOf(found.plan.outputSet) && simple(e))
+      splitConjunctivePredicates(condition).filter(e => e.references.subsetOf(found.plan.outputSet) && (JoinRanges.total(e) || simple(e)))
         .reduceOption(And(_, _)).fold(found)(kept => found.copy(plan = Filter(kept, found.plan))))
     case Project(list, child) => for {
       below <- list.collectFirst {
@@ -60,7 +60,7 @@ object FileEnds extends JoinSelectionHelper with PredicateHelper {
       }
       found <- ends(below, child)
     } yield {
-      val kept = list.filter(e => e.deterministic && e.references.subsetOf(found.plan.outputSet) && e.exprId != key.exprId)
+      val kept = list.filter(e => e.references.subsetOf(found.plan.outputSet) && JoinRanges.total(e))
       found.copy(plan = Project(kept ++ Seq(found.least, found.greatest), found.plan))
     }
     case join: Join => join.children.find(_.outputSet.contains(key)).flatMap(side => ends(key, side).map(within(join, side, _)))
@@ -70,16 +70,19 @@ object FileEnds extends JoinSelectionHelper with PredicateHelper {
     case _ => None
   }
 
-  /** Of values from many joins, each with values from others, a plan would grow without an end. */
-  private def simple(e: Expression): Boolean =
-    !e.exists { case subquery: SubqueryExpression => subquery.plan.collectLeaves().length > 1; case _ => false }
+  /** Values for the scan, of one table: of many joins, each with values of others, a plan would grow without an end. */
+  private def simple(e: Expression): Boolean = e match {
+    case values: DynamicPruningSubquery => values.pruningKey.isInstanceOf[Attribute] && values.plan.collectLeaves().length == 1
+    case _ => false
+  }
 
   /** A join that leaves out partitions, if what it is with is broadcast: then Spark finds the broadcast again. */
   private def within(join: Join, side: LogicalPlan, found: FileEnds): FileEnds = {
     val other = if (join.left eq side) join.right else join.left
     val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get).orElse(getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
     val there = broadcast.exists(_ == (if (join.left eq side) BuildRight else BuildLeft))
-    val ofPartitions = join.condition.exists(e => e.references.subsetOf(found.plan.outputSet ++ other.outputSet))
+    val ofPartitions = join.condition.exists(e =>
+      e.references.subsetOf(found.plan.outputSet ++ other.outputSet) && JoinRanges.total(e))
     val leavesOut = join.joinType == Inner || (join.joinType == LeftSemi && (join.left eq side))
     if (!there || !ofPartitions || !leavesOut) found
     else found.copy(plan = if (join.left eq side) join.copy(left = found.plan) else join.copy(right = found.plan))

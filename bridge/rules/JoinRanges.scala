@@ -53,8 +53,8 @@ object JoinRanges {
    *
    * @param sums whether sums, which may overflow, are taken for it
    */
-  private def total(e: Expression, sums: Boolean): Boolean = e.children.forall(total(_, sums)) && (e match {
-    case _: Attribute | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: In | _: InSet |
+  def total(e: Expression, sums: Boolean = false): Boolean = e.children.forall(total(_, sums)) && (e match {
+    case _: Attribute | _: Alias | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: In | _: InSet |
         _: Year | _: Quarter | _: Month | _: DayOfMonth | _: DateAdd | _: DateSub | _: TruncDate => true
     case Cast(moment, DateType, _, _) if moment.dataType == TimestampType || moment.dataType == TimestampNTZType => true
     case cast: Cast => Cast.canUpCast(cast.child.dataType, cast.dataType)

@@ -50,5 +50,6 @@ class FileEndsScan(private val of: ParquetryScan, private val partitions: Seq[St
 }
 
 object FileEndsScan {
-  val names: Seq[String] = Seq("least", "greatest")
+  /** As no partition column is called. */
+  val names: Seq[String] = Seq("~least", "~greatest")
 }

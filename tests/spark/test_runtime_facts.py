@@ -143,6 +143,27 @@ def test_a_fact_narrowed_by_what_files_tell_of_another(
     assert "scalarsubquery" not in str(report)
 
 
+@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+def test_what_is_computed_of_some_rows_is_computed_of_no_others(
+    spark: SparkSession, views: dict[str, str], adaptive: bool
+) -> None:
+    """A condition on rows keeps a division from zero: where files tell, rows are not known, and nothing is divided."""
+    values = {
+        "spark.sql.adaptive.enabled": adaptive,
+        "spark.sql.autoBroadcastJoinThreshold": "10kb",
+        "spark.sql.codegen.wholeStage": False,  # so that all is computed, whether or not it is used
+    }
+    with settings(spark, values):
+        frame = answered(
+            spark,
+            views,
+            "SELECT sum(s.part), sum(r.back) FROM (SELECT *, 1 / (day - 82) AS part FROM {sales} WHERE amount % 600 > 420) s "
+            f"JOIN {{returns}} r ON s.number = r.number JOIN {{days}} d ON s.day = d.day WHERE {FEW_DAYS}",
+        )
+    assert [each.how for each in parquetry.report(frame).values].count("ends") == 1
+    assert files(frame, "returns")[0] < DAYS
+
+
 def test_no_sales_of_which_files_could_tell(spark: SparkSession, views: dict[str, str]) -> None:
     """Where no day is left, there is no least number, and no return is read."""
     with settings(spark, {"spark.sql.autoBroadcastJoinThreshold": "10kb"}):

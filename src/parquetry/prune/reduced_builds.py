@@ -87,7 +87,7 @@ def ends_tell(
         key_files: how the key lies in the files that it comes from.
     """
     build = candidates[place].build
-    files = None if build.ends_of is None else key_files(place)
+    files = None if build.ends_of is None or build.unrepeatable is not None else key_files(place)
     if build.ends_of is None or files is None or not files.in_order:
         return None
     part = files.share * _left(candidates, verdicts, build.ends_of, build)

@@ -260,6 +260,7 @@ def test_what_other_values_leave_of_a_side(
         ({}, {"form": "widened"}, KeyFiles(1, in_order=True), 0.1, "collected"),
         ({}, {"equality": False}, KeyFiles(1, in_order=True), 0.1, "refused"),
         ({}, {}, KeyFiles(1, in_order=False), 0.1, "collected"),
+        ({}, {"unrepeatable": "GlobalLimit"}, KeyFiles(1, in_order=True), 0.1, "refused"),
         ({}, {}, None, 0.1, "collected"),
         ({}, {}, KeyFiles(1, in_order=True), 0.6, "refused"),
         ({"build": build(rows=600)}, {}, KeyFiles(1, in_order=True), 0.1, "refused"),
@@ -273,8 +274,10 @@ def test_what_files_tell_of_a_side(
     """The least and the greatest number serve where numbers grow from file to file, of which at most half are left; nothing is read."""
     by_day = msgspec.structs.replace(BY_DAY, **day)
     left = returns.pop("files", 1000)
-    known = msgspec.structs.replace(SALES, ends_of=None if returns.get("form") == "widened" else 1)
+    told = None if returns.get("form") == "widened" else 1
+    known = msgspec.structs.replace(SALES, ends_of=told, unrepeatable=returns.get("unrepeatable"))
     facts = {"scan": 3, "bytes": 2 * MB, "join": 5, "build": known, "source": 9, "column": "n"} | returns
+    facts.pop("unrepeatable", None)
     verdicts = judge(
         [by_day, candidate(left, **facts)],
         [LIMIT] * 2,
