@@ -54,7 +54,7 @@ def test_types_are_read_by_every_name_they_have(text: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["struct<a:int,b:string>", "array<int>", "string collate UTF8_LCASE", "interval day"]
+    "text", ["struct<a:int,b:string>", "array<int>", "string collate UTF8_LCASE", "variant"]
 )
 def test_other_types_keep_their_text_and_are_not_primitive(text: str) -> None:
     """What cannot be compared is carried, not refused."""
