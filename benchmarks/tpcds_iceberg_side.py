@@ -65,9 +65,9 @@ def _write(spark: SparkSession, fact: str, path: str, date: str, item: str) -> N
 def _run(spark: SparkSession, text: str, rounds: int) -> dict[str, Any]:
     frame = spark.sql(text)
     rows = [list(map(_text, row)) for row in frame.collect()]
-    found = [
-        scan for node in _nodes(frame._jdf.queryExecution().executedPlan(), set()) if (scan := _scan(node))
-    ]
+    jvm: Any = spark._jvm
+    ran = _nodes(frame._jdf.queryExecution().executedPlan(), jvm.java.lang.System.identityHashCode, set())
+    found = [scan for node in ran if (scan := _scan(node))]
     seconds = []
     for _ in range(rounds):
         started = time.perf_counter()
@@ -113,19 +113,38 @@ def _elements(of: Any) -> Iterator[Any]:
             yield of.apply(place)
 
 
-def _nodes(plan: Any, seen: set[int]) -> Iterator[Any]:
-    name = plan.getClass().getSimpleName()
-    if plan.id() in seen:
+def _nodes(plan: Any, same: Any, seen: set[int]) -> Iterator[Any]:
+    """Go through a plan that ran, each node once: also stages that gave no row, for which adaptive execution has left nothing.
+
+    Args:
+        plan: its root.
+        same: Java's `System.identityHashCode`: `id()` of a stage is its place among those of its own plan, which other plans' stages share.
+        seen: nodes already gone through, filled.
+    """
+    name, identity = plan.getClass().getSimpleName(), same(plan)
+    if identity in seen:
         return
-    seen.add(plan.id())
+    seen.add(identity)
     yield plan
+    below = [each for of in (plan.children(), plan.subqueries()) for each in _elements(of)]
     if name == "AdaptiveSparkPlanExec":
-        yield from _nodes(plan.executedPlan(), seen)
+        below.append(plan.executedPlan())
     elif name.endswith("QueryStageExec"):
-        yield from _nodes(plan.plan(), seen)
-    for below in (plan.children(), plan.subqueries()):
-        for each in _elements(below):
-            yield from _nodes(each, seen)
+        below.append(plan.plan())
+    elif name in ("ReusedExchangeExec", "ReusedSubqueryExec"):
+        below.append(plan.child())
+    elif name == "EmptyRelationExec":
+        below += [stage.physicalPlan() for stage in _stages(plan.logical())]
+    for each in below:
+        yield from _nodes(each, same, seen)
+
+
+def _stages(logical: Any) -> Iterator[Any]:
+    """Go through the stages of adaptive execution in a logical plan."""
+    if logical.getClass().getSimpleName() == "LogicalQueryStage":
+        yield logical
+    for each in _elements(logical.children()):
+        yield from _stages(each)
 
 
 if __name__ == "__main__":
