@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, WRITERS
+from parquetry.identifiers import parse_paths
 from parquetry.metastore.model import TableMetadata
 
 _LAYING_OUT = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
@@ -53,3 +54,22 @@ def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
 def laid_out_within(metadata: TableMetadata) -> bool:
     """Return whether a table says how files are to be laid out within, so that row groups of one may be left out."""
     return any(name.startswith(_LAYING_OUT) for name in metadata.properties)
+
+
+def sorted_within(metadata: TableMetadata, column: str) -> bool:
+    """Return whether row groups may span less of a column than their file does, as rows lie in its order.
+
+    Columns that `sort-by` does not name lie in no order. If the table has none, and says more of how its files are written,
+    whoever wrote them may have sorted rows by any.
+
+    Args:
+        metadata: of the table.
+        column: its name.
+    """
+    text = metadata.properties.get(SORT_BY)
+    if text is None:
+        return laid_out_within(metadata)
+    try:
+        return column.lower() in {path[0].lower() for path in parse_paths(text)}
+    except ValueError:  # of an older library; a write says so
+        return True

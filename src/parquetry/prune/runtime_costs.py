@@ -79,7 +79,9 @@ def unless_all_over(
     if verdict.how != "collected" or rows is None:
         return verdict
     found = spread()
-    if found is None or found.laid_out or found.of_file < _WIDE or rows <= min(_MANY, found.numbers / SPARSE):
+    if found is None or found.of_file < _WIDE:
+        return verdict
+    if rows <= (found.numbers if found.laid_out else min(_MANY, found.numbers / SPARSE)):
         return verdict
     return Verdict(
         "refused", f"its values are of about {rows:,} rows, and those of a file of {table} lie all over"

@@ -22,7 +22,7 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.predicate.knowledge import NO_ROWS, ONLY_NULL, Bounds
 from parquetry.predicate.nodes import And, Compare, In, Predicate
 from parquetry.prune.files import FileKnowledge
-from parquetry.prune.filterable import laid_out_within
+from parquetry.prune.filterable import sorted_within
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value
 
@@ -72,7 +72,7 @@ class Spread(NamedTuple):
     Attributes:
         of_file: which part of the whole range a file spans, on average.
         numbers: from the least value to the greatest; none in a partition's own.
-        laid_out: whether the table says how files are laid out within, so that their parts may span less.
+        laid_out: whether rows may lie in the column's order within files, so that their parts span less.
     """
 
     of_file: float
@@ -94,7 +94,7 @@ def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread
     if ends is None or ends.max() <= ends.min():
         return None
     whole = ends.max() - ends.min()
-    return Spread(float(np.mean(ends[1] - ends[0]) / whole), float(whole), laid_out_within(metadata))
+    return Spread(float(np.mean(ends[1] - ends[0]) / whole), float(whole), sorted_within(metadata, column))
 
 
 class KeyFiles(NamedTuple):

@@ -338,6 +338,7 @@ def test_two_sides_that_read_the_same_for_a_column(
         (20_000, Spread(0.95, 1e6), {"form": "widened"}, "refused"),
         (20_000, Spread(0.8, 1e6), {}, "collected"),
         (20_000, Spread(0.95, 1e6, laid_out=True), {}, "collected"),
+        (20_000, Spread(0.95, 18_000, laid_out=True), {}, "refused"),
         (20_000, None, {}, "collected"),
         (9_000, Spread(0.95, 1e6), {}, "collected"),
         (600, Spread(0.95, 10_000), {}, "refused"),

@@ -26,11 +26,13 @@ YEARS = (ColumnStatistics(10, 0, 1900, 1999), ColumnStatistics(10, 0, 2000, 2099
 MONTHS = (ColumnStatistics(10, 0, 1, 12),) * 2
 
 
-def days(*files: DataFile) -> TableSnapshot:
+def days(*files: DataFile, **properties: str) -> TableSnapshot:
     """Return a table of 24,000 days in two files: 200 years, twelve months; or of these files."""
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
-    table = metastore.create_table("db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t"))
+    table = metastore.create_table(
+        "db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t", properties=properties)
+    )
     transaction = table.begin("append")
     prices = ColumnStatistics(10, 0, Decimal(0), Decimal(100))
     default = tuple(
@@ -99,3 +101,25 @@ def test_how_far_values_lie_apart() -> None:
         )
     )
     assert spread(many.metadata, whole(many), "year") == pytest.approx((5 / 2995, 2995, False))
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({}, (False, False)),
+        ({"sort-by": "MONTH, name"}, (False, True)),
+        (
+            {"sort-by": "year", "parquet.block.row.count.limit": "5", "bloom-filter-columns": "month"},
+            (True, False),
+        ),
+        ({"parquet.block.row.count.limit": "5"}, (True, True)),
+        ({"sort-by": "month DESC"}, (True, True)),
+    ],
+)
+def test_parts_of_files_span_less_of_what_these_are_sorted_by(
+    properties: dict[str, str], expected: tuple[bool, bool]
+) -> None:
+    """No other column lies in order where `sort-by` says in which rows do; where it does not, and writers are told of parts, any may."""
+    table = days(**properties)
+    found = [spread(table.metadata, whole(table), column) for column in ("year", "month")]
+    assert tuple(each is not None and each.laid_out for each in found) == expected
