@@ -71,7 +71,7 @@ class Spread(NamedTuple):
 
     Attributes:
         of_file: which part of the whole range a file spans, on average.
-        numbers: from the least value to the greatest; none in a partition's own.
+        numbers: that there are from the least value to the greatest, as many as there can be for floats; none in a partition's own.
         laid_out: whether rows may lie in the column's order within files, so that their parts span less.
     """
 
@@ -93,8 +93,10 @@ def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread
     ends = ends_of(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
     if ends is None or ends.max() <= ends.min():
         return None
-    whole = ends.max() - ends.min()
-    return Spread(float(np.mean(ends[1] - ends[0]) / whole), float(whole), sorted_within(metadata, column))
+    whole = float(ends.max() - ends.min())
+    type_ = metadata.column(column).column_type
+    numbers = math.inf if type_.floating else whole * 10**type_.scale
+    return Spread(float(np.mean(ends[1] - ends[0]) / whole), numbers, sorted_within(metadata, column))
 
 
 class KeyFiles(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 import pytest
@@ -20,6 +21,7 @@ COLUMNS = (
     Column("month", "integer"),
     Column("price", "decimal(7,2)"),
     Column("name", "string"),
+    Column("rate", "double"),
     Column("p", "integer"),
 )
 YEARS = (ColumnStatistics(10, 0, 1900, 1999), ColumnStatistics(10, 0, 2000, 2099))
@@ -92,8 +94,11 @@ def test_how_far_values_lie_apart() -> None:
     table = days()
     assert spread(table.metadata, whole(table), "year") == pytest.approx((99 / 199, 199, False))
     assert spread(table.metadata, whole(table), "month") == (1, 11, False)
+    assert spread(table.metadata, whole(table), "price") == (1, 10_000, False)
     assert spread(table.metadata, whole(table), "p") == (0, 0, False)
     assert spread(table.metadata, whole(table), "name") is None
+    rates = days(DataFile("a.parquet", 10, 100, 1, {"rate": ColumnStatistics(10, 0, 0.0, 0.5)}))
+    assert spread(rates.metadata, whole(rates), "rate") == (1, math.inf, False)
     many = days(
         *(
             DataFile(f"{n}.parquet", 10, 5, 1, {"year": ColumnStatistics(10, 0, n * 10, n * 10 + 5)})
