@@ -47,8 +47,7 @@ sorted files do what partitions did, with a fraction of the files.
 Facts narrow each other by columns of which files hold narrow ranges: the order numbers of catalog sales grow with the days, so the files of the days \
 that a query asks for tell between which numbers its returns lie, and nothing is read for that (q40, q49, q72, q75, q78, q80). With it, beside the same \
 without it, q72 took 3.5 s instead of 5.2 s, q78 6.9 instead of 7.9, q40 0.83 instead of 1.2, q75 8.9 instead of 9.7 (medians of 3, in turns, one process). \
-Of tickets, web orders, items \
-and customers each file of l1 holds some from all over (98 % of the range of tickets, on average), so least and greatest values leave nothing out by \
+Of tickets, web orders, items and customers each file of l1 holds some from all over (98 % of the range of tickets, on average), so least and greatest values leave nothing out by \
 them (q25, q29, q50, the other returns of q80), and a fact is not read again for them. Looked up one by one in every file, tickets would leave 205 of \
 q50's 1,823 partitions of sales; sets of single columns would leave 0.78 of the partitions that Spark reads in q25, 0.68 in q29, and only pairs of \
 customer and item, which are the join itself, three partitions (counted at scale 1).

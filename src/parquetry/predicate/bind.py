@@ -97,7 +97,7 @@ def _bound(node: Predicate, columns: Mapping[str, ColumnType], zone: str) -> Pre
             return IsNull(resolve(name, columns)[0])
         case Like(name, pattern, escape):
             name, type = resolve(name, columns)
-            _require_primitive(name, type)
+            _require_keyed(name, type)
             return Like(name, pattern, escape, type)
     assert_never(node)
 
@@ -127,7 +127,7 @@ def comparison(
     Raises:
         ValueTypeError: the two cannot be compared.
     """
-    _require_primitive(name, type)
+    _require_keyed(name, type)
     if value is None:
         return IsNull(name) if op == "<=>" else NULL
     if literal == type and type.name != "char":
@@ -157,7 +157,7 @@ def membership(
     Raises:
         ValueTypeError: one of them cannot be compared with the column.
     """
-    _require_primitive(name, type)
+    _require_keyed(name, type)
     if literal == type and type.name != "char":
         return In(name, tuple(values), type, has_null)
     equalities = [comparison("=", name, type, value, literal, zone) for value in values]
@@ -220,7 +220,7 @@ def never(name: str) -> Predicate:
     return And((IsNull(name), NULL))
 
 
-def _require_primitive(name: str, type: ColumnType) -> None:
+def _require_keyed(name: str, type: ColumnType) -> None:
     if not type.keyed:
         raise ValueTypeError(f"Column {name} of type {type} cannot be compared with a literal.")
 
@@ -247,9 +247,10 @@ def _place(name: str, type: ColumnType, value: Value, literal: ColumnType, zone:
             if placed is not None:
                 return placed
     elif type.interval:
-        if (
+        alike = (
             literal.interval and HELD_BITS[literal.name] == HELD_BITS[type.name]
-        ):  # of months, or of microseconds
+        )  # months, or microseconds
+        if alike:
             return value, True
     elif isinstance(value, int | float | Decimal) and not isinstance(value, bool) and _numeric(literal):
         return _place_number(type, value)
