@@ -51,7 +51,7 @@ class ParquetryCatalog
     }
   // an append that says `partitionBy` is refused if that is not all of the partitioning; a table knows its buckets
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = loadTable(ident) match {
-    case table: ParquetryTable => table.byColumns
+    case table: ParquetryTable => EvolvedColumns.placed(table.byColumns)
     case other => other
   }
   override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> JString(version))
@@ -96,9 +96,12 @@ class ParquetryCatalog
   override def stageCreateOrReplace(ident: Identifier, info: TableInfo): StagedTable =
     stage(ident, info, "create_or_replace")
 
-  override def alterTable(ident: Identifier, changes: TableChange*): Table =
-    new ParquetryTable(ref, Answers.table(
+  override def alterTable(ident: Identifier, changes: TableChange*): Table = {
+    val altered = new ParquetryTable(ref, Answers.table(
       ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(Changes.described))): _*)))
+    EvolvedColumns.remember(altered, changes)
+    altered
+  }
 
   override def dropTable(ident: Identifier): Boolean = drop(ident, purge = false)
   override def purgeTable(ident: Identifier): Boolean = drop(ident, purge = true)

@@ -6,8 +6,11 @@ import scala.jdk.CollectionConverters._
 
 import org.json4s._
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.constraints.Constraint
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
@@ -48,6 +51,19 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   /** The same table without the properties that clauses say. */
   def withoutClauses: ParquetryTable =
     new ParquetryTable(ref, answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil))
+  /** The same table with its columns in another order: those that are named, then the others. */
+  def beginningWith(names: Seq[String]): ParquetryTable = {
+    val first = names.map(logical.fieldNames.indexOf(_)).filter(_ >= 0)
+    val order = first ++ logical.indices.diff(first)
+    new ParquetryTable(ref, answer.copy(logical = StructType(order.map(logical(_))), physical = StructType(order.map(physical(_))))) {
+      override def inPlace(rows: DataFrame): DataFrame = {
+        val plan = rows.queryExecution.analyzed
+        Dataset.ofRows(rows.sparkSession.asInstanceOf[SparkSession], Project(order.indices.map(i => plan.output(order.indexOf(i))), plan))
+      }
+    }
+  }
+  /** Rows whose columns are in this table's order, with the columns in the order that the planner knows. */
+  def inPlace(rows: DataFrame): DataFrame = rows
   val identity: Seq[JField] = Seq("table" -> answer.identity)
 
   override def name(): String = answer.name

@@ -34,7 +34,7 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
   }
 
   /** Puts rows in the place of the files that were read; returns what was written. */
-  def replace(rows: DataFrame): JValue = Bridge.write(table.ref, rows, "rewrite_rows", table.identity ++ read.get.asked ++ Seq[JField](
+  def replace(rows: DataFrame): JValue = Bridge.write(table.ref, table.inPlace(rows), "rewrite_rows", table.identity ++ read.get.asked ++ Seq[JField](
     "statement" -> JString(command.name.toLowerCase), Settings.field): _*)
 }
 

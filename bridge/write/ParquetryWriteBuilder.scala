@@ -23,7 +23,7 @@ class ParquetryWriteBuilder(table: ParquetryTable, info: LogicalWriteInfo)
 
   override def build(): Write = new V1Write with ShownWrite {
     override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>
-      wrote(Bridge.write(table.ref, data, "write", table.identity ++ Seq[JField](
+      wrote(Bridge.write(table.ref, table.inPlace(data), "write", table.identity ++ Seq[JField](
         "mode" -> JString(mode),
         "predicates" -> JArray(predicates.map(Json.ofExpression).toList),
         "write_options" -> Json.strings(info.options().asCaseSensitiveMap().asScala.toMap),

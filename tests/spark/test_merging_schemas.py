@@ -147,3 +147,36 @@ def test_merge_into(spark: SparkSession, rows: Rows, table: str) -> None:
         (1, 10, "one", "x"),
         (2, 20, "two", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        (
+            "WHEN MATCHED THEN UPDATE SET p = s.p, more = s.more WHEN NOT MATCHED THEN INSERT (id, more, p) VALUES (s.id, s.more, s.p)",
+            [(1, 1, "first", "z"), (2, 7, "second", "y"), (3, 3, None, "x")],
+        ),
+        (
+            "WHEN MATCHED AND t.p = 'x' THEN UPDATE SET more = s.more WHEN NOT MATCHED BY SOURCE AND t.p = 'x' THEN UPDATE SET p = 'w'",
+            [(1, 1, "first", "x"), (3, 3, None, "w")],
+        ),
+        (
+            "WHEN MATCHED AND t.p = 'first' THEN DELETE WHEN NOT MATCHED THEN INSERT *",
+            [(1, 1, None, "x"), (2, 7, "second", "y"), (3, 3, None, "x")],
+        ),
+    ],
+)
+def test_merge_that_names_partition_columns(
+    spark: SparkSession, rows: Rows, db: str, clauses: str, expected: list[tuple[Any, ...]]
+) -> None:
+    """What a MERGE says of a partition column is not taken for the new column before it, which is of the same type."""
+    spark.sql(f"CREATE TABLE {db}.t (id INT, n INT DEFAULT 7, p STRING) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, 1, 'x'), (3, 3, 'x')")
+    spark.sql(
+        f"MERGE WITH SCHEMA EVOLUTION INTO {db}.t USING (SELECT * FROM VALUES (1, 'first', 'z'), (2, 'second', 'y') AS v(id, more, p)) s "
+        f"ON t.id = s.id {clauses}"
+    )
+    assert spark.table(f"{db}.t").columns == ["id", "n", "more", "p"]
+    assert rows(f"SELECT id, n, more, p FROM {db}.t ORDER BY id") == expected
+    spark.sql(f"INSERT INTO {db}.t VALUES (4, 4, 'm', 'x')")  # by position: partition columns are still last
+    assert rows(f"SELECT id, n, more, p FROM {db}.t WHERE p = 'x' AND id = 4") == [(4, 4, "m", "x")]
