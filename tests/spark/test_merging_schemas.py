@@ -180,3 +180,13 @@ def test_merge_that_names_partition_columns(
     assert rows(f"SELECT id, n, more, p FROM {db}.t ORDER BY id") == expected
     spark.sql(f"INSERT INTO {db}.t VALUES (4, 4, 'm', 'x')")  # by position: partition columns are still last
     assert rows(f"SELECT id, n, more, p FROM {db}.t WHERE p = 'x' AND id = 4") == [(4, 4, "m", "x")]
+
+
+def test_replace_where_names_a_partition_column(spark: SparkSession, rows: Rows, db: str) -> None:
+    """The condition of REPLACE WHERE stays one on the partition column, when the rows bring a column before it."""
+    spark.sql(f"CREATE TABLE {db}.t (id INT, p STRING) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, 'x'), (2, 'y')")
+    spark.sql(
+        f"INSERT WITH SCHEMA EVOLUTION INTO {db}.t BY NAME REPLACE WHERE p = 'x' SELECT 9 AS id, 'x' AS more, 'x' AS p"
+    )
+    assert rows(f"SELECT id, more, p FROM {db}.t ORDER BY id") == [(2, None, "y"), (9, "x", "x")]
