@@ -53,7 +53,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
     new ParquetryTable(ref, answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil))
   /** The same table with its columns in another order: those that are named, then the others. */
   def beginningWith(names: Seq[String]): ParquetryTable = {
-    val first = names.map(logical.fieldNames.indexOf(_)).filter(_ >= 0)
+    val first = names.map(logical.fieldIndex) // which fails where another writer has dropped one since: its place would be another's
     val order = first ++ logical.indices.diff(first)
     new ParquetryTable(ref, answer.copy(logical = StructType(order.map(logical(_))), physical = StructType(order.map(physical(_))))) {
       override def inPlace(rows: DataFrame): DataFrame = {
