@@ -38,6 +38,7 @@ def session(folder: Path) -> SparkSession:
         .config("spark.driver.memory", quick_start.MEMORY)
         .config("spark.sql.codegen.cache.maxEntries", "10000")
         .config("spark.buffer.pageSize", "1m")
+        .config("spark.sql.timeType.enabled", "true")
         .config("spark.sql.warehouse.dir", str(folder / "spark-warehouse"))
         .config("spark.driver.extraClassPath", os.pathsep.join(map(str, [*class_path(), bridge.jar()])))
         .config("spark.driver.extraJavaOptions", " ".join(f"-D{name}={of}" for name, of in options.items()))
