@@ -7,6 +7,7 @@ partitions or entries of an index, which have the same fields in another order.
 from __future__ import annotations
 
 import dataclasses
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from parquetry.keys import (
     decode_value,
     encode_value,
     escape,
+    field_count,
     join_fields,
 )
 from parquetry.types import HELD_BITS, ColumnType, Value
@@ -149,6 +151,21 @@ class KeySchema:
             value, offset = decode_value(field.type, key, offset, field.descending)
             values.append(value)
         return tuple(values)
+
+    def fits(self, key: bytes) -> bool:
+        """Return whether a key may have been made by this schema: before a REPLACE TABLE the table may have had another one.
+
+        >>> from parquetry.types import parse_type
+        >>> numbers, texts = (KeySchema.of([('p', parse_type(name))]) for name in ('int', 'string'))
+        >>> numbers.fits(numbers.encode((7,))), numbers.fits(texts.encode(('seven',))), KeySchema(()).fits(b'')
+        (True, False, True)
+        """
+        if field_count(key) != len(self.fields):
+            return False
+        try:
+            return self.encode(self.decode(key)) == key
+        except (ValueTypeError, ValueError, ArithmeticError, LookupError, struct.error):
+            return False
 
     def decode_all(self, keys: Sequence[bytes]) -> list[tuple[Value, ...]]:
         """Decode all values of many keys: in arrays where all fields are whole numbers and none is NULL.

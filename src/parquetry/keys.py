@@ -106,6 +106,18 @@ def split_fields(key: bytes, count: int) -> list[bytes]:
     return [key[start:end] for start, end in pairwise((0, *ends))]
 
 
+def field_count(key: bytes) -> int:
+    """Return how many fields a whole key has, which its last bytes tell: where the last field ends.
+
+    >>> field_count(join_fields([b'\\x01a\\x00', b'\\x00'])), field_count(b'')
+    (2, 0)
+    """
+    if not key:
+        return 0
+    (end,) = struct.unpack_from(">I", key, len(key) - TRAILER_WIDTH)
+    return (len(key) - int(end)) // TRAILER_WIDTH
+
+
 def successor(prefix: bytes) -> bytes | None:
     """Give the smallest bytes greater than every string that begins with `prefix`; None if there are none.
 

@@ -79,6 +79,7 @@ def full_metadata(location: str) -> TableMetadata:
             Constraint("c", "check", "x > 0", enforced=True, rely=True, status="VALID"),
             Constraint("f", "foreign_key", None, (("x",),), ("db", "other"), (("id",),)),
         ),
+        replacement="fedcba9876543210",
     )
 
 

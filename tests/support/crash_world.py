@@ -296,7 +296,12 @@ def create_as(metastore: Metastore, world: World) -> None:
 
 
 def replace_table(metastore: Metastore, world: World) -> None:
-    staged(metastore, world, "t").publish(replace=True)
+    new = metadata(location=str(world.folder / "t"), comment="new")
+    replacement = metastore.replace_table("default", "t", new)
+    transaction = replacement.snapshot.begin("append")
+    fill(transaction, ((1, "a"), "as"), ((5, "n"), "as"))
+    transaction.commit()
+    replacement.publish()
 
 
 def roll_back(metastore: Metastore, _: World) -> None:

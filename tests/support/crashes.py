@@ -115,9 +115,11 @@ def _idless(table: TableSnapshot, path: str) -> str:
 
 
 def _nameless(metadata: TableMetadata) -> TableMetadata:
-    """Return metadata without the ids of indexes, which are random."""
+    """Return metadata without the ids of indexes and of replacements, which are random."""
     indexes = tuple(msgspec.structs.replace(index, id="") for index in metadata.indexes)
-    return msgspec.structs.replace(metadata, indexes=indexes)
+    return msgspec.structs.replace(
+        metadata, indexes=indexes, replacement="" if not metadata.replacement else "some"
+    )
 
 
 def leftovers(store: Store) -> list[str]:

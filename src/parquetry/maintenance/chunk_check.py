@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator, Mapping
 
 from parquetry.errors import MetastoreDamagedError
@@ -11,7 +12,7 @@ from parquetry.layout.records import ColumnStatistics, DataFile
 from parquetry.maintenance.finding import Finding
 from parquetry.metastore.chunk_summary import Types, summarise, types_of
 from parquetry.metastore.chunks import chunk_files, encode_summary, read_summaries
-from parquetry.metastore.keyspace import METADATA, batches, chunk_key, prefix_range, summary_key
+from parquetry.metastore.keyspace import METADATA, TICKET_BYTES, batches, chunk_key, prefix_range, summary_key
 from parquetry.metastore.model import FileChunk, TableMetadata
 from parquetry.metastore.wire import decoder
 from parquetry.store.base import Store
@@ -21,7 +22,7 @@ _AT_ONCE = 32
 
 
 def check_chunks(
-    store: Store, table: bytes, wanted: Mapping[FileChunk, str], types: Types, repair: bool
+    store: Store, table: bytes, wanted: Mapping[FileChunk, str], known: KnownTypes, repair: bool
 ) -> Iterator[Finding]:
     """Look for lists of files that are gone, and for sums that say something else than their lists.
 
@@ -29,13 +30,14 @@ def check_chunks(
         store: of the metastore.
         table: id.
         wanted: chunks that partitions refer to, and the name of a partition of each.
-        types: of the columns, see `known_types`.
+        known: types of the columns.
         repair: write sums that are missing or wrong anew.
     """
     for some in batches(wanted, _AT_ONCE):
         values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in some])
         for chunk, value in zip(some, values, strict=True):
             files = None if value is None else _readable(value)
+            types = known.of(chunk.ticket)
             if (
                 files is None
                 or files.count != chunk.files
@@ -60,13 +62,34 @@ def _lie_elsewhere(files: FileColumns) -> bool:
     return any(map(is_absolute, files.paths))
 
 
-def known_types(store: Store, table: bytes) -> Types:
-    """Return the types of all columns that a version of a table has, as in the latest one that has it."""
-    types: dict[str, ColumnType] = {}
-    for _, value in store.scan(*prefix_range(METADATA + table)):
-        metadata: TableMetadata = decoder(TableMetadata).decode(value)
-        types.update(types_of(metadata.columns))
-    return types
+class KnownTypes:
+    """The types of a table's columns, as in the latest version that has the column.
+
+    REPLACE TABLE begins anew: a column that it calls by an earlier one's name may have another type. So the types are those that
+    a commit could know.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[str, ColumnType]] = {}
+        self._replacements: list[tuple[int, str]] = []
+
+    @classmethod
+    def read(cls, store: Store, table: bytes) -> KnownTypes:
+        """Return the types that the metadata of all versions of a table tell."""
+        known = cls()
+        for key, value in store.scan(*prefix_range(METADATA + table)):
+            known.add(int.from_bytes(key[-TICKET_BYTES:], "big"), decoder(TableMetadata).decode(value))
+        return known
+
+    def add(self, ticket: int, metadata: TableMetadata) -> None:
+        """Take in the metadata that a ticket wrote; later tickets come later."""
+        self._of.setdefault(metadata.replacement, {}).update(types_of(metadata.columns))
+        self._replacements.append((ticket, metadata.replacement))
+
+    def of(self, ticket: int) -> Types:
+        """Return the types of the columns in the files that a ticket's commit lists."""
+        place = bisect.bisect_right(self._replacements, ticket, key=lambda each: each[0])
+        return self._of[self._replacements[place - 1][1]] if place else {}
 
 
 def _readable(value: bytes) -> FileColumns | None:

@@ -36,6 +36,7 @@ from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.partition import Partition
+from parquetry.metastore.possible import keyed_by
 from parquetry.metastore.retention import commit_rows
 from parquetry.metastore.snapshot import TableSnapshot, load
 from parquetry.store.base import Store
@@ -248,7 +249,11 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
         folders = (
             [entry.location]
             if entry.location
-            else [layout.default_location(layout.values_of(key)) for layout in layouts]
+            else [
+                layout.default_location(layout.values_of(key))
+                for layout in layouts
+                if layout.key_schema.fits(key)
+            ]
         )
         yield from (join_location(folder, name) for folder in folders for name in names)
 
@@ -263,8 +268,7 @@ def _layouts(store: Store, table: bytes, head: Head) -> list[TableSnapshot]:
         except (MetastoreDamagedError, TableNotFoundError) as error:
             _LOG.warning("a version of %s.%s cannot be read: %s", head.database, head.name, error)
             continue
-        names = tuple(column.physical for column in snapshot.metadata.partition_columns)
-        found[snapshot.metadata.location, names] = snapshot
+        found[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot
     return list(found.values())
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
 from parquetry.layout.places import join_location
-from parquetry.maintenance.chunk_check import check_chunks, known_types
+from parquetry.maintenance.chunk_check import KnownTypes, check_chunks
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
@@ -136,7 +136,7 @@ class _Check:
                 continue
             name = f"key {row.key.hex()}"
             try:
-                if table is not None:
+                if table is not None and table.key_schema.fits(row.key):
                     name = table.describe(row.key)
                 entry = decode_entry(row.value)
                 inline_files(entry)
@@ -157,10 +157,10 @@ class _Check:
         if not wanted:
             return
         try:
-            types = known_types(self._store, self._id)
+            known = KnownTypes.read(self._store, self._id)
         except MetastoreDamagedError:
-            types = {}  # which `versions` tells of
-        yield from check_chunks(self._store, self._id, wanted, types, repair)
+            known = KnownTypes()  # `versions` tells of it
+        yield from check_chunks(self._store, self._id, wanted, known, repair)
 
     def records(self, repair: bool) -> Iterator[Finding]:
         """Look for records of files taken out that cannot be read; without, a sync takes the file in again."""

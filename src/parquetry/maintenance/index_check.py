@@ -40,10 +40,9 @@ def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
 
 def _missing(table: TableSnapshot, index: PartitionIndex, repair: bool) -> Iterator[Finding]:
     rows = ((partition.key, partition.ticket) for partition in table.partitions())
-    fields = fields_of(len(table.partition_types))
     for key, ticket in list(missing_entries(table.store, table.id, index, rows)):
         if repair:
-            table.store.put_many(entry_rows(table.id, [index], [(key, complement(ticket), b"")]), fields)
+            table.store.put_many(entry_rows(table.id, [index], [(key, complement(ticket), b"")]), fields_of)
         text = f"index {index.name} does not lead to it: filters that use the index miss it"
         yield Finding("missing index entry", table.describe(key), None, text, repair)
 

@@ -150,11 +150,10 @@ def _build(
 
 def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress) -> None:
     """Write the entries of all partitions of the version that announced the index."""
-    fields = fields_of(len(table.partition_types))
     rows = ((partition.key, complement(partition.ticket), b"") for partition in table.partitions())
     done = 0
     for batch in batches(rows, _BATCH):
-        table.store.put_many(entry_rows(table.id, [index], batch), fields)
+        table.store.put_many(entry_rows(table.id, [index], batch), fields_of)
         done += len(batch)
         progress("Indexing partitions", done, table.totals.partitions)
 

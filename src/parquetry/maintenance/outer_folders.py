@@ -20,6 +20,8 @@ from parquetry.store.base import Store
 def outer_folders(store: Store, table: bytes, location: str, real: RealPlaces) -> frozenset[Place]:
     """Return where partitions of any version, and directories of their heavy values, lie outside of their table's folder, resolved.
 
+    REPLACE TABLE … LOCATION leaves earlier versions where they are.
+
     Args:
         store: of the metastore.
         table: id.
@@ -46,14 +48,14 @@ def places_told(value: bytes) -> set[str]:
 
 
 def _of_new_partitions(store: Store, table: bytes) -> set[str]:
-    """Return the places that a version of the table gives to directories of partitions made from then on."""
+    """Return where versions of the table have partitions lie that are made from then on, and directories of their heavy values."""
     found: set[str] = set()
     for _, value in store.scan(*prefix_range(METADATA + table)):
         try:
             metadata: TableMetadata = decoder(TableMetadata).decode(value)
         except MetastoreDamagedError:
             continue  # of which fsck tells
-        found.update(place for place in _given(metadata.arrangement) if place)
+        found.update(place for place in (metadata.location, *_given(metadata.arrangement)) if place)
     return found
 
 

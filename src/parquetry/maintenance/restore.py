@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import StoreError, WarehouseError
+from parquetry.maintenance.chunk_check import KnownTypes
 from parquetry.maintenance.dump_format import (
     MANIFEST,
     DumpedTable,
@@ -24,7 +25,6 @@ from parquetry.maintenance.dump_format import (
     metadata_from_json,
     read_manifest,
 )
-from parquetry.metastore.chunk_summary import types_of
 from parquetry.metastore.chunks import chunk_rows
 from parquetry.metastore.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.format import FORMAT_VERSION, require_format
@@ -52,7 +52,6 @@ from parquetry.metastore.valid_names import DEFAULT_DATABASE
 from parquetry.metastore.wire import encode
 from parquetry.progress import Progress, silent
 from parquetry.store.base import Store
-from parquetry.types import ColumnType
 
 _BATCH = 5000
 Rows = Iterator[tuple[bytes, bytes]]
@@ -170,8 +169,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     indexes: dict[str, PartitionIndex] = {}
     chunks: dict[tuple[int, int], FileChunk] = {}
     kinds: list[Kind] = ["table"]
-    types: dict[str, ColumnType] = {}  # as in the latest version that knows the column
-    count = [0]  # of the partition columns, which is the same in all versions
+    known = KnownTypes()
 
     def rows(lines: Iterator[bytes]) -> Rows:
         for line in lines:
@@ -186,14 +184,13 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
             elif kind == "metadata":
                 metadata = metadata_from_json(fields["value"])
                 kinds[:] = [metadata.kind]
-                count[:] = [len(metadata.partition_by)]
-                types.update(types_of(metadata.columns))
+                known.add(fields["ticket"], metadata)
                 indexes.update((index.id, index) for index in metadata.indexes)
                 yield metadata_key(id, fields["ticket"]), encode(metadata)
             elif kind == "files":
                 files = files_from_json(fields["value"])
                 place = fields["ticket"], fields["number"]
-                chunks[place], *both = chunk_rows(id, *place, files, types)
+                chunks[place], *both = chunk_rows(id, *place, files, known.of(place[0]))
                 yield from both
             elif kind == "partition":
                 value = fields["value"]
@@ -211,7 +208,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     try:
         with (source / table.file).open("rb") as file:
             for batch in batches(rows(iter(file)), _BATCH):
-                store.put_many(batch, fields_of(count[0]))
+                store.put_many(batch, fields_of)
         hidden = tuple((int(start), int(end)) for start, end in first["hidden"])
         token = hashlib.sha256(id + b"restored").digest()[:8]
         return Head(

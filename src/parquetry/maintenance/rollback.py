@@ -7,8 +7,10 @@ import msgspec
 from parquetry.errors import FileMissingError
 from parquetry.layout.places import join_location
 from parquetry.maintenance.files import Files
-from parquetry.metastore.model import TakenOut
+from parquetry.metastore.indexes import renewed
+from parquetry.metastore.model import PartitionIndex, TakenOut
 from parquetry.metastore.partition import Partition
+from parquetry.metastore.possible import keyed_by
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import taken_out
 
@@ -42,11 +44,23 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
     for key in tickets:
         transaction.drop(current.values_of(key))
     _require_files(target, restored)
-    # an index is about all versions, and one that was dropped has entries no longer
-    metadata = msgspec.structs.replace(target.metadata, indexes=current.metadata.indexes)
-    if metadata != current.metadata:
+    metadata = msgspec.structs.replace(target.metadata, indexes=_indexes(current, target))
+    if target.metadata.replacement != current.metadata.replacement:
+        transaction.come_back(target, metadata)
+    elif metadata != current.metadata:
         transaction.set_metadata(metadata)
     return transaction.commit({"to_version": str(target.version)})
+
+
+def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIndex, ...]:
+    """Return the indexes to have: those of now, for one that was dropped has entries no longer.
+
+    Before a REPLACE TABLE the table may have had other partition columns, and so other indexes. All its partitions are written anew,
+    with entries in them.
+    """
+    if keyed_by(target.metadata) == keyed_by(current.metadata):
+        return current.metadata.indexes
+    return renewed(index for index in target.metadata.indexes if index.ready)
 
 
 def _differing(current: TableSnapshot, target: TableSnapshot) -> dict[str, TakenOut | None]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from parquetry.errors import TableNotFoundError
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout.places import Place, folder_of, is_below, join_location
 from parquetry.maintenance.deleting import Territory
 from parquetry.maintenance.files import Files, Info, checked_file, checksum_of
@@ -43,6 +43,7 @@ from parquetry.metastore.keyspace import (
 )
 from parquetry.metastore.model import DataFile, PartitionEntry
 from parquetry.metastore.owner import now_ms
+from parquetry.metastore.possible import keyed_by
 from parquetry.metastore.retention import (
     Need,
     StoredRow,
@@ -230,7 +231,11 @@ class _Vacuum:
                 continue
             # Commits before the first that is kept wrote only rows that it shows, too.
             layout = layouts.get(row.ticket, first)
-            for path, file in self._listed(layout, row.key, decode_entry(row.value)):
+            try:
+                listed = list(self._listed(layout, row.key, decode_entry(row.value)))
+            except MetastoreDamagedError:
+                continue  # the row goes; files of the table's own are found without it
+            for path, file in listed:
                 place = self._place(path)
                 if place not in found:
                     found[place] = _Candidate(path, self._territory.is_own(place), [])
@@ -263,6 +268,8 @@ class _Vacuum:
     def _spare_listed(self, head: Head, row: StoredRow, candidates: dict[Place, _Candidate]) -> None:
         entry = decode_entry(row.value)
         for layout in self._kept_layouts(head):
+            if not layout.key_schema.fits(row.key):
+                continue
             try:
                 for path, _ in self._listed(layout, row.key, entry):
                     candidates.pop(self._place(path), None)
@@ -278,8 +285,7 @@ class _Vacuum:
             kept = (c for _, c in commit_rows(self._store, self._id) if c.version >= self._oldest.version)
             for commit in (*kept, head.commit):
                 snapshot = load(self._store, self._id, head, commit)
-                names = tuple(column.physical for column in snapshot.metadata.partition_columns)
-                places[snapshot.metadata.location, names] = snapshot
+                places[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot
             self._known_layouts = head.commit.metadata, list(places.values())
         return self._known_layouts[1]
 

@@ -175,6 +175,17 @@ class Committer:
 
     # -- tickets
 
+    def _require_open(self, head: Head) -> None:
+        require_open(self._base, head)
+        if self._transaction.keeps_name and (head.database, head.name) != (
+            self._base.database,
+            self._base.name,
+        ):
+            raise CommitConflictError(
+                f"Table {self._base.label} became {head.database}.{head.name} meanwhile; nothing was written: run the statement again "
+                "with the name that is meant."
+            )
+
     def _require_kept(self, head: Head, version: int) -> None:
         if head.oldest > version:
             raise CommitConflictError(
@@ -193,7 +204,7 @@ class Committer:
             ]
 
         def change(head: Head) -> Head:
-            require_open(self._base, head)
+            self._require_open(head)
             require_format(self._store, self._format)
             if instead_of is None:
                 # The rows of the base were read before; if they were kept until now, none was missing.
@@ -305,12 +316,18 @@ class Committer:
 
     def _newest_rows(self, head: Head) -> tuple[dict[bytes, Newest], bool]:
         """Return the newest rows of the partitions on which this commit builds, if the next head is to list them, and whether of all."""
-        if not self._base.partition_types or not is_listed(head.commit, head.newest):
+        if (
+            self._transaction.successor
+            or not self._base.partition_types
+            or not is_listed(head.commit, head.newest)
+        ):
             return {}, False
         if rows := dict(decode_newest(head.newest)):
             return rows, whole_of(head.newest) == head.commit.ticket
         visible = VisibleRows(self._store, self._table, head.commit)
-        return {key: Newest(found.ticket, found.is_tombstone) for key, found in visible.all_newest()}, True
+        # Tombstones may have keys from before a REPLACE TABLE, which have no place in the order of the others.
+        listed = (each for each in visible.all_newest() if self._base.key_schema.fits(each[0]))
+        return {key: Newest(found.ticket, found.is_tombstone) for key, found in listed}, True
 
     def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
         prefix, age = partition_prefix(self._table), complement(self._ticket)
@@ -341,9 +358,8 @@ class Committer:
         if chunk_rows:
             require_format(self._store, IN_COLUMNS)
         rows = [*chunk_rows, *rows]  # what is referred to comes first
-        fields = fields_of(len(self._base.partition_types))
         for start in range(0, len(rows), WRITE_BATCH):
-            self._in_doubt |= self._store.put_many(rows[start : start + WRITE_BATCH], fields)
+            self._in_doubt |= self._store.put_many(rows[start : start + WRITE_BATCH], fields_of)
 
     def _write_journal(self) -> None:
         parts = [*enumerate(_parts(self._changes) or [[]])]
@@ -360,7 +376,7 @@ class Committer:
         difference = sum((added for _, added in self._built.values()), Totals())
 
         def change(head: Head) -> Head:
-            require_open(self._base, head)
+            self._require_open(head)
             if self._transaction.restored_from is not None:
                 self._require_kept(head, self._transaction.restored_from)
             if self._ticket not in head.pending:
@@ -389,7 +405,7 @@ class Committer:
                 operation=self._transaction.operation,
                 summary=self._summary,
                 metadata=last.metadata if self._metadata is None else self._ticket,
-                totals=last.totals + difference,
+                totals=difference if self._transaction.successor else last.totals + difference,
                 next_ticket=head.next_ticket,
                 invisible=after.invisible(),
                 streams=last.streams if batch is None else batch.added_to(last.streams),

@@ -68,7 +68,9 @@ class Conflicts:
             self._metadata is not None or _placement(now.metadata) != _placement(self._base.metadata)
         ):
             raise self._conflict("its columns, location, constraints or properties", now)
-        if self._metadata is not None and _placement(self._metadata) != _placement(self._base.metadata):
+        if self._transaction.successor or (
+            self._metadata is not None and _placement(self._metadata) != _placement(self._base.metadata)
+        ):
             raise self._conflict("its content", now)
         if (
             self._metadata is not None
@@ -113,7 +115,9 @@ class Conflicts:
 def _placement(metadata: TableMetadata) -> tuple[Any, ...]:
     """Return what decides where a partition's files lie, how they are read, and which rows may be in them."""
     columns = tuple((column.physical, column.type) for column in metadata.partition_columns)
-    return columns, metadata.descending, metadata.location, metadata.format, metadata.checks
+    return (
+        columns, metadata.descending, metadata.location, metadata.format, metadata.checks, metadata.replacement,
+    )  # fmt: skip
 
 
 def _is_in_the_way(change: Change, before: Found | None, latest: Found | None) -> bool:

@@ -15,6 +15,7 @@ between has raised a store whose rows are as they were, which does no harm.
 |         | how far streaming queries are that write into a table                             |
 | 4       | locations relative to the warehouse (`warehouse_store`);                          |
 |         | constraints of tables, which a library that does not know them would not enforce  |
+| 5       | REPLACE TABLE as a commit: a table's versions may have different partition columns |
 
 A library that had the store open when it was raised by a later one notices when it next commits: it reads the row
 after the head on which the commit builds, so that whatever a later one has published is met by this check.
@@ -43,7 +44,9 @@ DROPPED = VIEWS = STREAMS = 3
 """The first version that has views, and that knows of dropped columns and of streaming queries."""
 RELATIVE = CONSTRAINTS = 4
 """The first version that can say that something lies below the warehouse, wherever that is, and that has constraints."""
-FORMAT_VERSION = 4
+REPLACED = 5
+"""The first version in which a table's earlier versions may have had other columns and partition columns."""
+FORMAT_VERSION = 5
 """The newest."""
 
 
@@ -84,6 +87,8 @@ def check_format(store: Store, *, create: bool) -> None:
 
 def format_of(metadata: TableMetadata) -> int:
     """Return the first version that can say what a table is."""
+    if metadata.replacement:
+        return REPLACED
     if metadata.constraints:
         return CONSTRAINTS
     if metadata.view is not None or metadata.dropped:

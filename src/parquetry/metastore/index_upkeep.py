@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from parquetry.keys import field_count
 from parquetry.metastore.head import Head
 from parquetry.metastore.indexes import entry_key, partition_key, stored_ids
 from parquetry.metastore.keyspace import (
@@ -65,7 +66,8 @@ def entries_of_rows(
 
     def entries(row: StoredRow) -> Iterable[bytes]:
         age = complement(row.ticket)
-        return [prefix + entry_key(order, row.key) + age for prefix, order in places]
+        count = field_count(row.key)
+        return [prefix + entry_key(order, row.key) + age for prefix, order in places if count == len(order)]
 
     return entries
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
-from parquetry.keys import join_fields, split_fields, successor
+from parquetry.keys import field_count, join_fields, split_fields, successor
 from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.keyspace import INDEX_ID_BYTES, INDEXES, TABLE_ID_BYTES, index_prefix, prefix_range
 from parquetry.metastore.model import PartitionIndex, TableMetadata
@@ -129,6 +129,8 @@ def entry_rows(
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield the entries, in all of some indexes, of rows of partitions.
 
+    An index has none of rows that were written when the table had more partition columns, or fewer.
+
     Args:
         table: id.
         indexes: to write to.
@@ -137,7 +139,8 @@ def entry_rows(
     places = [(index_prefix(table, index.id), index.order) for index in indexes]
     for key, age, value in rows:
         for prefix, order in places:
-            yield prefix + entry_key(order, key) + age, TOMBSTONE if value == TOMBSTONE else ENTRY
+            if field_count(key) == len(order):
+                yield prefix + entry_key(order, key) + age, TOMBSTONE if value == TOMBSTONE else ENTRY
 
 
 def stored_ids(store: Store, table: bytes) -> Iterator[str]:

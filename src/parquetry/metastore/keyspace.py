@@ -28,8 +28,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from parquetry.keys import split_fields, successor
-from parquetry.store.base import Fields, Range, Store
+from parquetry.keys import field_count, split_fields, successor
+from parquetry.store.base import Range, Store
 
 _T = TypeVar("_T")
 
@@ -137,22 +137,22 @@ def index_prefix(table: bytes, index: str) -> bytes:
     return INDEXES + table + bytes.fromhex(index)
 
 
-def fields_of(count: int) -> Fields:
-    """Return what gives a store the fields of rows of partitions and of entries of indexes; others have none.
+_BEFORE_FIELDS = {
+    PARTITIONS: len(PARTITIONS) + TABLE_ID_BYTES,
+    INDEXES: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES,
+}
 
-    Args:
-        count: of the table's partition columns.
+
+def fields_of(row_key: bytes) -> Sequence[bytes]:
+    """Return the fields of the row of a partition, or of an entry of an index, for a store; other rows have none.
+
+    How many they are, the key says: REPLACE TABLE may have given the table other partition columns.
     """
-    skipped = {
-        PARTITIONS: len(PARTITIONS) + TABLE_ID_BYTES,
-        INDEXES: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES,
-    }
-
-    def fields(row_key: bytes) -> Sequence[bytes]:
-        start = skipped.get(row_key[:1])
-        return () if start is None else split_fields(row_key[start:-TICKET_BYTES], count)
-
-    return fields
+    start = _BEFORE_FIELDS.get(row_key[:1])
+    if start is None:
+        return ()
+    key = row_key[start:-TICKET_BYTES]
+    return split_fields(key, field_count(key))
 
 
 def chunk_key(table: bytes, ticket: int, part: int) -> bytes:

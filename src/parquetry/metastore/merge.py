@@ -53,7 +53,8 @@ class Merge:
             found: its row now.
         """
         change = self._changes[key]
-        old = entry_of(found)
+        # Where nothing of the base is left, the totals begin anew, and rows that cannot be read are no hindrance.
+        old = None if self._transaction.successor else entry_of(found)
         totals = Totals() if old is None else Totals().plus(old, -1)
         match change:
             case Drop():
@@ -77,7 +78,7 @@ class Merge:
         return msgspec.structs.replace(entry, location=location)
 
     def _merged(self, key: bytes, change: Given, old: PartitionEntry | None) -> PartitionEntry:
-        at_base = entry_of(self._before.get(key))
+        at_base = None if self._transaction.successor else entry_of(self._before.get(key))
         written = (change.location or "").rstrip("/") or (at_base.location if at_base else None)
         if written is not None and written == self._default_location(key):
             written = None
@@ -91,7 +92,8 @@ class Merge:
         return self._entries.entry(old.location, files, decode_arrangement(old.arrangement), old)
 
     def _default_location(self, key: bytes) -> str:
-        return self._base.default_location(self._base.values_of(key))
+        layout = self._transaction.layout
+        return layout.default_location(layout.values_of(key))
 
 
 def _absolute(file: DataFile, folder: str) -> DataFile:

@@ -27,6 +27,7 @@ from parquetry.metastore.head import Head, Kind, edit_head
 from parquetry.metastore.model import Database, TableMetadata
 from parquetry.metastore.names import Named, Names
 from parquetry.metastore.recovery import delete_table
+from parquetry.metastore.replacement import Replacement
 from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load_commit
 from parquetry.metastore.staging import StagedTable
 from parquetry.metastore.valid_names import DEFAULT_DATABASE, normalise_name
@@ -246,6 +247,15 @@ class Metastore:
         database = self.database(database).name
         name = normalise_name("table", name)
         return StagedTable(self.store, self._names, metadata, database, name)
+
+    def replace_table(self, database: str, name: str, metadata: TableMetadata) -> Replacement:
+        """Begin to put another definition and other content in place of a table's, which is seen once it is published.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+        """
+        return Replacement(self.table(database, name), metadata)
 
     def drop_table(self, database: str, name: str, *, kind: Kind | None = "table") -> TableSnapshot:
         """Remove a table, or a view. Files are left alone.

@@ -118,6 +118,8 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         dropped: columns and fields that were dropped, by their physical names from the column on: files may still hold them, so
             that nothing new is to be called so there. Steps into arrays and maps are `element`, `key` and `value`.
         constraints: in the order in which they were given.
+        replacement: id of the REPLACE TABLE that gave the table its columns and its content, random, hexadecimal; empty: the table
+            is as CREATE TABLE made it. What was written for one does not fit another.
     """
 
     columns: tuple[Column, ...]
@@ -135,6 +137,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     view: ViewDefinition | None = None
     dropped: tuple[tuple[str, ...], ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    replacement: str = ""
 
     @property
     def kind(self) -> Literal["table", "view"]:

@@ -77,8 +77,9 @@ def require_possible(
                 "drop it first, or leave it as it is."
             )
         if isinstance(change, Given):
-            arranged |= require_fitting(transaction, key, change, entry_of(found))
-    occupied = bool(changes or base.totals.partitions)
+            at_base = None if transaction.successor else entry_of(found)
+            arranged |= require_fitting(transaction, key, change, at_base)
+    occupied = transaction.successor is None and bool(changes or base.totals.partitions)
     if occupied and metadata and keyed_by(metadata) != keyed_by(base.metadata):
         raise UnsupportedError(
             f"The partition columns of table {base.label} cannot change while it has partitions; "
@@ -89,4 +90,5 @@ def require_possible(
 
 def keyed_by(metadata: TableMetadata) -> tuple[object, ...]:
     """Return what the keys and default locations of a table's partitions depend on."""
-    return metadata.partition_types, metadata.descending, [c.physical for c in metadata.partition_columns]
+    names = tuple(column.physical for column in metadata.partition_columns)
+    return metadata.partition_types, metadata.descending, names

@@ -82,14 +82,14 @@ def records_of(
     base = transaction.base
     rows: dict[str, TakenOut | None] = {}
     for key, change in changes.items() if transaction.records else ():
-        there = entry_of(before.get(key))
+        there = _in_base(transaction, before, key)
         # an append or another form of the list takes nothing out, and a rename leaves the files in the table
         if there is None or isinstance(change, Append | Move | Recut) or change == Drop(moves=True):
             continue
         for path, file in _foreign(base, key, there.location, _readable(base, there)):
             rows[path] = TakenOut(file.bytes, file.modified)
     if rows or base.visible.of_taken_out().count([(b"", None)], 1)[0]:
-        incoming = _incoming(base, changes, before)
+        incoming = _incoming(transaction, changes, before)
         for path in incoming:
             rows.pop(path, None)
         rows.update(dict.fromkeys(_known(base, incoming)))
@@ -97,16 +97,26 @@ def records_of(
     return {p.encode(): TOMBSTONE if r is None else encode_taken_out(r) for p, r in rows.items()}
 
 
+def _in_base(transaction: Transaction, before: Mapping[bytes, Found], key: bytes) -> PartitionEntry | None:
+    """Return a partition's entry in the transaction's base; None if it cannot be read, and nothing is left of the base."""
+    try:
+        return entry_of(before.get(key))
+    except MetastoreDamagedError:
+        if transaction.successor is None:
+            raise
+        return None
+
+
 def _incoming(
-    base: TableSnapshot, changes: Mapping[bytes, Change], before: Mapping[bytes, Found]
+    transaction: Transaction, changes: Mapping[bytes, Change], before: Mapping[bytes, Found]
 ) -> set[str]:
     """Return the files of others that a commit takes in; what it restores comes with the records of its version."""
     incoming: set[str] = set()
     for key, change in changes.items():
         if isinstance(change, Given):
-            there = entry_of(before.get(key))
+            there = None if transaction.successor else entry_of(before.get(key))
             location = change.location or (None if there is None else there.location)
-            incoming.update(path for path, _ in _foreign(base, key, location, change.files))
+            incoming.update(path for path, _ in _foreign(transaction.layout, key, location, change.files))
     return incoming
 
 

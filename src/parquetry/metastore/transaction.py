@@ -124,6 +124,8 @@ class Transaction:
         self.records = True
         self.taken_out: dict[str, TakenOut | None] = {}
         self.batch: StreamBatch | None = None
+        self.successor: TableSnapshot | None = None
+        self.keeps_name = False
         self._done = False
 
     def append(
@@ -338,6 +340,40 @@ class Transaction:
     def of_stream(self, batch: StreamBatch) -> None:
         """Say which batch of a streaming query this is: nobody commits it a second time."""
         self.batch = batch
+
+    def become(self, successor: TableSnapshot, changes: Mapping[bytes, Change]) -> None:
+        """Put other columns, partition columns and content in place of the table's; nothing of `base` is left in the next version.
+
+        The commit conflicts with whatever others commit meanwhile.
+
+        Args:
+            successor: the table as it is to be defined: by it keys are read, and partitions lie in its default places.
+            changes: to a table without partitions, by their keys.
+        """
+        self.come_back(successor, successor.metadata)
+        self.changes = dict(changes)
+        self.scopes = [Scope(None)]
+
+    def come_back(self, version: TableSnapshot, metadata: TableMetadata) -> None:
+        """Read the keys of partitions that are restored by another version's partition columns, which become the table's.
+
+        The commit conflicts with whatever others commit meanwhile.
+
+        Args:
+            version: of the same table.
+            metadata: as in that version, save for its indexes.
+        """
+        self.set_metadata(metadata)
+        self.successor = version
+
+    def require_name(self) -> None:
+        """Have the commit fail if somebody gives the table another name meanwhile: what it does is meant for this one."""
+        self.keeps_name = True
+
+    @property
+    def layout(self) -> TableSnapshot:
+        """Return the table by which the keys are read of partitions that are given files, and their default places found."""
+        return self.successor or self.base
 
     def set_metadata(self, metadata: TableMetadata) -> None:
         """Put metadata in place of the table's; conflicts with others who do the same.

@@ -62,8 +62,20 @@ _UNKEYABLE = (
 )
 
 
-def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions.StageTable) -> TableMetadata:
-    """Return what a new table is, from what its statement says; each clause has a function of its own."""
+def new_metadata(
+    lake: Lake,
+    database: str,
+    q: questions.CreateTable | questions.StageTable,
+    replaced: TableMetadata | None = None,
+) -> TableMetadata:
+    """Return what a new table is, from what its statement says; each clause has a function of its own.
+
+    Args:
+        lake: the catalog.
+        database: of the table.
+        q: the statement.
+        replaced: what the table is now that the statement replaces: it stays where it lies, unless the statement says where.
+    """
     label = f"{database}.{q.name}"
     q = msgspec.structs.replace(q, properties=our_names(q.properties))
     if isinstance(q, questions.CreateTable) and q.like is not None:
@@ -97,9 +109,12 @@ def new_metadata(lake: Lake, database: str, q: questions.CreateTable | questions
     metadata = bucketed(metadata, label, q.partitioning)
     require_columns(metadata, settings)
     bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
-    if external is None:  # last, as this one leaves a trace
-        metadata = msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
-    return metadata
+    if external is not None:
+        return metadata
+    if replaced is not None:
+        return msgspec.structs.replace(metadata, location=replaced.location, external=replaced.external)
+    # last, as this one leaves a trace
+    return msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
 
 
 def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.CreateTable:

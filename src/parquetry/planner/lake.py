@@ -22,6 +22,7 @@ from parquetry.maintenance.skew import skew_properties
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.replacement import Replacement
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.planner.answers import Bucketing, Table
@@ -38,9 +39,9 @@ _KEPT = 256
 
 
 class Staged(NamedTuple):
-    """A table that Spark fills before it gets its name."""
+    """A table, or the content that is to replace a table's, that Spark fills before others see it."""
 
-    table: StagedTable
+    table: StagedTable | Replacement
     database: str
     name: str
 
@@ -124,6 +125,8 @@ class Lake:
         Raises:
             TableNotFoundError: it was dropped since.
         """
+        if (staged := self.staged.get(ref.id)) is not None and isinstance(staged.table, Replacement):
+            return staged.table.snapshot
         held = self._snapshots.get((ref.id, ref.version)) or self._pinned.get((ref.id, ref.version))
         if held is None:
             held = self.hold(self.metastore.table(ref.database, ref.table, version=ref.version))
@@ -199,8 +202,14 @@ class Lake:
         return joined_name(parts)
 
     def described(self, snapshot: TableSnapshot) -> Table:
-        """Return a table as the bridge wants it told."""
+        """Return a table as the bridge reads it, and keep it at hand."""
         self.hold(snapshot)
+        return self.described_as(
+            TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name), snapshot
+        )
+
+    def described_as(self, ref: TableRef, snapshot: TableSnapshot) -> Table:
+        """Return a table as the bridge reads it, by which questions name it with a reference."""
         metadata = snapshot.metadata
         reserved = {"provider": metadata.format, "location": metadata.location, "owner": metadata.owner or ""}
         if metadata.comment is not None:
@@ -209,7 +218,7 @@ class Lake:
         logical, physical = logical_schema(metadata.columns), physical_schema(metadata.columns)
         return Table(
             name=self.full_name(snapshot),
-            table=TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name),
+            table=ref,
             schema=logical,
             physical_schema=None if physical == logical else physical,
             partition_by=list(metadata.partition_by),

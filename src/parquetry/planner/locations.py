@@ -23,6 +23,7 @@ from parquetry.maintenance.claims import Claim, claims, require_free, require_ou
 from parquetry.maintenance.deleting import DoomedTable, Territory
 from parquetry.maintenance.files import Files, RealPlaces
 from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.replacement import Replacement
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.planner.lake import Lake
@@ -172,6 +173,13 @@ def doomed_staged(staged: StagedTable) -> Callable[[], None]:
     """Return what deletes the files of a staged table once it is discarded."""
     doomed = DoomedTable(staged.snapshot, given_up=True)
     return functools.partial(_delete, [doomed])
+
+
+def delete_replacement(replacement: Replacement) -> None:
+    """Delete the files that were written for a replacement that is not to be."""
+    files = Files()
+    for location in replacement.files:
+        files.delete(files.place(location))
 
 
 def doomed_files(lake: Lake, database: str, names: Iterable[str]) -> Callable[[], None]:

@@ -22,7 +22,10 @@ from parquetry.config import (
 )
 from parquetry.errors import (
     BucketError,
+    CommitConflictError,
+    CommitUnknownError,
     NamespaceNotFoundError,
+    OtherKindError,
     PropertyError,
     TableExistsError,
     TableNotFoundError,
@@ -32,12 +35,15 @@ from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.maintenance import buckets
 from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.replacement import Replacement
+from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner import answers, constraints, questions
 from parquetry.planner.column_settings import clustered_by, require_columns
 from parquetry.planner.definition import RESERVED, new_database, new_metadata
 from parquetry.planner.dropped_columns import elementary, in_order, require_droppable
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.locations import (
+    delete_replacement,
     doomed_files,
     doomed_staged,
     give_back,
@@ -73,33 +79,66 @@ def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
 def stage(lake: Lake, q: questions.StageTable) -> answers.Table:
     """Create a table that nobody sees before it is published."""
     database = new_database(lake, q.namespace, q.name)
-    if q.mode == "replace":
-        lake.metastore.table(database, q.name)  # it has to be there
+    current = None if q.mode == "create" else _to_replace(lake, database, q)
+    if current is not None:
+        replacement = Replacement(current, new_metadata(lake, database, q, current.metadata))
+        ref = questions.TableRef(replacement.id.hex(), current.version, current.database, current.name)
+        lake.staged[ref.id] = Staged(replacement, database, q.name)
+        return lake.described_as(ref, replacement.snapshot)
     lake.metastore.database(database)
     if q.name.lower() in lake.metastore.views(database):  # before the rows are written
-        raise TableExistsError(
-            f"{database}.{q.name} is a view, whose place no table takes: DROP VIEW it first, or choose another name."
-        )
+        raise TableExistsError(f"View {database}.{q.name} exists already.")
     staged = lake.metastore.stage_table(database, q.name, new_metadata(lake, database, q))
     lake.staged[staged.id.hex()] = Staged(staged, database, q.name)
     described = lake.described(staged.snapshot)
     return msgspec.structs.replace(described, name=f"{lake.name}.{database}.{q.name}")
 
 
+def _to_replace(lake: Lake, database: str, q: questions.StageTable) -> TableSnapshot | None:
+    """Return the table that a statement replaces; None if it makes one.
+
+    Raises:
+        TableNotFoundError: it has to be there, and is not.
+        TableExistsError: the name is a view's.
+    """
+    try:
+        return lake.metastore.table(database, q.name)
+    except OtherKindError:
+        raise TableExistsError(
+            f"{database}.{q.name} is a view, whose place no table takes: DROP VIEW it first, or choose another name."
+        ) from None
+    except TableNotFoundError:
+        if q.mode == "replace":
+            raise
+        return None
+
+
 def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
-    """Give a staged table its name; what it replaces is dropped."""
+    """Give a staged table its name, or put the content that was staged in place of a table's."""
     staged = lake.staged[q.table.id]
-    replaces = q.mode != "create"
-    delete_files = doomed_files(lake, staged.database, [staged.name] if replaces else [])
-    lake.hold(staged.table.publish(replace=replaces))
+    try:
+        lake.hold(staged.table.publish())
+    except CommitUnknownError:  # the files may be live: nobody is to discard them
+        del lake.staged[q.table.id]
+        raise
+    except TableExistsError as error:
+        if q.mode == "create":
+            raise
+        raise CommitConflictError(
+            f"{error.message.removesuffix('.')}: others have made it since the statement began; nothing was written: run it again."
+        ) from None
     del lake.staged[q.table.id]
-    delete_files()
     return answers.Done()
 
 
 def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
-    """Forget a staged table, and what was written into it."""
-    staged = lake.staged.pop(q.table.id).table
+    """Forget a staged table, or the content that was to replace a table's, and delete what was written for it."""
+    if (found := lake.staged.pop(q.table.id, None)) is None:  # published, as far as anybody can tell
+        return answers.Done()
+    staged = found.table
+    if isinstance(staged, Replacement):
+        delete_replacement(staged)
+        return answers.Done()
     delete_files = doomed_staged(staged)
     staged.discard()
     delete_files()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from parquetry.identifiers import joined_name
 from parquetry.layout.list_bucketing_rules import Occasion
 from parquetry.maintenance.skew import refuse_values, require_rules
+from parquetry.metastore.replacement import Successor
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.predicate.filter import Filter
@@ -27,7 +28,8 @@ def require_writable_so(lake: Lake, snapshot: TableSnapshot, mode: str, where: S
     """
     staged = lake.staged.get(snapshot.id.hex())
     label = joined_name((lake.name, staged.database, staged.name)) if staged else lake.full_name(snapshot)
-    occasion: Occasion = "create as" if staged else "append" if mode == "append" else "overwrite"
+    is_made = staged is not None or isinstance(snapshot, Successor)
+    occasion: Occasion = "create as" if is_made else "append" if mode == "append" else "overwrite"
     require_rules(label, snapshot.metadata, occasion)
     for predicate in where:
         if isinstance(predicate.node, Compare) and predicate.node.op in ("=", "<=>"):

@@ -188,24 +188,25 @@ def test_staged_tables_can_be_discarded() -> None:
     assert list(metastore.store.scan(b"", None)) == before
 
 
-def test_publish_replaces() -> None:
-    """A published table takes the place of the one with its name; commits on the old one are refused."""
+def test_replace_is_a_commit_of_the_same_table() -> None:
+    """Its versions stay readable; a commit that was begun before is refused, whatever it adds."""
     metastore, old = new_table()
     late = old.begin("append")
-    late.append((1, "a"), [file("late")])
+    late.append((9, "z"), [file("late")])
     for n in range(3):
-        staged = metastore.stage_table("default", "t", metadata())
-        transaction = staged.begin("fill")
+        replacement = metastore.replace_table("default", "t", metadata())
+        transaction = replacement.snapshot.begin("fill")
         transaction.append((n, "new"), [file("new")])
         transaction.commit()
-        staged.publish(replace=True)
+        assert content(metastore.table("default", "t")) != {(n, "new"): ["new"]}
+        assert replacement.publish().version == old.version + 1 + n
         assert content(metastore.table("default", "t")) == {(n, "new"): ["new"]}
     assert metastore.tables("default") == ["t"]
-    with pytest.raises(TableNotFoundError):
+    with pytest.raises(CommitConflictError, match="run it again"):
         late.commit()
+    assert content(metastore.table("default", "t", version=old.version)) == content(old)
+    assert content(metastore.table("default", "t", version=old.version + 1)) == {(0, "new"): ["new"]}
     assert len(list(metastore.store.scan(*prefix_range(HEADS)))) == 1
-    metastore.stage_table("default", "u", metadata()).publish(replace=True)
-    assert metastore.tables("default") == ["t", "u"]
 
 
 def test_metadata_that_contradicts_itself() -> None:
@@ -284,11 +285,11 @@ def state(store: MemoryStore) -> State:
 
 
 def replace_table(metastore: Metastore) -> None:
-    staged = metastore.stage_table("default", "t", metadata(comment="new"))
-    transaction = staged.begin("fill")
+    replacement = metastore.replace_table("default", "t", metadata(comment="new"))
+    transaction = replacement.snapshot.begin("fill")
     transaction.append((5, "n"), [file("n")])
     transaction.commit()
-    staged.publish(replace=True)
+    replacement.publish()
 
 
 OPERATIONS: dict[str, Callable[[Metastore], object]] = {
@@ -530,7 +531,7 @@ def test_other_versions_are_refused() -> None:
     """A metastore of a later version, or something else, is refused with both versions named."""
     store = MemoryStore()
     store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
-    with pytest.raises(MetastoreVersionError, match=r"format 5 .*9\.9.*formats 1 to 4"):
+    with pytest.raises(MetastoreVersionError, match=r"format 6 .*9\.9.*formats 1 to 5"):
         Metastore(store, "/lake")
     store.put_many([(FORMAT, b"something else")])
     with pytest.raises(MetastoreVersionError, match="not a metastore"):

@@ -21,7 +21,7 @@ import pytest
 
 from parquetry.catalog import Catalog
 from parquetry.errors import MetastoreVersionError
-from parquetry.maintenance.chunk_check import check_chunks, known_types
+from parquetry.maintenance.chunk_check import KnownTypes, check_chunks
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.restore import restore
@@ -229,7 +229,7 @@ def newest(metastore: Metastore) -> list[TableSnapshot]:
 def chunk_findings(table: TableSnapshot) -> list[Finding]:
     wanted = {chunk: "p" for part in table.partitions() for chunk in part.entry.chunks}
     assert all(chunk.bytes for chunk in wanted)
-    types = known_types(table.store, table.id)
+    types = KnownTypes.read(table.store, table.id)
     return list(check_chunks(table.store, table.id, wanted, types, repair=False))
 
 
@@ -520,10 +520,10 @@ def test_a_library_that_had_the_store_open_notices() -> None:
     transaction.append((1, "a"), [file("f")])
     metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
     with pytest.raises(
-        MetastoreVersionError, match=r"format 5 \(written by Parquetry 9\.9\).*formats 1 to 4; use one"
+        MetastoreVersionError, match=r"format 6 \(written by Parquetry 9\.9\).*formats 1 to 5; use one"
     ):
         transaction.commit()
-    with pytest.raises(MetastoreVersionError, match="format 5"):
+    with pytest.raises(MetastoreVersionError, match="format 6"):
         metastore.create_table("default", "u", metadata())
     assert leftovers(metastore.store, table.id) == []
     assert metastore.table("default", "t").version == 0
@@ -550,7 +550,7 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
 
     first = store.writes  # that of the ticket; then come those of the journal, and of rows
     store.before_write = later
-    with pytest.raises(MetastoreVersionError, match="format 5"):
+    with pytest.raises(MetastoreVersionError, match="format 6"):
         transaction.commit()
 
 

@@ -16,7 +16,7 @@ from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction, entries
 from parquetry.metastore.keyspace import CHUNKS, JOURNAL, partition_prefix, prefix_range, taken_out_prefix
-from parquetry.metastore.model import TakenOut
+from parquetry.metastore.model import TakenOut, Totals
 from parquetry.metastore.taken_out import encode_taken_out, taken_out
 from parquetry.store import MemoryStore, Store
 from tests.support.lakes import NOW, Lake
@@ -330,8 +330,8 @@ def test_renamed_dropped_and_replaced_tables(tmp_path: Path) -> None:
         (lake.location, ["d=1/s=a/one", "d=1/s=b/two", "d=2/s=c/three"]),
         (tmp_path / "elsewhere", []),
     ):
-        staged = lake.metastore.stage_table("default", "u", metadata(location=f"file:{location}"))
-        table = staged.publish(replace=True)
+        replacement = lake.metastore.replace_table("default", "u", metadata(location=f"file:{location}"))
+        table = replacement.publish()
         assert list(records(table)) == expected
         assert list(records(lake.metastore.table("default", "u"))) == expected
     lake.metastore.drop_table("default", "u")
@@ -345,20 +345,18 @@ def test_a_commit_to_the_replaced_table_meanwhile_is_not_missed(tmp_path: Path) 
         lake = Lake(tmp_path / str(stop))
         lake.append(A, "one", own=False)
         store = FaultyStore(lake.store)
-        staged = Metastore(store, lake.metastore.warehouse).stage_table(
-            "default", "t", metadata(location=f"file:{lake.location}")
-        )
+        metastore = Metastore(store, lake.metastore.warehouse)
+        replacement = metastore.replace_table("default", "t", metadata(location=f"file:{lake.location}"))
         late: list[str] = []
 
         def meanwhile(writes: int, stop: int = stop, lake: Lake = lake, late: list[str] = late) -> None:
-            if writes == stop + 2 and lake.table().id == lake.id:
+            if writes == stop and lake.table().operation != "replace":
                 lake.append(B, "late", own=False)
                 late.append("d=1/s=b/late")
 
         store.before_write = meanwhile
-        staged.publish(replace=True)
-        table = lake.metastore.table("default", "t")
-        assert table.id == staged.id
+        table = replacement.publish()
+        assert content(table) == {}
         assert sorted(records(table)) == sorted(["d=1/s=a/one", *late])
         if stop > 3 and not late:
             break
@@ -377,12 +375,12 @@ def test_records_are_rows_of_their_own() -> None:
 
 
 def test_a_table_that_cannot_be_read_can_be_replaced(tmp_path: Path) -> None:
-    """Then nothing is known of what it leaves, and the damage goes with it."""
+    """Then nothing is known of what it leaves, and the damage goes with the version before."""
     lake = Lake(tmp_path)
     lake.append(A, "one", own=False)
     ((row, _),) = lake.store.scan(*prefix_range(partition_prefix(lake.id)))
     lake.store.put_many([(row, b"\x01nonsense")])
-    staged = lake.metastore.stage_table("default", "t", metadata(location=f"file:{lake.location}"))
-    table = staged.publish(replace=True)
-    assert records(table) == {}
+    table = lake.metastore.replace_table("default", "t", metadata(location=f"file:{lake.location}")).publish()
+    assert (records(table), table.totals) == ({}, Totals())
+    vacuum(table, older_than=1 << 50)
     assert fsck(lake.table(), footers=False) == []

@@ -56,12 +56,8 @@ def test_neither_takes_the_others_name(both: Metastore) -> None:
         both.rename_table("default", "t", "default", "v")
     with pytest.raises(TableExistsError, match=r"Table default\.t exists"):
         both.rename_table("default", "v", "default", "t", kind="view")
-    staged = both.stage_table("default", "v", metadata())
-    with pytest.raises(
-        TableExistsError, match=r"default\.v is a view, whose place no table takes: DROP VIEW"
-    ):
-        staged.publish(replace=True)
-    staged.discard()
+    with pytest.raises(OtherKindError, match=r"default\.v is a view, not a table"):
+        both.replace_table("default", "v", metadata())
     assert both.table("default", "v", kind="view").metadata == full_view()
     assert both.table("default", "t").metadata == metadata()
 

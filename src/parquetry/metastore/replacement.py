@@ -1,0 +1,158 @@
+"""REPLACE TABLE: another definition and other content for a table, gathered out of sight and shown by one commit.
+
+The table stays what it is: its name, its id, its history. Earlier versions are read with their own columns and partition columns,
+and a rollback brings them back. Nobody sees the table without content in between.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from parquetry.errors import CommitConflictError, MetastoreDamagedError
+from parquetry.layout.places import join_location, path_below
+from parquetry.metastore.head import live_head, pause
+from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals
+from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.metastore.taken_out import live_files, taken_out
+from parquetry.metastore.transaction import Change, Given, Transaction
+
+ATTEMPTS = 100
+"""How often a replacement is tried while others keep committing to the table: what they write is replaced, too."""
+
+
+class Replacement:
+    """What a table is to become.
+
+    Args:
+        base: the table as it is.
+        metadata: as it is to be.
+
+    Attributes:
+        id: random; tells replacements apart.
+        snapshot: the table as it is to be defined, without partitions. A commit on it is kept for `publish`.
+    """
+
+    def __init__(self, base: TableSnapshot, metadata: TableMetadata) -> None:
+        self.id = os.urandom(8)
+        self._base = base
+        self._changes: dict[bytes, Change] = {}
+        self._summary: dict[str, str] = {}
+        metadata = msgspec.structs.replace(
+            metadata, created_at=base.metadata.created_at, replacement=self.id.hex()
+        )
+        metadata.require_arrangeable(metadata.arrangement)
+        self.snapshot: TableSnapshot = Successor(self, base, metadata)
+
+    def gather(self, changes: Mapping[bytes, Change], summary: Mapping[str, str]) -> None:
+        """Take in what a commit on the snapshot says."""
+        self._changes.update(changes)
+        self._summary.update(summary)
+
+    @property
+    def files(self) -> list[str]:
+        """Return the locations of the files that were written, which nobody lists before the commit."""
+        found = []
+        for key, change in self._changes.items():
+            if isinstance(change, Given):
+                folder = change.location or self.snapshot.default_location(self.snapshot.values_of(key))
+                found += [join_location(folder, file.path) for file in change.files]
+        return found
+
+    def publish(self) -> TableSnapshot:
+        """Show what was gathered in place of all that the table holds, whatever others have written to it meanwhile.
+
+        Returns:
+            The version made.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+            CommitConflictError: it was renamed meanwhile, or others commit all the time.
+            CommitUnknownError: the store does not say whether the commit took place.
+        """
+        for attempt in range(ATTEMPTS - 1):
+            try:
+                return self._publish(self._newest())
+            except CommitConflictError:
+                pause(attempt)
+        return self._publish(self._newest())
+
+    def _newest(self) -> TableSnapshot:
+        base = self._base
+        head = live_head(
+            base.store, base.id, f"Table {base.label} was dropped meanwhile; nothing was written."
+        )
+        newest = load(base.store, base.id, head)
+        newest.database, newest.name = base.database, base.name  # under another name the commit fails
+        return newest
+
+    def _publish(self, now: TableSnapshot) -> TableSnapshot:
+        transaction = now.begin("replace")
+        transaction.require_name()
+        transaction.become(self.snapshot, self._changes)
+        if now.metadata.location.rstrip("/") != self.snapshot.metadata.location.rstrip("/"):
+            transaction.leave_records()
+            transaction.record_taken_out(self._taken_out(now))
+        return transaction.commit(self._summary)
+
+    def _taken_out(self, now: TableSnapshot) -> dict[str, TakenOut | None]:
+        """Return what is known of files taken out, by their paths below the new location.
+
+        Files of others that the table listed until now, and that lie there, were not meant to come back.
+        """
+        location = self.snapshot.metadata.location
+        try:
+            return self._known_there(now, location)
+        except MetastoreDamagedError:  # a table that cannot be read can be replaced all the same
+            return {}
+
+    def _known_there(self, now: TableSnapshot, location: str) -> dict[str, TakenOut | None]:
+        known = {join_location(now.metadata.location, each.path): each for each in taken_out(now)}
+        left = {path: TakenOut(file.bytes, file.modified) for path, file in live_files(now)}
+        left |= {path: each.record for path, each in known.items()}
+        records: dict[str, TakenOut | None] = {each.path: None for each in known.values()}
+        for path, record in left.items():
+            if (below := path_below(location, path)) is not None:
+                records[below] = record
+        return records
+
+
+class Successor(TableSnapshot):
+    """A table as a replacement defines it; it has no partitions, and a commit on it waits for the replacement's."""
+
+    def __init__(self, replacement: Replacement, base: TableSnapshot, metadata: TableMetadata) -> None:
+        nothing = Commit(
+            version=base.version,
+            ticket=0,
+            id="",
+            committed_at=base.committed_at,
+            operation="replace",
+            summary={},
+            metadata=base.commit.metadata,
+            totals=Totals(),
+            next_ticket=1,
+        )
+        super().__init__(base.store, base.id, base.database, base.name, nothing, metadata)
+        self._replacement = replacement
+
+    def begin(self, operation: str) -> Transaction:
+        """Begin a transaction whose commit the replacement takes in."""
+        return _Gathered(self, operation, self._replacement)
+
+    def check_kept(self) -> None:
+        """Do nothing: no row of any version is read."""
+
+
+class _Gathered(Transaction):
+    """Changes to a table as a replacement defines it."""
+
+    def __init__(self, base: TableSnapshot, operation: str, replacement: Replacement) -> None:
+        super().__init__(base, operation)
+        self._replacement = replacement
+
+    def commit(self, summary: Mapping[str, str] | None = None) -> TableSnapshot:
+        """Hand the changes to the replacement."""
+        self._replacement.gather(self.changes, summary or {})
+        return self.base
