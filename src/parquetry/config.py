@@ -193,7 +193,7 @@ TABLE_SETTINGS = (
         PURGE_ON_OVERWRITE,
         "false",
         parse_boolean,
-        "Whether INSERT OVERWRITE deletes the files that it replaces as soon as it is committed, those of others in an external table, too: "
+        "Whether INSERT OVERWRITE and REPLACE TABLE delete the files that they replace as soon as the statement is committed, those of others in an external table, too: "
         "for tables whose folders are read by their paths. Older versions of these partitions cannot be read any more.",
         levels=("property",),
     ),

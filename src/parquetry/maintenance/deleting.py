@@ -344,7 +344,8 @@ def purge_replaced(before: Iterable[Partition], table: TableSnapshot) -> list[st
     gone: set[str] = set()
     for partition in before:
         gone.update(join_location(partition.location, file.path) for file in partition.files)
-        if (now := table.partition(partition.values)) is not None:
+        fits = table.key_schema.fits(partition.key)  # a REPLACE TABLE may have changed the partition columns
+        if fits and (now := table.partition(partition.values)) is not None:
             gone.difference_update(join_location(now.location, file.path) for file in now.files)
     return _purge(table, gone, everything=True)
 

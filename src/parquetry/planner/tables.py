@@ -12,6 +12,7 @@ from parquetry.config import (
     BUCKETING_VERSION,
     CLUSTERED_BY,
     HIVE_COMPATIBLE,
+    PURGE_ON_OVERWRITE,
     SKEWED_BY,
     SKEWED_LOCATIONS,
     SORT_BY,
@@ -33,6 +34,7 @@ from parquetry.errors import (
 )
 from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.maintenance import buckets
+from parquetry.maintenance.deleting import purge_replaced
 from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.replacement import Replacement
@@ -117,7 +119,7 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
     """Give a staged table its name, or put the content that was staged in place of a table's."""
     staged = lake.staged[q.table.id]
     try:
-        lake.hold(staged.table.publish())
+        published = lake.hold(staged.table.publish())
     except CommitUnknownError:  # the files may be live: nobody is to discard them
         del lake.staged[q.table.id]
         raise
@@ -128,7 +130,17 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
             f"{error.message.removesuffix('.')}: others have made it since the statement began; nothing was written: run it again."
         ) from None
     del lake.staged[q.table.id]
+    if isinstance(staged.table, Replacement):
+        _purge_replaced(lake, published)
     return answers.Done()
+
+
+def _purge_replaced(lake: Lake, table: TableSnapshot) -> None:
+    """Delete the files of the version before a replacement, where the table's owner has asked for that."""
+    before = lake.metastore.table(table.database, table.name, version=table.version - 1)
+    if settle(properties=before.metadata.properties)[PURGE_ON_OVERWRITE]:
+        for failure in purge_replaced(list(before.partitions()), table):
+            _LOG.warning("a file that was replaced in %s is left: %s", table.label, failure)
 
 
 def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
