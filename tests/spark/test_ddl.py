@@ -430,14 +430,15 @@ def test_a_renamed_tables_folder_is_not_anothers(spark: SparkSession, rows: Rows
 
 @FORMATS
 def test_replace_table_as_select(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
-    """CREATE OR REPLACE puts a new table in the place of the old, which its query may read; its files go."""
+    """CREATE OR REPLACE gives a table other content, which may come from the old; the table stays where it lies, and so do its files."""
     create = f"CREATE OR REPLACE TABLE {db}.t USING {file_format}"
     spark.sql(f"{create} AS SELECT id AS a FROM range(4)")
     old = location(rows, f"{db}.t")
     spark.sql(f"{create} PARTITIONED BY (b) AS SELECT a * 10 AS c, a % 2 AS b FROM {db}.t")
     assert sorted(rows(f"SELECT * FROM {db}.t")) == [(0, 0), (10, 1), (20, 0), (30, 1)]
     assert rows(f"SHOW PARTITIONS {db}.t") == [("b=0",), ("b=1",)]
-    assert not old.exists()
+    assert location(rows, f"{db}.t") == old
+    assert rows(f"SELECT count(*) FROM {db}.t VERSION AS OF 1") == [(4,)]
     assert len(list(old.parent.iterdir())) == 1
 
 
@@ -472,12 +473,13 @@ def test_replace_table(spark: SparkSession, rows: Rows, db: str) -> None:
 
 
 def test_a_replacement_in_the_same_folder(spark: SparkSession, rows: Rows, db: str) -> None:
-    """A table that is put where the old one lies keeps its files when those of the old go."""
+    """A table that is put where it lies has the new content; the files of the version before stay for who reads that."""
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS a")
     folder = location(rows, f"{db}.t")
     spark.sql(f"CREATE OR REPLACE TABLE {db}.t LOCATION '{folder}' AS SELECT 2 AS b")
     assert rows(f"SELECT b FROM {db}.t") == [(2,)]
-    assert len(files(folder)) == 1
+    assert rows(f"SELECT a FROM {db}.t VERSION AS OF 1") == [(1,)]
+    assert len(files(folder)) == 2
 
 
 # -- versions of a table within a session

@@ -31,6 +31,12 @@ def tree(folder: Path) -> set[str]:
     return found
 
 
+def vacuumed(spark: SparkSession, table: str) -> None:
+    """Have a table's earlier versions go."""
+    name = table.removeprefix("lake.")
+    spark.sql(f"CALL lake.system.vacuum('{name}', TIMESTAMP '2100-01-01 00:00:00')")
+
+
 def refused(spark: SparkSession, statement: str, says: str) -> None:
     with pytest.raises(AnalysisException, match=says) as caught:
         spark.sql(statement)
@@ -196,33 +202,28 @@ def test_what_cannot_be_deleted_is_told(spark: SparkSession, rows: Rows, db: str
 # -- replacing
 
 
-def test_a_replacement_leaves_no_folder_of_the_old(
+def test_vacuum_leaves_no_folder_of_what_was_replaced(
     spark: SparkSession, rows: Rows, db: str, tmp_path: Path
 ) -> None:
-    """Neither in the folder of an external table nor where a managed one lay."""
+    """Neither in the folder of an external table nor in that of a managed one, nor where it lay before."""
     spark.sql(f"CREATE TABLE {db}.e PARTITIONED BY (p) LOCATION '{tmp_path}/e' AS SELECT 1 AS a, 2 AS p")
     spark.sql(f"INSERT OVERWRITE {db}.e PARTITION (p = 2) SELECT 3")
-    (live,) = (
-        name for name in (tmp_path / "e" / "p=2").glob("pq-*") if name.name in _listed(rows, f"{db}.e")
-    )
     spark.sql(
         f"CREATE OR REPLACE TABLE {db}.e PARTITIONED BY (q) LOCATION '{tmp_path}/e' AS SELECT 1 AS a, 5 AS q"
     )
-    (new,) = _listed(rows, f"{db}.e")
-    assert tree(tmp_path / "e") == {
-        "p=2/", f"p=2/{live.name}", f"p=2/.{live.name}.crc", "q=5/", f"q=5/{new}", f"q=5/.{new}.crc",
-    }  # fmt: skip
-
     spark.sql(f"CREATE TABLE {db}.t PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
     folder = location(rows, f"{db}.t")
-    spark.sql(
-        f"CREATE OR REPLACE TABLE {db}.t PARTITIONED BY (q) LOCATION '{folder}' AS SELECT 2 AS b, 3 AS q"
-    )
-    (new,) = _listed(rows, f"{db}.t")
-    assert tree(folder) == {"q=3/", f"q=3/{new}", f"q=3/.{new}.crc"}
-    spark.sql(f"CREATE OR REPLACE TABLE {db}.t AS SELECT 4 AS c")
-    assert location(rows, f"{db}.t") != folder
-    assert tree(folder) == {"q=3/", f"q=3/{new}", f"q=3/.{new}.crc"}
+    spark.sql(f"CREATE OR REPLACE TABLE {db}.t PARTITIONED BY (q) AS SELECT 2 AS b, 3 AS q")
+    assert {path.name for path in folder.iterdir()} == {"p=2", "q=3"}
+    for name in ("e", "t"):
+        vacuumed(spark, f"{db}.{name}")
+    ((new,), (managed,)) = (_listed(rows, f"{db}.{name}") for name in ("e", "t"))
+    assert tree(tmp_path / "e") == {"q=5/", f"q=5/{new}", f"q=5/.{new}.crc"}
+    assert tree(folder) == {"q=3/", f"q=3/{managed}", f"q=3/.{managed}.crc"}
+    spark.sql(f"CREATE OR REPLACE TABLE {db}.t LOCATION '{tmp_path}/t' AS SELECT 4 AS c")
+    vacuumed(spark, f"{db}.t")
+    assert tree(folder) == set()
+    assert rows(f"SELECT * FROM {db}.t") == [(4,)]
 
 
 def _listed(rows: Rows, table: str) -> set[str]:

@@ -30,7 +30,7 @@ from parquetry.layout.file_names import is_own
 from parquetry.layout.places import Place, base_name, folder_of, is_below, join_location
 from parquetry.maintenance.claims import Claim, claims, overlap
 from parquetry.maintenance.files import Files, Info, RealPlaces, checked_file, checksum_of
-from parquetry.maintenance.outer_folders import outer_folders
+from parquetry.maintenance.outer_folders import former_folders, outer_folders
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
@@ -55,6 +55,7 @@ class Territory:
         held: what tables hold, if that was read already; read when it is needed, otherwise.
         everything: whether files that others wrote may be deleted of an external table, too, as its owner has said.
         outer: the folders of partitions elsewhere, if they were read already; read when they are needed, otherwise.
+        former: the folders that were the table's own before, likewise.
 
     Attributes:
         real: links and `..` resolved.
@@ -70,11 +71,13 @@ class Territory:
         held: Callable[[], Iterable[Claim]] | None = None,
         everything: bool = False,
         outer: frozenset[Place] | None = None,
+        former: frozenset[Place] | None = None,
     ) -> None:
         self._store = store
         self._table = table
         self._location = metadata.location
         self._outer = outer
+        self._former = former
         self._managed = everything or not metadata.external
         self._files = files
         self._held = held
@@ -93,6 +96,13 @@ class Territory:
         if self._outer is not None:
             return self._outer
         return outer_folders(self._store, self._table, self._location, self.real)
+
+    @functools.cached_property
+    def former(self) -> frozenset[Place]:
+        """The folders that were the table's own before it was given another location."""
+        if self._former is not None:
+            return self._former
+        return former_folders(self._store, self._table, self._location, self.real)
 
     def own_elsewhere(self) -> Iterator[tuple[Place, Info]]:
         """Yield the table's own files in those folders; one that cannot be looked at is passed over, and told to the log."""
@@ -192,17 +202,22 @@ class Territory:
         return failures
 
     def prune(self, folders: Iterable[Place], kept: Collection[Place] = ()) -> None:
-        """Delete directories that are empty, and those above them that become so, below the table's location.
+        """Delete directories that are empty, and those above them that become so, below the table's location or in a former one.
 
         Args:
             folders: of deleted files, resolved.
             kept: those that stay, resolved.
         """
         for folder in sorted(folders, reverse=True):
-            while is_below(folder, self.root) and folder not in kept and not self._is_claimed(folder):
+            while self._may_go(folder) and folder not in kept and not self._is_claimed(folder):
                 if not self._files.delete_if_empty(folder):
                     break
                 folder = folder_of(folder)
+
+    def _may_go(self, folder: Place) -> bool:
+        return is_below(folder, self.root) or any(
+            folder == former or is_below(folder, former) for former in self.former
+        )
 
     def delete_empty(self) -> None:
         """Delete the table's directory, and all in it that hold no file: the table is no more, or never was."""
@@ -215,7 +230,7 @@ class Territory:
         return any(folder == place or is_below(folder, place) for place in self._within)
 
     def _is_claimed(self, folder: Place) -> bool:
-        return any(folder == place for place in self._within)
+        return any(folder == claim.place for claim in self._claims)
 
 
 def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = False) -> Iterator[str]:
@@ -294,7 +309,8 @@ class DoomedTable:
         self._snapshot = table
         self._files = Files()
         real = RealPlaces()
-        self._outer = outer_folders(table.store, table.id, table.metadata.location, real)
+        place = table.store, table.id, table.metadata.location, real
+        self._outer, self._former = outer_folders(*place), former_folders(*place)
         head = read_head(table.store, table.id)
         self._recorded: set[Place] = set()
         self._live: set[Place] = set()
@@ -318,7 +334,9 @@ class DoomedTable:
             what could not be deleted, with the reasons.
         """
         table = self._snapshot
-        own = Territory(table.store, table.id, table.metadata, self._files, held, outer=self._outer)
+        own = Territory(
+            table.store, table.id, table.metadata, self._files, held, outer=self._outer, former=self._former
+        )
         try:
             there = {place for place, _ in self._files.below(own.root)}
             there |= {place for place, _ in own.own_elsewhere()}

@@ -5,6 +5,9 @@ What the table writes there is its to delete, and nothing else.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from parquetry.errors import MetastoreDamagedError
 from parquetry.layout.arrangement import Arrangement
 from parquetry.layout.places import Place, path_below, place_of
@@ -36,6 +39,20 @@ def outer_folders(store: Store, table: bytes, location: str, real: RealPlaces) -
     return frozenset(folder for folder in found if not overlap(folder, root))
 
 
+def former_folders(store: Store, table: bytes, location: str, real: RealPlaces) -> frozenset[Place]:
+    """Return the folders of its own that a table had before a REPLACE TABLE … LOCATION, resolved.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        location: of the table.
+        real: links and `..` resolved.
+    """
+    root = real.folder(place_of(location))
+    own = (metadata.location for metadata in _metadata(store, table) if not metadata.external)
+    return frozenset(folder for each in own if each and (folder := real.folder(place_of(each))) != root)
+
+
 def places_told(value: bytes) -> set[str]:
     """Return the locations that the row of a partition says of itself and of directories; none if it cannot be read."""
     if value == TOMBSTONE:
@@ -49,14 +66,19 @@ def places_told(value: bytes) -> set[str]:
 
 def _of_new_partitions(store: Store, table: bytes) -> set[str]:
     """Return where versions of the table have partitions lie that are made from then on, and directories of their heavy values."""
-    found: set[str] = set()
+    return {
+        place
+        for metadata in _metadata(store, table)
+        for place in (metadata.location, *_given(metadata.arrangement))
+        if place
+    }
+
+
+def _metadata(store: Store, table: bytes) -> Iterator[TableMetadata]:
+    """Yield the metadata of all versions; those that cannot be read are left out, and fsck tells of them."""
     for _, value in store.scan(*prefix_range(METADATA + table)):
-        try:
-            metadata: TableMetadata = decoder(TableMetadata).decode(value)
-        except MetastoreDamagedError:
-            continue  # of which fsck tells
-        found.update(place for place in (metadata.location, *_given(metadata.arrangement)) if place)
-    return found
+        with contextlib.suppress(MetastoreDamagedError):
+            yield decoder(TableMetadata).decode(value)
 
 
 def _given(arrangement: Arrangement) -> tuple[str | None, ...]:
