@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -123,25 +123,25 @@ class Names:
                 names.add(each.head.name)
         return sorted(names)
 
-    def _rows(self, database: str) -> list[tuple[bytes, bytes]]:
+    def _rows(self, database: str) -> Sequence[tuple[bytes, bytes]]:
         """Return the rows of a database's names, a row at least of each table that is there all the time.
 
         One scan may miss a table that is renamed meanwhile: it passes the place of the new name before the row is
         written, and comes to that of the old one when the row is gone. So rows are read until two scans agree.
         """
-        last = list(self._store.scan(*prefix_range(names_prefix(database))))
+        last = [*self._store.scan(*prefix_range(names_prefix(database)))]
         rows = dict.fromkeys(last)
         for _ in range(SCANS - 1):
-            again = list(self._store.scan(*prefix_range(names_prefix(database))))
+            again = [*self._store.scan(*prefix_range(names_prefix(database)))]
             rows.update(dict.fromkeys(again))
             if again == last:
-                return list(rows)
+                return [*rows]
             last = again
         for key, value in self._store.scan(*prefix_range(HEADS)):
             head = decode_head(value)
             if head.state == "live" and head.database == database and not head.is_first_name:
                 rows[name_key(database, head.name), key[len(HEADS) :] + head.token] = None
-        return list(rows)
+        return [*rows]
 
     def take(self, database: str, name: str, table: bytes, token: bytes) -> None:
         """Write the row of a name. The head is to have, or to have announced, the name and the token already.

@@ -137,7 +137,8 @@ def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
         return answers.Done()
     staged = found.table
     if isinstance(staged, Replacement):
-        delete_replacement(staged)
+        if not staged.may_be_visible:
+            delete_replacement(staged)
         return answers.Done()
     delete_files = doomed_staged(staged)
     staged.discard()
