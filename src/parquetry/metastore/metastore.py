@@ -190,6 +190,17 @@ class Metastore:
                     raise
                 found = again
 
+    def ids(self) -> set[bytes]:
+        """Return the ids of all tables and views; one that is there all the time is among them, whatever it is called meanwhile."""
+        return self._names.ids()[0]
+
+    def table_of(self, id: bytes) -> TableSnapshot | None:
+        """Return a table, or a view, as it is now; None if it is gone."""
+        while (found := self._names.of(id)) is not None:
+            with contextlib.suppress(TableNotFoundError):  # dropped since
+                return load(self.store, found.id, found.head)
+        return None
+
     def _load(self, found: Named, version: int | None, as_of: int | None) -> TableSnapshot:
         head = found.head
         if version is None and as_of is None:

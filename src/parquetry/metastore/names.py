@@ -26,6 +26,7 @@ from parquetry.metastore.head import Head, Kind, decode_head, edit_head, read_he
 from parquetry.metastore.keyspace import (
     HEADS,
     TABLE_ID_BYTES,
+    batches,
     head_key,
     name_key,
     names_prefix,
@@ -33,6 +34,7 @@ from parquetry.metastore.keyspace import (
 )
 from parquetry.store.base import Store
 
+_BATCH = 1000
 SCANS = 4
 """How often the rows of a database's names are read, while they keep changing, before all heads are read instead."""
 
@@ -84,12 +86,38 @@ class Names:
         head = read_head(self._store, table)
         while head is not None and head.state == "live":
             found = self.find(head.database, head.name)
-            if found is not None and found.id == table:
+            if found is not None and found.id == table and self._databases.exists(head.database):
                 return found
             before, head = head, read_head(self._store, table)
             if head is not None and head.token == before.token:
                 return None
         return None
+
+    def ids(self) -> tuple[set[bytes], set[bytes]]:
+        """Return the ids of the live tables and views that are reached by their names, and of those that are not.
+
+        A table that is there all the time is among them, whatever it is called meanwhile: its head stays where it is.
+        """
+        reached: set[bytes] = set()
+        others: set[bytes] = set()
+        databases = set(self._databases.names())
+        for batch in batches(self._store.scan(*prefix_range(HEADS)), _BATCH):
+            heads = [(key[len(HEADS) :], decode_head(value)) for key, value in batch]
+            live = [(id, head) for id, head in heads if head.state == "live"]
+            rows = self._store.get_many([name_key(head.database, head.name) for _, head in live])
+            for (id, head), row in zip(live, rows, strict=True):
+                as_said = row == id + head.token and head.database in databases
+                (reached if as_said or self.of(id) is not None else others).add(id)
+        return reached, others
+
+    def lost(self) -> list[tuple[bytes, Head]]:
+        """Return the live tables and views that nobody reaches, though they had a name once."""
+        found = []
+        for id in sorted(self.ids()[1]):
+            head = read_head(self._store, id)
+            if head is not None and head.state == "live" and not head.is_first_name and self.of(id) is None:
+                found.append((id, head))
+        return found
 
     def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> Named | None:
         """Return the live table that the row of a name leads to, whatever the table is called by now."""
