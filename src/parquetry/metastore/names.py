@@ -198,8 +198,10 @@ class Names:
 
         From here on the table is somebody's, and no vacuum takes it for one that was never finished.
         """
-        head = self._finish(table, token)
-        return head.state != "staged"
+        try:
+            return self._finish(table, token).state != "staged"
+        except TableNotFoundError:  # dropped by its name since
+            return True
 
     def withdraw_new(self, database: str) -> None:
         """Take back what was begun in a database that is gone: tables that were to get their first name there, or to be moved there.
