@@ -325,7 +325,7 @@ class DoomedTable:
             }
 
     def delete(self, held: Callable[[], Iterable[Claim]] | None = None) -> list[str]:
-        """Delete the files. The table is to have been dropped.
+        """Delete the files; those of a table that is there stay: another may have been dropped by the name that this one had.
 
         Args:
             held: what tables hold, if that was read already.
@@ -334,6 +334,9 @@ class DoomedTable:
             what could not be deleted, with the reasons.
         """
         table = self._snapshot
+        head = read_head(table.store, table.id)
+        if head is not None and not head.is_gone:
+            return []
         own = Territory(
             table.store, table.id, table.metadata, self._files, held, outer=self._outer, former=self._former
         )

@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import msgspec
 
 from parquetry._version import __version__
-from parquetry.errors import TableNotFoundError, WarehouseError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, WarehouseError
 from parquetry.maintenance.dump_format import (
     FORMAT,
     MANIFEST,
@@ -36,7 +37,7 @@ from parquetry.metastore.entries import TOMBSTONE, decode_entry
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import CHUNKS, METADATA, PARTITIONS, metadata_key, number, taken_out_prefix
 from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.model import Commit, TableMetadata
+from parquetry.metastore.model import Commit, Database, TableMetadata
 from parquetry.metastore.retention import Need, commit_rows, oldest_commit, stored_rows
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import decode_taken_out
@@ -45,6 +46,9 @@ from parquetry.metastore.wire import decoder
 from parquetry.progress import Progress, silent
 
 ATTEMPTS = 5
+"""How often a table is read that others drop or vacuum meanwhile, and names are that others change."""
+PASSES = 100
+"""How often tables are looked for that were made meanwhile."""
 
 
 def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
@@ -88,19 +92,12 @@ def _umask() -> int:
 
 
 def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
-    databases = [metastore.database(name) for name in metastore.databases()]
-    names = [
-        (database.name, name)
-        for database in databases
-        for name in [*metastore.tables(database.name), *metastore.views(database.name)]
-    ]
-    tables: list[DumpedTable] = []
-    for done, (database, name) in enumerate(names):
-        progress(f"{database}.{name}", done, len(names))
-        table = _write_table(metastore, database, name, work)
-        if table is not None and all(other.id != table.id for other in tables):
-            tables.append(table)
-    progress("", len(names), len(names))
+    tables = _write_tables(metastore, work, progress)
+    databases, tables = _with_names(metastore, tables)
+    for path in (work / TABLES).iterdir():
+        if all(path != work / table.file for table in tables):
+            path.unlink()
+    progress("", len(tables), len(tables))
     return Manifest(
         FORMAT,
         VERSION,
@@ -111,29 +108,77 @@ def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
     )
 
 
+def _write_tables(metastore: Metastore, work: Path, progress: Progress) -> list[DumpedTable]:
+    """Write all tables: those that are there when the dump begins, and those that are there when it has written them.
+
+    They are found by their ids, so that none is passed over that is renamed meanwhile.
+    """
+    tables: list[DumpedTable] = []
+    looked_at: set[bytes] = set()
+    for _ in range(PASSES):
+        found = sorted(
+            (table.database, table.metadata.kind, table.name, table.id)
+            for id in metastore.ids() - looked_at
+            if (table := metastore.table_of(id)) is not None
+        )
+        if not found:
+            return tables
+        of = len(looked_at) + len(found)
+        for done, (database, _, name, id) in enumerate(found, len(looked_at)):
+            progress(f"{database}.{name}", done, of)
+            if (dumped := _write_table(metastore, id, work)) is not None:
+                tables.append(dumped)
+            looked_at.add(id)
+    raise WarehouseError("Tables are made faster than they can be dumped; run the dump again.")
+
+
+def _with_names(metastore: Metastore, tables: list[DumpedTable]) -> tuple[list[Database], list[DumpedTable]]:
+    """Return the databases, and the tables by names of which none is given twice, each in a database that is there.
+
+    A table whose name another has by now was renamed since it was written, or dropped: then it is left out.
+    """
+    for _ in range(ATTEMPTS):
+        databases = [database for name in metastore.databases() if (database := _database(metastore, name))]
+        there = {database.name for database in databases}
+        count = Counter((table.database, table.name) for table in tables)
+        odd = [t for t in tables if count[t.database, t.name] > 1 or t.database not in there]
+        if not odd:
+            return databases, sorted(tables, key=lambda table: (table.database, table.name))
+        for table in odd:
+            tables.remove(table)
+            if (now := metastore.table_of(bytes.fromhex(table.id))) is not None:
+                tables.append(msgspec.structs.replace(table, database=now.database, name=now.name))
+    raise WarehouseError("Tables are renamed too often to be dumped; run the dump again.")
+
+
+def _database(metastore: Metastore, name: str) -> Database | None:
+    try:
+        return metastore.database(name)
+    except NamespaceNotFoundError:  # dropped since it was listed
+        return None
+
+
 def _kept_properties(metastore: Metastore, properties: dict[str, str]) -> dict[str, str]:
     kept = metastore.store.below.kept
     return {name: kept(text) if name == "location" else text for name, text in properties.items()}
 
 
-def _write_table(metastore: Metastore, database: str, name: str, work: Path) -> DumpedTable | None:
-    """Write a table; None if it was dropped or renamed since it was listed."""
+def _write_table(metastore: Metastore, id: bytes, work: Path) -> DumpedTable | None:
+    """Write a table; None if it was dropped since it was found."""
+    file, label = f"{TABLES}/{id.hex()}.jsonl", ""
     for _ in range(ATTEMPTS):
-        try:
-            snapshot = metastore.table(database, name, kind=None)
-        except TableNotFoundError:
+        snapshot = metastore.table_of(id)
+        if snapshot is None:
             return None
-        file = f"{TABLES}/{snapshot.id.hex()}.jsonl"
+        label = snapshot.label
         digest = hashlib.sha256()
         try:
             lines = _write_file(work / file, _lines(metastore.store, snapshot), digest.update)
-        except TableNotFoundError:  # dropped, replaced or vacuumed in mid-reading
+        except TableNotFoundError:  # dropped or vacuumed in mid-reading
             (work / file).unlink(missing_ok=True)
             continue
-        return DumpedTable(snapshot.id.hex(), database, name, file, lines, digest.hexdigest())
-    raise WarehouseError(
-        f"Table {database}.{name} changes too often to be read as a whole; run the dump again."
-    )
+        return DumpedTable(id.hex(), snapshot.database, snapshot.name, file, lines, digest.hexdigest())
+    raise WarehouseError(f"Table {label} changes too often to be read as a whole; run the dump again.")
 
 
 def _write_file(

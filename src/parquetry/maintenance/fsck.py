@@ -18,6 +18,7 @@ from parquetry.maintenance.chunk_check import KnownTypes, check_chunks
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
+from parquetry.maintenance.lost_tables import lost_tables
 from parquetry.maintenance.unfit_files import unfit_files
 from parquetry.metastore import recovery
 from parquetry.metastore.chunks import chunk_place
@@ -59,7 +60,7 @@ def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) ->
         CommitConflictError: others changed meanwhile what is to be repaired.
     """
     check = _Check(table)
-    found = list(check.versions())
+    found = [*lost_tables(table.store, repair), *check.versions()]
     if any(finding.kind == "unreadable version" for finding in found):
         return found  # which rows a version needs is not known without its commit
     found += [*check.rows(repair), *check.records(repair), *check.leftovers(repair)]

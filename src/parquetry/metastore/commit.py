@@ -121,6 +121,7 @@ class Committer:
         self._wrote_journal = False
         # Per partition: on which ticket's row its new row was built, and what it adds to the totals.
         self._built: dict[bytes, tuple[int, Totals]] = {}
+        self._written_metadata = self._base.metadata  # that the version has which was last tried
         self._indexes: tuple[PartitionIndex, ...] = ()
         self._taken_out: dict[bytes, bytes] = {}
         self._listed: dict[bytes, Newest] = {}
@@ -147,7 +148,6 @@ class Committer:
                 self._require_kept(head, self._base.version)
             raise
         self._conflicts = Conflicts(self._transaction, self._metadata, self._changes, self._before, in_scope)
-        done: Head | None
         with active_owner() as owner:
             head = self._allocate(owner)
             try:
@@ -155,19 +155,28 @@ class Committer:
                     check()
                 done = self._work(head, owner)
             except BaseException as error:
-                if not self._give_up(error):
+                committed = self._give_up(error)
+                if committed is None or not isinstance(error, Exception):  # an interrupt is not swallowed
                     raise
-                done = None
+                done = committed
         try:
-            return self._result(done or self._committed_head())
-        except StoreError as error:  # nobody must take it for a commit that failed
-            raise self._unknown(error) from error
+            return self._result(done)
+        except CommitUnknownError:
+            raise
+        except BaseException as error:
+            if isinstance(error, Exception):  # nobody must take it for a commit that failed
+                raise self._unknown(error) from error
+            raise
 
     def _result(self, head: Head) -> TableSnapshot:
         commit = self._own_commit(head)
         with contextlib.suppress(ParquetryError):  # what is left is found by the next writer
             recovery.sweep(self._store, self._table, head)
-        return load(self._store, self._table, head, commit)
+        try:
+            return load(self._store, self._table, head, commit)
+        except TableNotFoundError:  # dropped right after this commit
+            about = head.database, head.name, commit, self._written_metadata
+            return TableSnapshot(self._store, self._table, *about)
 
     @property
     def _what(self) -> str:
@@ -240,11 +249,14 @@ class Committer:
             self._forgettable.append(old)
         return head
 
-    def _give_up(self, error: BaseException) -> bool:
+    def _give_up(self, error: BaseException) -> Head | None:
         """Make sure that this commit will never be seen, and clean up.
 
         Returns:
-            whether, on the contrary, it turns out to have taken place, and all that failed was the answer.
+            the head if, on the contrary, the commit turns out to have taken place, and the error came after that; None otherwise.
+
+        Raises:
+            CommitUnknownError: it may have taken place, and the store does not tell.
         """
 
         def change(head: Head) -> Head:
@@ -253,27 +265,40 @@ class Committer:
             aborted = merge(head.aborted, [(self._ticket, self._ticket)])
             return msgspec.structs.replace(head, pending=head.without(self._ticket), aborted=aborted)
 
+        # What this protocol raises itself it raises where the commit did not take place.
+        told = isinstance(error, ParquetryError) and not isinstance(error, StoreError)
         try:
             head = edit_head(self._store, self._table, change, lambda head: self._ticket not in head.pending)
         except TableNotFoundError:
-            return False
-        except StoreError:
-            if self._publishing and isinstance(error, StoreError):
+            self._transaction.may_be_visible = False
+            return None
+        except BaseException as failure:
+            if told:
+                self._transaction.may_be_visible = False
+            elif self._publishing and isinstance(error, Exception) and isinstance(failure, Exception):
                 raise self._unknown(error) from error
-            return False
+            if not isinstance(failure, StoreError):
+                raise
+            return None
         if head.is_committed(self._ticket):
-            return isinstance(error, StoreError)
+            return head
+        self._transaction.may_be_visible = False
         with contextlib.suppress(ParquetryError):
             self._delete_rows(self._ticket)
             # A write that failed may yet arrive; only after none did may the ticket be forgotten.
-            if isinstance(error, ParquetryError) and not isinstance(error, StoreError | CommitAbortedError):
+            if told and not isinstance(error, CommitAbortedError):
                 self._forget(self._forgettable if self._in_doubt else [*self._forgettable, self._ticket])
-        return False
+        return None
 
-    def _unknown(self, error: StoreError) -> CommitUnknownError:
+    def _unknown(self, error: Exception) -> CommitUnknownError:
+        reason = (
+            f"the store fails ({error.message.removesuffix('.')})"
+            if isinstance(error, StoreError)
+            else f"of {error!r}"
+        )
         return CommitUnknownError(
-            f"Whether {self._what} took place is not known, because the store fails ({error.message.removesuffix('.')}); look "
-            f"for commit {self._id} in the table's history before running it again."
+            f"Whether {self._what} took place is not known, because {reason}; look for commit {self._id} in the table's history "
+            "before running it again."
         )
 
     def _forget(self, tickets: list[int]) -> None:
@@ -332,6 +357,7 @@ class Committer:
     def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
         prefix, age = partition_prefix(self._table), complement(self._ticket)
         metadata = self._metadata or load_metadata(self._store, self._table, head.commit.metadata)
+        self._written_metadata = metadata
         indexed: list[bytes] = []
         if metadata.indexes != self._indexes:  # somebody has begun to build one: all rows need their entries
             self._indexes = metadata.indexes
@@ -372,7 +398,7 @@ class Committer:
     # -- the one step that counts
 
     def _publish(self, version: int) -> Head:
-        self._publishing = True
+        self._publishing = self._transaction.may_be_visible = True
         difference = sum((added for _, added in self._built.values()), Totals())
 
         def change(head: Head) -> Head:
@@ -416,12 +442,6 @@ class Committer:
             return msgspec.structs.replace(after, commit=commit, newest=newest)
 
         return edit_head(self._store, self._table, change, lambda head: head.is_committed(self._ticket))
-
-    def _committed_head(self) -> Head:
-        head = read_head(self._store, self._table)
-        if head is None:
-            raise TableNotFoundError(f"Table {self._base.label} was dropped right after this commit.")
-        return head
 
     def _own_commit(self, head: Head) -> Commit:
         if head.commit.id == self._id:

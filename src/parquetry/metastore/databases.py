@@ -59,6 +59,11 @@ class Databases:
             return Database(name)
         raise NamespaceNotFoundError(f"Database {name!r} does not exist; CREATE DATABASE makes it.")
 
+    def exists(self, name: str) -> bool:
+        """Return whether there is a database of this name."""
+        name = normalise_name("database", name)
+        return name == DEFAULT_DATABASE or self._store.get(database_key(name)) is not None
+
     def create(self, name: str, properties: Mapping[str, str]) -> Database:
         """Make a database.
 

@@ -47,11 +47,11 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         pending: commits under way.
         aborted: tickets whose rows must never be seen.
         commit: the newest version.
-        renaming: database, name and token that the table is about to take.
+        renaming: database, name and token that the table is about to take; a new table announces its first name so, too.
         successor: value for the row of the name, of the table that took this one's place.
         oldest: first version that can still be read.
         cleaner: who deletes files that others wrote; meanwhile none is taken in.
-        author: who makes the table, which is nobody's if he dies before it has a name; None: not known.
+        author: who makes the table, which is nobody's if he dies before it has a name; None once it has one, or if not known.
         newest: of each partition the newest row, where partitions have many; see `newest`.
         kind: of what the name stands for; the same as of its metadata, in all versions.
     """
@@ -73,6 +73,11 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     def is_gone(self) -> bool:
         """Return whether the table was dropped, or another took its place."""
         return self.state in ("dropped", "replaced")
+
+    @property
+    def is_first_name(self) -> bool:
+        """Return whether the table is about to get its first name: until the name's row is written nobody can reach it."""
+        return self.renaming is not None and self.renaming[2] == self.token
 
     cleaner: Owner | None = None
     newest: bytes = b""

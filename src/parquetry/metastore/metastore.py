@@ -7,7 +7,8 @@ finished by the next who comes across it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -25,10 +26,10 @@ from parquetry.metastore.databases import Databases
 from parquetry.metastore.format import check_format
 from parquetry.metastore.head import Head, Kind, edit_head
 from parquetry.metastore.model import Database, TableMetadata
-from parquetry.metastore.names import Named, Names
+from parquetry.metastore.names import Named, Names, new_token
 from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.replacement import Replacement
-from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load_commit
+from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.staging import StagedTable
 from parquetry.metastore.valid_names import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.warehouse_store import WarehouseStore
@@ -87,18 +88,23 @@ class Metastore:
 
     def create_database(self, name: str, properties: Mapping[str, str] | None = None) -> Database:
         """Make a database; NamespaceExistsError if it is there."""
+        if not self._databases.exists(name):
+            self._names.withdraw_new(normalise_name("database", name))
         return self._databases.create(name, properties or {})
 
     def alter_database(self, name: str, properties: Mapping[str, str]) -> Database:
         """Put properties in place of a database's; NamespaceNotFoundError if there is none of this name."""
         return self._databases.alter(name, properties)
 
-    def drop_database(self, name: str, cascade: bool = False) -> None:
+    def drop_database(
+        self, name: str, cascade: bool = False, drop: Callable[[str, str], object] | None = None
+    ) -> None:
         """Remove a database.
 
         Args:
             name: of the database.
-            cascade: drop its tables and views, too; files are left alone.
+            cascade: drop its tables and views, too.
+            drop: drops a table or a view, given its database and its name; None: `drop_table`, which leaves files alone.
 
         Raises:
             NamespaceNotFoundError: there is none of this name.
@@ -116,19 +122,17 @@ class Metastore:
                 self._databases.unmark(name, mark)
                 break
             for table in tables:
-                self._drop_if_there(name, table)
+                with contextlib.suppress(TableNotFoundError):  # someone else has dropped it, or renamed it
+                    if drop is not None:
+                        drop(name, table)
+                    else:
+                        self.drop_table(name, table, kind=None)
             if self._databases.remove(name, mark):
                 return
         raise NamespaceNotEmptyError(
             f"Database {name!r} has tables or views: {', '.join(self._names.list(name)[:5])}…; "
             "drop them first, or use CASCADE."
         )
-
-    def _drop_if_there(self, database: str, name: str) -> None:
-        try:
-            self.drop_table(database, name, kind=None)
-        except TableNotFoundError:
-            return
 
     def database_location(self, name: str) -> str:
         """Return where a database's tables lie by default: its ``location``, or Hive's default."""
@@ -185,6 +189,17 @@ class Metastore:
                 if again.id == found.id:
                     raise
                 found = again
+
+    def ids(self) -> set[bytes]:
+        """Return the ids of all tables and views; one that is there all the time is among them, whatever it is called meanwhile."""
+        return self._names.ids()[0]
+
+    def table_of(self, id: bytes) -> TableSnapshot | None:
+        """Return a table, or a view, as it is now; None if it is gone."""
+        while (found := self._names.of(id)) is not None:
+            with contextlib.suppress(TableNotFoundError):  # dropped since
+                return load(self.store, found.id, found.head)
+        return None
 
     def _load(self, found: Named, version: int | None, as_of: int | None) -> TableSnapshot:
         head = found.head
@@ -257,39 +272,66 @@ class Metastore:
         """
         return Replacement(self.table(database, name), metadata)
 
-    def drop_table(self, database: str, name: str, *, kind: Kind | None = "table") -> TableSnapshot:
+    def drop_table(
+        self,
+        database: str,
+        name: str,
+        *,
+        kind: Kind | None = "table",
+        before: Callable[[TableSnapshot], bool] | None = None,
+    ) -> TableSnapshot:
         """Remove a table, or a view. Files are left alone.
 
         Args:
             database: case-insensitive.
             name: case-insensitive.
             kind: what it has to be; None: either.
+            before: called with what is about to be removed, whose rows can still be read; it returns whether this very
+                version has to go. It is called again if that has changed since, or another table has got the name: the table that it
+                was called with last is the one that went.
 
         Returns:
             the last version, for its metadata and totals; its partitions can no longer be listed.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
-            TableNotFoundError: there is no such table.
+            TableNotFoundError: there is no such table; someone else may have dropped it just now.
         """
+        found = self._find(database, name, kind)
         while True:
-            found = self._find(database, name, kind)
-            load(self.store, found.id, found.head)  # reads the metadata while they are there
-            head = self._mark_dropped(found)
-            if head.state == "dropped":
+            try:
+                last = load(self.store, found.id, found.head)
+                exactly = before is not None and before(last)
+                head = self._mark_dropped(found, last.version if exactly else None)
+            except TableNotFoundError:
+                earlier, found = found, self._find(database, name, kind)
+                if _is_as_it_was(found, earlier):
+                    raise
+                continue
+            if head is not None:
                 break
-        last = load(self.store, found.id, head)
+            found = self._find(database, name, kind)
+        last = load_again(last, head)
         self._names.release(found.head.database, found.head.name, found.row)
         delete_table(self.store, found.id)
         return last
 
-    def _mark_dropped(self, found: Named) -> Head:
+    def _mark_dropped(self, found: Named, version: int | None) -> Head | None:
+        """Have a table's head say that it was dropped; None if it is not as it was found, and nothing was done."""
+        mine = new_token()  # of two who drop it, one has
+
         def change(head: Head) -> Head:
             if head.state != "live" or head.token != found.token:
                 return head
-            return msgspec.structs.replace(head, state="dropped")
+            if version not in (None, head.commit.version):
+                return head
+            return msgspec.structs.replace(head, state="dropped", token=mine)
 
-        return edit_head(self.store, found.id, change, lambda head: head.state == "dropped")
+        def done(head: Head) -> bool:
+            return head.token == mine
+
+        head = edit_head(self.store, found.id, change, done)
+        return head if done(head) else None
 
     def rename_table(
         self, database: str, name: str, new_database: str, new_name: str, *, kind: Kind = "table"
@@ -303,13 +345,21 @@ class Metastore:
             CommitConflictError: someone else was renaming or dropping it, too.
         """
         new_database, new_name = self.database(new_database).name, normalise_name("table", new_name)
+        found = self._find(database, name, kind)
         while True:
-            found = self._find(database, name, kind)
-            if (found.head.database, found.head.name) == (new_database, new_name):
-                return load(self.store, found.id, found.head)
-            renamed = self._names.rename(found, new_database, new_name)
+            try:
+                before = load(self.store, found.id, found.head)
+                if (found.head.database, found.head.name) == (new_database, new_name):
+                    return before
+                renamed = self._names.rename(found, new_database, new_name)
+            except TableNotFoundError:
+                earlier, found = found, self._find(database, name, kind)
+                if _is_as_it_was(found, earlier):
+                    raise
+                continue
             if renamed is not None:
-                return load(self.store, found.id, renamed)
+                return load_again(before, renamed)
+            found = self._find(database, name, kind)
 
 
 def open_metastore(warehouse: str, store: str | None = None, *, create: bool = False) -> Metastore:
@@ -332,6 +382,11 @@ def open_metastore(warehouse: str, store: str | None = None, *, create: bool = F
     except BaseException:
         opened.close()
         raise
+
+
+def _is_as_it_was(found: Named, earlier: Named) -> bool:
+    """Return whether a name leads to the same version of the same table as earlier."""
+    return (found.id, found.head.commit.version) == (earlier.id, earlier.head.commit.version)
 
 
 def _time(milliseconds: int) -> str:

@@ -8,17 +8,35 @@ new one.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from parquetry.errors import CommitConflictError, NamespaceNotFoundError, TableExistsError
+from parquetry.errors import (
+    CommitConflictError,
+    NamespaceNotFoundError,
+    TableExistsError,
+    TableNotFoundError,
+)
 from parquetry.metastore.databases import Databases
 from parquetry.metastore.head import Head, Kind, decode_head, edit_head, read_head, swap
-from parquetry.metastore.keyspace import TABLE_ID_BYTES, head_key, name_key, names_prefix, prefix_range
+from parquetry.metastore.keyspace import (
+    HEADS,
+    TABLE_ID_BYTES,
+    batches,
+    head_key,
+    name_key,
+    names_prefix,
+    prefix_range,
+)
 from parquetry.store.base import Store
+
+_BATCH = 1000
+SCANS = 4
+"""How often the rows of a database's names are read, while they keep changing, before all heads are read instead."""
 
 
 class Named(NamedTuple):
@@ -63,6 +81,44 @@ class Names:
             row = again  # someone took the name between the two looks
         return None
 
+    def of(self, table: bytes) -> Named | None:
+        """Return a table that is reached by the name that its head says; None if it is not, or is gone."""
+        head = read_head(self._store, table)
+        while head is not None and head.state == "live":
+            found = self.find(head.database, head.name)
+            if found is not None and found.id == table and self._databases.exists(head.database):
+                return found
+            before, head = head, read_head(self._store, table)
+            if head is not None and head.token == before.token:
+                return None
+        return None
+
+    def ids(self) -> tuple[set[bytes], set[bytes]]:
+        """Return the ids of the live tables and views that are reached by their names, and of those that are not.
+
+        A table that is there all the time is among them, whatever it is called meanwhile: its head stays where it is.
+        """
+        reached: set[bytes] = set()
+        others: set[bytes] = set()
+        databases = set(self._databases.names())
+        for batch in batches(self._store.scan(*prefix_range(HEADS)), _BATCH):
+            heads = [(key[len(HEADS) :], decode_head(value)) for key, value in batch]
+            live = [(id, head) for id, head in heads if head.state == "live"]
+            rows = self._store.get_many([name_key(head.database, head.name) for _, head in live])
+            for (id, head), row in zip(live, rows, strict=True):
+                as_said = row == id + head.token and head.database in databases
+                (reached if as_said or self.of(id) is not None else others).add(id)
+        return reached, others
+
+    def lost(self) -> list[tuple[bytes, Head]]:
+        """Return the live tables and views that nobody reaches, though they had a name once."""
+        found = []
+        for id in sorted(self.ids()[1]):
+            head = read_head(self._store, id)
+            if head is not None and head.state == "live" and not head.is_first_name and self.of(id) is None:
+                found.append((id, head))
+        return found
+
     def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> Named | None:
         """Return the live table that the row of a name leads to, whatever the table is called by now."""
         id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
@@ -75,22 +131,45 @@ class Names:
         return Named(id, head, token, row)
 
     def list(self, database: str, kind: Kind | None = None) -> list[str]:
-        """Return the names of a database's tables or views, or of both, sorted."""
-        rows = [value for _, value in self._store.scan(*prefix_range(names_prefix(database)))]
-        ids = list(dict.fromkeys(row[:TABLE_ID_BYTES] for row in rows))
+        """Return the names of a database's tables or views, or of both, sorted.
+
+        A table that is there all the time is among them, by its old name or its new one if it is renamed meanwhile.
+        """
+        rows = self._rows(database)
+        ids = list(dict.fromkeys(row[:TABLE_ID_BYTES] for _, row in rows))
         values = self._store.get_many([head_key(id) for id in ids])
         heads = {id: decode_head(value) for id, value in zip(ids, values, strict=True) if value is not None}
-        # A table that is being renamed has two rows, and one head, which knows its name.
-        found = (
-            self._follow(row, lambda table: heads.get(table) or read_head(self._store, table)) for row in rows
-        )
-        return sorted(
-            {
-                each.head.name
-                for each in found
-                if each and each.head.database == database and kind in (None, each.head.kind)
-            }
-        )
+        names: set[str] = set()
+        for key, row in rows:
+            # A table that is being renamed has two rows, and one head, which knows its name.
+            each = self._follow(row, lambda table: heads.get(table) or read_head(self._store, table))
+            if (
+                each is None
+            ):  # another table may have taken the name, and the head be gone, since the row was read
+                each = self.find(database, key[len(names_prefix(database)) :].decode())
+            if each is not None and each.head.database == database and kind in (None, each.head.kind):
+                names.add(each.head.name)
+        return sorted(names)
+
+    def _rows(self, database: str) -> Sequence[tuple[bytes, bytes]]:
+        """Return the rows of a database's names, a row at least of each table that is there all the time.
+
+        One scan may miss a table that is renamed meanwhile: it passes the place of the new name before the row is
+        written, and comes to that of the old one when the row is gone. So rows are read until two scans agree.
+        """
+        last = [*self._store.scan(*prefix_range(names_prefix(database)))]
+        rows = dict.fromkeys(last)
+        for _ in range(SCANS - 1):
+            again = [*self._store.scan(*prefix_range(names_prefix(database)))]
+            rows.update(dict.fromkeys(again))
+            if again == last:
+                return [*rows]
+            last = again
+        for key, value in self._store.scan(*prefix_range(HEADS)):
+            head = decode_head(value)
+            if head.state == "live" and head.database == database and not head.is_first_name:
+                rows[name_key(database, head.name), key[len(HEADS) :] + head.token] = None
+        return [*rows]
 
     def take(self, database: str, name: str, table: bytes, token: bytes) -> None:
         """Write the row of a name. The head is to have, or to have announced, the name and the token already.
@@ -113,6 +192,30 @@ class Names:
             if swap(self._store, key, row, mine):
                 break
         self._pin(database)
+
+    def finish(self, table: bytes, token: bytes) -> bool:
+        """Have a new table's head say that it has the name that was announced, and taken; False if that was withdrawn.
+
+        From here on the table is somebody's, and no vacuum takes it for one that was never finished.
+        """
+        try:
+            return self._finish(table, token).state != "staged"
+        except TableNotFoundError:  # dropped by its name since
+            return True
+
+    def withdraw_new(self, database: str) -> None:
+        """Take back what was begun in a database that is gone: tables that were to get their first name there, or to be moved there.
+
+        Otherwise they would turn up in a new database of that name. Who is still at it finds that out, and tries again.
+        """
+        for key, row in self._store.scan(*prefix_range(names_prefix(database))):
+            id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+            head = read_head(self._store, id)
+            if head is None or head.renaming is None or head.renaming[2] != token:
+                continue
+            with contextlib.suppress(TableNotFoundError):  # someone has removed it
+                if self.withdraw(id, token):
+                    swap(self._store, key, row, None)
 
     def _pin(self, database: str) -> None:
         if not self._databases.pin(database):
@@ -196,7 +299,13 @@ class Names:
             return head.renaming is None or head.renaming[2] != token
 
         def change(head: Head) -> Head:
-            return head if done(head) else msgspec.structs.replace(head, renaming=None)
+            if done(head):
+                return head
+            if head.is_first_name:
+                return msgspec.structs.replace(
+                    head, state="staged", database="", name="", token=b"", renaming=None
+                )
+            return msgspec.structs.replace(head, renaming=None)
 
         return edit_head(self._store, table, change, done).token != token
 
@@ -207,7 +316,9 @@ class Names:
             if head.state != "live" or head.renaming is None or head.renaming[2] != token:
                 return head
             database, name, _ = head.renaming
-            return msgspec.structs.replace(head, database=database, name=name, token=token, renaming=None)
+            return msgspec.structs.replace(
+                head, database=database, name=name, token=token, renaming=None, author=None
+            )
 
         return edit_head(self._store, table, change, lambda head: head.token == token)
 

@@ -76,7 +76,8 @@ class Orphans:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._names = Names(store, Databases(store))
+        self._databases = Databases(store)
+        self._names = Names(store, self._databases)
 
     def tables(self) -> list[Orphan]:
         """Return the tables that nobody can reach."""
@@ -115,8 +116,10 @@ class Orphans:
             return False
         if head.state == "staged":
             return True
+        if not head.is_first_name:  # it once had its name: whatever has become of that, it is somebody's
+            return False
         named = self._names.find(head.database, head.name)
-        return named is None or named.id != id
+        return named is None or named.id != id or not self._databases.exists(head.database)
 
     def _bypass(self, head: Head) -> bool:
         """Have the row of a replaced table's name lead past it; False if someone is changing it."""
@@ -131,8 +134,9 @@ class Orphans:
 
     def names(self) -> list[tuple[bytes, bytes]]:
         """Return the rows of names that lead to no table, and to none that is about to take the name."""
-        heads = self._heads()
+        # The heads are read after the rows: who writes a row has announced it in the head before.
         rows = list(self._store.scan(*prefix_range(NAMES)))
+        heads = self._heads()
         return [(key, row) for key, row in rows if self._is_stale(key, row, heads)]
 
     def _is_stale(self, key: bytes, row: bytes, heads: dict[bytes, Head]) -> bool:
@@ -152,7 +156,11 @@ class Orphans:
 
     def withdraw_renamings(self) -> None:
         """Take back what was announced and not done within a while; who was at it is told."""
-        announced = {id: head for id, head in self._heads().items() if head.renaming is not None}
+        announced = {
+            id: head
+            for id, head in self._heads().items()
+            if head.renaming is not None and not head.is_first_name
+        }
         if announced:
             time.sleep(RENAMING_S)
         for id, head in announced.items():

@@ -40,6 +40,7 @@ class Replacement:
         self._base = base
         self._changes: dict[bytes, Change] = {}
         self._summary: dict[str, str] = {}
+        self._transaction: Transaction | None = None
         metadata = msgspec.structs.replace(
             metadata, created_at=base.metadata.created_at, replacement=self.id.hex()
         )
@@ -50,6 +51,11 @@ class Replacement:
         """Take in what a commit on the snapshot says."""
         self._changes.update(changes)
         self._summary.update(summary)
+
+    @property
+    def may_be_visible(self) -> bool:
+        """Return whether a version may show what was gathered, so that its files must stay."""
+        return self._transaction is not None and self._transaction.may_be_visible
 
     @property
     def files(self) -> list[str]:
@@ -89,7 +95,7 @@ class Replacement:
         return newest
 
     def _publish(self, now: TableSnapshot) -> TableSnapshot:
-        transaction = now.begin("replace")
+        self._transaction = transaction = now.begin("replace")
         transaction.require_name()
         transaction.become(self.snapshot, self._changes)
         if now.metadata.location.rstrip("/") != self.snapshot.metadata.location.rstrip("/"):

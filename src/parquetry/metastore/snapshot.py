@@ -34,7 +34,7 @@ from parquetry.scan.plan import ScanPlan
 from parquetry.store.base import Store
 from parquetry.types import ColumnType, Value
 
-__all__ = ["Partition", "TableSnapshot", "commit_as_of", "load", "load_commit", "load_metadata"]
+__all__ = ["Partition", "TableSnapshot", "commit_as_of", "load", "load_again", "load_commit", "load_metadata"]
 
 if TYPE_CHECKING:
     from parquetry.metastore.transaction import Transaction
@@ -294,6 +294,18 @@ def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -
             "from the metastore: parquetry restore brings back a dump."
         ) from None
     return TableSnapshot(store, table, head.database, head.name, commit, metadata, head.newest)
+
+
+def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
+    """Return the newest version of a table that has just been changed, if only in what its head says.
+
+    Its rows may be gone since, if it was dropped right afterwards; whoever changed it is not to take this for a failure.
+    """
+    try:
+        return load(before.store, before.id, head)
+    except TableNotFoundError:
+        about = head.database, head.name, head.commit
+        return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)
 
 
 def load_commit(store: Store, table: bytes, head: Head, version: int) -> Commit | None:

@@ -26,7 +26,7 @@ from parquetry.metastore.model import Commit, TableMetadata, Totals
 from parquetry.metastore.names import Names, new_token
 from parquetry.metastore.owner import Owner, now_ms
 from parquetry.metastore.recovery import delete_table
-from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.metastore.snapshot import TableSnapshot, load, load_again
 from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.wire import encode
 from parquetry.store.base import Store
@@ -109,26 +109,35 @@ class StagedTable:
             TableExistsError: the name is taken, by a table or a view.
             TableNotFoundError: the table was discarded.
         """
-        token = new_token()
-        head = self._set_name(self._database, self._name, token, "staged", "live")
-        try:
-            self._names.take(self._database, self._name, self.id, token)
-        except TableExistsError:
-            self._set_name("", "", b"", "live", "staged")
-            raise
-        except NamespaceNotFoundError:
-            self._set_name("", "", b"", "live", "staged")
-            self._names.release(self._database, self._name, self.id + token)
-            raise
-        return load(self._store, self.id, read_head(self._store, self.id) or head)
+        before = self.snapshot
+        while True:
+            token = new_token()
+            head = self._set_name(self._database, self._name, token, "staged", "live")
+            try:
+                self._names.take(self._database, self._name, self.id, token)
+            except TableExistsError:
+                self._set_name("", "", b"", "live", "staged")
+                raise
+            except NamespaceNotFoundError:
+                self._set_name("", "", b"", "live", "staged")
+                self._names.release(self._database, self._name, self.id + token)
+                raise
+            if self._names.finish(self.id, token):
+                return load_again(before, read_head(self._store, self.id) or head)
+            # The database was dropped, and made anew, which took back what had been begun in it: begin again.
 
     def _set_name(self, database: str, name: str, token: bytes, before: State, after: State) -> Head:
         def change(head: Head) -> Head:
+            if head.state == after == "staged":  # a new database of this name has taken it back
+                return head
             if head.state != before:
                 raise TableNotFoundError(
                     f"The table staged as {self._database}.{self._name} was discarded or published already."
                 )
-            return msgspec.structs.replace(head, state=after, database=database, name=name, token=token)
+            renaming = (database, name, token) if after == "live" else None
+            return msgspec.structs.replace(
+                head, state=after, database=database, name=name, token=token, renaming=renaming
+            )
 
         return edit_head(
             self._store, self.id, change, lambda head: head.state == after and head.token == token

@@ -111,9 +111,14 @@ class Transaction:
     Args:
         base: the version.
         operation: for the history.
+
+    Attributes:
+        may_be_visible: whether a version may show the changes: the commit took place, or nobody knows whether it did. Files of a
+            transaction that failed may be deleted only if not.
     """
 
     def __init__(self, base: TableSnapshot, operation: str) -> None:
+        self.may_be_visible = False
         self.base = base
         self.operation = operation
         self.changes: dict[bytes, Change] = {}

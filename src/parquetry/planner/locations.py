@@ -22,6 +22,7 @@ from parquetry.layout.places import absolute_location
 from parquetry.maintenance.claims import Claim, claims, require_free, require_outside
 from parquetry.maintenance.deleting import DoomedTable, Territory
 from parquetry.maintenance.files import Files, RealPlaces
+from parquetry.metastore.head import Kind
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.replacement import Replacement
 from parquetry.metastore.snapshot import TableSnapshot
@@ -182,21 +183,54 @@ def delete_replacement(replacement: Replacement) -> None:
         files.delete(files.place(location))
 
 
-def doomed_files(lake: Lake, database: str, names: Iterable[str]) -> Callable[[], None]:
-    """Return what deletes the files of tables once they are dropped; those that are not there are passed over.
+class Dropping:
+    """Tables that are dropped with their files.
+
+    What is to be deleted of a table is read before it goes, and deleted afterwards, of that very table: another may have taken its name
+    between, and the table another name.
 
     Args:
         lake: the catalog.
-        database: of the tables.
-        names: of the tables.
     """
-    doomed = []
-    for name in names:
-        try:
-            doomed.append(DoomedTable(lake.metastore.table(database, name)))
-        except TableNotFoundError:
-            continue
-    return functools.partial(_delete, doomed)
+
+    def __init__(self, lake: Lake) -> None:
+        self._metastore = lake.metastore
+        self._gone: list[DoomedTable] = []
+
+    def drop(self, database: str, name: str, kind: Kind | None = "table") -> None:
+        """Drop a table, or a view.
+
+        Args:
+            database: case-insensitive.
+            name: case-insensitive.
+            kind: what it has to be; None: either.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+        """
+        doomed: list[DoomedTable] = []
+
+        def read(table: TableSnapshot) -> bool:
+            doomed.clear()
+            if table.metadata.view is not None:
+                return False
+            try:
+                doomed.append(DoomedTable(table))
+            except TableNotFoundError:  # its rows are incomplete, unless others have changed it since
+                return True
+            return table.metadata.external  # whose files stay that the last version lists
+
+        self._metastore.drop_table(database, name, kind=kind, before=read)
+        self._gone += doomed
+
+    def delete_files(self) -> None:
+        """Delete the files of the tables that were dropped.
+
+        Raises:
+            WarehouseError: some cannot be deleted; all others are, and the tables are gone.
+        """
+        _delete(self._gone)
 
 
 def _delete(tables: list[DoomedTable]) -> None:

@@ -9,7 +9,7 @@ from parquetry.layout.places import absolute_location
 from parquetry.planner import answers, questions
 from parquetry.planner.definition import new_database
 from parquetry.planner.lake import Lake
-from parquetry.planner.locations import database_location, delete_empty_folder, doomed_files
+from parquetry.planner.locations import Dropping, database_location, delete_empty_folder
 
 
 def _namespaces(lake: Lake, _q: questions.ListNamespaces) -> answers.Names:
@@ -48,9 +48,13 @@ def _drop_namespace(lake: Lake, q: questions.DropNamespace) -> answers.Held:
     database = lake.database(q.namespace)
     record = lake.metastore.database(database)
     folder = absolute_location(lake.metastore.database_location(record.name))
-    delete_files = doomed_files(lake, database, lake.metastore.tables(database) if q.cascade else [])
-    lake.metastore.drop_database(database, cascade=q.cascade)
-    delete_files()
+    dropping = Dropping(lake)
+    try:
+        lake.metastore.drop_database(
+            database, q.cascade, lambda database, name: dropping.drop(database, name, kind=None)
+        )
+    finally:
+        dropping.delete_files()  # of those that went, though others may have kept the database
     if "location" not in record.properties:  # a folder that somebody named is theirs
         delete_empty_folder(folder)
     return answers.Held(True)

@@ -45,8 +45,8 @@ from parquetry.planner.definition import RESERVED, new_database, new_metadata
 from parquetry.planner.dropped_columns import elementary, in_order, require_droppable
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.locations import (
+    Dropping,
     delete_replacement,
-    doomed_files,
     doomed_staged,
     give_back,
     lying_files,
@@ -149,7 +149,8 @@ def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
         return answers.Done()
     staged = found.table
     if isinstance(staged, Replacement):
-        delete_replacement(staged)
+        if not staged.may_be_visible:
+            delete_replacement(staged)
         return answers.Done()
     delete_files = doomed_staged(staged)
     staged.discard()
@@ -288,14 +289,12 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Held:
         raise UnsupportedError(
             f"{of}.{q.name} shows what is known of {of} and cannot be dropped; to drop the table, say DROP TABLE {of}."
         )
-    database = lake.database(q.namespace)
+    dropping = Dropping(lake)
     try:
-        lake.metastore.table(database, q.name)
+        dropping.drop(lake.database(q.namespace), q.name)
     except (NamespaceNotFoundError, TableNotFoundError):
         return answers.Held(False)
-    delete_files = doomed_files(lake, database, [q.name])
-    lake.metastore.drop_table(database, q.name)
-    delete_files()
+    dropping.delete_files()
     return answers.Held(True)
 
 

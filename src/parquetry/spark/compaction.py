@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from parquetry.errors import CommitUnknownError, FileCorruptError
+from parquetry.errors import FileCorruptError
 from parquetry.layout.footers import FooterReader
 from parquetry.layout.location import require_writable
 from parquetry.layout.places import join_location
@@ -23,7 +23,7 @@ from parquetry.precedence import settle
 from parquetry.progress import Progress
 from parquetry.spark.arranging import RowArrangement
 from parquetry.spark.writes import file_options, write_files
-from parquetry.spark.written import collect, delete_files
+from parquetry.spark.written import Uncommitted, collect
 
 _ROOM = 1.3
 
@@ -68,10 +68,11 @@ def compact(
             own_of({each.partition.key: each.arrangement for each in rewrites}),
             lambda _keys: {each.partition.key: each.kept for each in rewrites},
         )
+    uncommitted = Uncommitted(files, snapshot)
     try:
         # by keys, of which those of NaN are equal
         written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, slots)}
-        transaction = snapshot.begin(operation)
+        transaction = uncommitted.begin(operation)
         for each in rewrites:
             partition = each.partition
             new = written.pop(partition.key).files if partition.key in written else ()
@@ -80,10 +81,8 @@ def compact(
                 partition.values, (*each.kept, *new), partition.entry.location, each.arrangement
             )
         return transaction.commit()
-    except CommitUnknownError:
-        raise  # the files may be live
     except BaseException:
-        delete_files([file["path"] for file in files], snapshot.metadata.location)
+        uncommitted.clean_up()
         raise
 
 

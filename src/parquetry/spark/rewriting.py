@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.errors import CommitUnknownError
 from parquetry.layout.location import require_writable
 from parquetry.layout.places import join_location
 from parquetry.layout.records import DataFile
@@ -30,7 +29,7 @@ from parquetry.precedence import settle
 from parquetry.spark.arranging import RowArrangement
 from parquetry.spark.replaced import check_partitions
 from parquetry.spark.writes import file_options, take_in, told, write_files
-from parquetry.spark.written import Written, collect, delete_files
+from parquetry.spark.written import Uncommitted, Written, collect
 
 
 class _Rewritten(NamedTuple):
@@ -64,18 +63,17 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
         destinations_of(snapshot, keeps=True),
         lambda keys: _kept(snapshot, rewritten, keys),
     )
+    uncommitted = Uncommitted(files, snapshot)
     try:
         written = {
             snapshot.key_of(part.values): part for part in collect(lake.engine, snapshot, files, slots)
         }
         check_partitions(snapshot, (), (part.values for part in written.values()))
-        transaction = snapshot.begin(q.statement)
+        transaction = uncommitted.begin(q.statement)
         _change(transaction, q.statement, rewritten, written)
         lake.hold(transaction.commit(_summary(snapshot, q, files)))
-    except CommitUnknownError:
-        raise  # the files may be live
     except BaseException:
-        delete_files([file["path"] for file in files], snapshot.metadata.location)
+        uncommitted.clean_up()
         raise
     return told(written.values())
 

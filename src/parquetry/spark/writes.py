@@ -20,7 +20,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
 from parquetry.config import PURGE_ON_OVERWRITE, WRITERS
-from parquetry.errors import BatchCommittedError, CommitUnknownError, PropertyError
+from parquetry.errors import BatchCommittedError, PropertyError
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
 from parquetry.layout.paths import stored_value
@@ -47,7 +47,7 @@ from parquetry.spark.heavy_hitters import measured
 from parquetry.spark.replaced import CHECKED, by_partition, check_partitions, checked_rows
 from parquetry.spark.row_slots import RowSlots
 from parquetry.spark.write_errors import write_error
-from parquetry.spark.written import Written, collect, delete_files
+from parquetry.spark.written import Uncommitted, Written, collect, delete_files
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
@@ -93,10 +93,11 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     files, slots = write_files(
         snapshot, DataFrame(data, spark), arrangement, options, destinations, kept, of_rows
     )
+    uncommitted = Uncommitted(files, snapshot)
     try:
         written = collect(lake.engine, snapshot, files, slots)
         check_partitions(snapshot, of_rows, (part.values for part in written))
-        transaction = snapshot.begin(_OPERATIONS[mode])
+        transaction = uncommitted.begin(_OPERATIONS[mode])
         if batch is not None:
             transaction.of_stream(batch)
         _change(transaction, mode, where, written)
@@ -107,10 +108,8 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         replaced = _replaced(snapshot, mode, where, written) if settings[PURGE_ON_OVERWRITE] else []
         summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
         committed = lake.hold(transaction.commit(summary))
-    except CommitUnknownError:
-        raise  # the files may be live
     except BaseException as error:
-        delete_files([file["path"] for file in files], snapshot.metadata.location)
+        uncommitted.clean_up()
         if isinstance(error, BatchCommittedError):
             return told(())
         raise

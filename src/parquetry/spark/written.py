@@ -17,6 +17,7 @@ from parquetry.layout.paths import parse_partition_path, stored_value
 from parquetry.layout.places import base_name, is_absolute, join_location, join_relative, path_within
 from parquetry.metastore.model import DataFile
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.transaction import Transaction
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.spark.row_slots import RowSlots
 from parquetry.types import Value
@@ -119,6 +120,32 @@ def _locations(snapshot: TableSnapshot, values_of: dict[bytes, tuple[Value, ...]
 def _placed(file: DataFile, base: str) -> DataFile:
     """Return a file with the path that its partition records: relative to its location, if below it."""
     return msgspec.structs.replace(file, path=path_within(base, file.path))
+
+
+class Uncommitted:
+    """Files that a write has made, until its commit.
+
+    Only what is known to have failed is cleaned up: an error, or an interrupt, may come after the step that counts, too.
+
+    Args:
+        files: as `writes.write_files` returns them.
+        snapshot: of the table.
+    """
+
+    def __init__(self, files: Sequence[dict[str, Any]], snapshot: TableSnapshot) -> None:
+        self._files = files
+        self._snapshot = snapshot
+        self._transaction: Transaction | None = None
+
+    def begin(self, operation: str) -> Transaction:
+        """Begin the transaction that takes the files in."""
+        self._transaction = self._snapshot.begin(operation)
+        return self._transaction
+
+    def clean_up(self) -> None:
+        """Delete the files of a write that has failed, if no version may show them."""
+        if self._transaction is None or not self._transaction.may_be_visible:
+            delete_files([file["path"] for file in self._files], self._snapshot.metadata.location)
 
 
 def delete_files(paths: Sequence[str], location: str) -> None:

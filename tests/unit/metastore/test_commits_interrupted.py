@@ -1,0 +1,68 @@
+"""Whatever is raised wherever in a commit: who has to clean up knows whether a version may show what was committed."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from parquetry.errors import CommitUnknownError, ParquetryError, StoreError
+from parquetry.metastore import Metastore
+from parquetry.store import MemoryStore
+from tests.support.interleavings.steps import Call, SteppedStore
+from tests.support.metastores import content, file, new_table
+
+ERRORS = {
+    "interrupt": KeyboardInterrupt,
+    "memory": MemoryError,
+    "slip": RuntimeError,
+    "store": StoreError,
+}
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_commit_that_is_interrupted(error: str, lasting: bool) -> None:
+    """It is answered, or nobody takes it for failed if it took place; what is said to have failed never shows, now or later."""
+    outcomes = set()
+    for number in itertools.count():
+        store = MemoryStore()
+        new_table(store)
+        calls = itertools.count()
+
+        armed: list[bool] = []
+
+        def step(
+            _: Call, number: int = number, calls: itertools.count[int] = calls, armed: list[bool] = armed
+        ) -> None:
+            call = next(calls) if armed else -1
+            if call == number or (lasting and call > number):
+                raise ERRORS[error]("as the test asked")
+
+        transaction = Metastore(SteppedStore(store, step), "/lake").table("default", "t").begin("append")
+        armed.append(True)
+        transaction.append((1, "a"), [file("x")])
+        raised: BaseException | None = None
+        try:
+            transaction.commit()
+        except (ParquetryError, KeyboardInterrupt, MemoryError, RuntimeError) as caught:
+            raised = caught
+        if next(calls) <= number:
+            break
+        metastore = Metastore(store, "/lake")
+        shown = "x" in content(metastore.table("default", "t"))[1, "a"]
+        if shown:
+            assert transaction.may_be_visible
+            assert raised is None or isinstance(raised, (CommitUnknownError, KeyboardInterrupt))
+        if raised is None:
+            assert shown
+        if not transaction.may_be_visible:
+            assert not isinstance(raised, CommitUnknownError)
+        elif not shown:
+            assert isinstance(raised, (CommitUnknownError, KeyboardInterrupt))
+        other = metastore.table("default", "t").begin("append")
+        other.append((3, "c"), [file("y")])
+        other.commit()  # which gives up what was left half done
+        assert ("x" in content(metastore.table("default", "t"))[1, "a"]) is shown
+        outcomes.add((shown, type(raised).__name__))
+    assert {shown for shown, _ in outcomes} == {True, False}
