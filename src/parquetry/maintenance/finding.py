@@ -12,8 +12,8 @@ class Finding:
     Attributes:
         kind: ``missing file``, ``file size``, ``broken file``, ``unfit column``, ``partition sums``, ``table totals``, ``unreadable row``,
             ``missing file list``, ``unneeded file list``, ``file list sums``, ``missing commit``, ``missing metadata``,
-            ``unreadable version``, ``journal``, ``dead commit``, ``missing index entry``, ``unneeded index entry`` or
-            ``unfinished index``.
+            ``unreadable version``, ``journal``, ``dead commit``, ``missing index entry``, ``unneeded index entry``,
+            ``unfinished index`` or ``newest rows``.
         partition: such as ``d=1/s=a``; None where it is about the table.
         path: of a file.
         detail: what is wrong, and what to do where it cannot be repaired.
