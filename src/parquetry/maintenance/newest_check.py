@@ -17,6 +17,7 @@ from parquetry.metastore.newest import Newest, decode_newest, whole_of
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.visible_rows import VisibleRows
 
+
 def check_newest(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
     """Look for partitions that readers of the newest version would miss, or read as they were, by the list in the head.
 
@@ -55,7 +56,10 @@ def _wrong(table: TableSnapshot, head: Head) -> Iterator[tuple[bytes, str]]:
         # of a partition that is gone there is no row any more once its tombstone was vacuumed
         if there != row and not (there is None and row.gone):
             now = "there is none" if there is None else f"the newest is {_told(there)}"
-            yield key, f"the head lists a row {_told(row)}, and {now}: readers of the newest version are misled"
+            yield (
+                key,
+                f"the head lists a row {_told(row)}, and {now}: readers of the newest version are misled",
+            )
     if whole_of(head.newest) == head.commit.ticket:
         for key in sorted(key for key, row in newest.items() if not row.gone and key not in listed):
             yield key, "the head lists the newest rows of all others: readers of the newest version miss it"

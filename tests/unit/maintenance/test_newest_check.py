@@ -29,7 +29,8 @@ def lake(tmp_path: Path) -> Lake:
 
 def head_of(lake: Lake) -> Head:
     head = read_head(lake.store, lake.id)
-    assert head is not None and head.newest
+    assert head is not None
+    assert head.newest
     return head
 
 
