@@ -72,7 +72,9 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   override def id(): String = answer.id
   override def version(): String = answer.version.toString
   override def schema(): StructType = logical // what was written before there were columns asks for it
-  override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(logical, false)
+  override def columns(): Array[Column] =
+    if (FieldIds.areCompared) CatalogV2Util.structTypeToV2Columns(FieldIds.of(logical, physical), true)
+    else CatalogV2Util.structTypeToV2Columns(logical, false)
   override def partitioning(): Array[Transform] = // names are parsed there
     (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
   /** The same table, of whose partitioning its columns alone are told. */

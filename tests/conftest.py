@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from tests.support.claims import refuse_without_claim
 from tests.support.effort import examples
+from tests.support.suites import tally
 
 _HERE = Path(__file__).parent
 _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
@@ -51,3 +52,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for folder, mark in _NEED.items():
             if item.path.is_relative_to(folder):
                 item.add_marker(mark)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how many of Spark's own tests pass, of the suites that were run, whoever ran them."""
+    ended = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    properties = [each for report in ended if report.when == "call" for each in report.user_properties]
+    if line := tally.told(counts for name, counts in properties if name == tally.PROPERTY):
+        terminalreporter.write_line(line)

@@ -12,6 +12,8 @@ from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.head import edit_head, read_head
 from parquetry.metastore.newest import decode_newest, encode_newest
 from parquetry.metastore.snapshot import load
+from parquetry.metastore.touched import TouchedPartitions
+from parquetry.metastore.version_changes import changes_between
 from parquetry.predicate.parse import parse_filter
 from parquetry.store import MemoryStore
 from parquetry.store.hbase import HBaseStore, scans
@@ -138,3 +140,27 @@ def test_partitions_that_come_after_the_list(proxy: Proxy, filled: TableSnapshot
     assert (7, "changed") in found
     assert (7, "between") in found
     assert 29 not in dict(found)
+
+
+def test_a_batch_of_a_stream_looks_at_all_keys_once(
+    hbase: HBaseServer, table: str, filled: TableSnapshot
+) -> None:
+    """What the versions of a batch brought is asked for twice; the second time HBase looks at the partitions alone that they wrote to."""
+    touched = TouchedPartitions()
+    examined, told = [], []
+    for _ in range(2):
+        head = read_head(filled.store, filled.id)
+        assert head is not None
+        before = hbase.rows_examined(table)
+        newest = head.commit.version
+        told.append(
+            [
+                (each.version.version, [file.path for _, files in each.brought for file in files])
+                for each in changes_between(filled, head, newest - 2, newest, touched)
+            ]
+        )
+        examined.append(hbase.rows_examined(table) - before)
+    last = PARTITIONS * ROUNDS - 1
+    assert told == [[(last, [f"f{last - 1}"]), (last + 1, [f"f{last}"])]] * 2
+    rows = 8  # of the two partitions, of the commits, and of the table's head
+    assert examined == [2 * PARTITIONS + 1 + rows, rows]

@@ -1,4 +1,4 @@
-"""Spark with its metastore on HBase."""
+"""Spark with its metastore on HBase: queries, and streams that read and write."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.jvm import quick_start
 
-QUERIES = """
+SESSION = """
 import sys
+from pathlib import Path
 from pyspark.sql import SparkSession
 import parquetry
 folder, store = sys.argv[1:]
@@ -20,6 +21,9 @@ builder = builder.config("spark.sql.shuffle.partitions", "1")
 builder = builder.config("spark.sql.warehouse.dir", folder + "/spark-warehouse")
 spark = parquetry.configure(builder, "lake", folder + "/lake", store=store).getOrCreate()
 parquetry.attach(spark)
+"""
+
+QUERIES = """
 spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.db")
 spark.sql("CREATE TABLE lake.db.t (x INT, ds STRING) PARTITIONED BY (ds)")
 spark.sql("INSERT INTO lake.db.t VALUES (1, 'a'), (2, 'b'), (3, 'b')")
@@ -28,25 +32,6 @@ found = [tuple(row) for row in spark.sql("SELECT x, ds FROM lake.db.t WHERE ds >
 assert found == [(2, "b"), (3, "b"), (4, "c")], found
 spark.stop()
 """
-
-
-def test_spark_on_hbase(hbase: HBaseServer, table: str, tmp_path: Path) -> None:
-    """A session makes a table, fills it and reads a part of it; another process finds the same metastore."""
-    source = str(Path(__file__).parents[2] / "src")
-    environment = {**os.environ, "PYTHONPATH": source, "SPARK_LOCAL_IP": "127.0.0.1"}
-    environment["SPARK_SUBMIT_OPTS"] = quick_start.options()
-    for code in (QUERIES, LOOK):
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path), hbase.url(table)],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-4000:]
-
 
 LOOK = """
 import sys
@@ -57,3 +42,77 @@ table = metastore.table("db", "t")
 assert [part.values for part in table.partitions()] == [("a",), ("b",), ("c",)]
 assert table.totals.rows == 4, table.totals
 """
+
+STREAMS = """
+from tests.support.streams import batches, forget_last_commit
+
+spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.db")
+for name in ("read", "written"):
+    spark.sql(f"CREATE TABLE lake.db.{name} (x INT, ds STRING) PARTITIONED BY (ds)")
+
+def copy():
+    # read a table as a stream into another, as far as there is anything, by one file a batch
+    frame = spark.readStream.option("maxFilesPerTrigger", "1").table("lake.db.read")
+    writer = frame.writeStream.option("checkpointLocation", folder + "/checkpoint").trigger(availableNow=True)
+    query = writer.toTable("lake.db.written")
+    query.awaitTermination()
+    return batches(query)
+
+def rows():
+    return sorted(tuple(row) for row in spark.table("lake.db.written").collect())
+
+def versions():
+    return spark.table("lake.db.written.history").count()
+
+spark.sql("INSERT INTO lake.db.read VALUES (1, 'a'), (2, 'b')")
+assert copy() == [1, 1]
+spark.sql("INSERT INTO lake.db.read VALUES (3, 'b'), (4, 'c')")
+spark.sql("INSERT INTO lake.db.read VALUES (5, 'c')")
+assert copy() == [1, 1, 1]
+expected = [(1, "a"), (2, "b"), (3, "b"), (4, "c"), (5, "c")]
+assert rows() == expected, rows()
+assert copy() == []
+assert rows() == expected, rows()
+# a query that dies between its commit and the word of it runs its last batch again, which commits nothing
+before = versions()
+forget_last_commit(Path(folder, "checkpoint"))
+assert copy() == [1]
+assert (rows(), versions()) == (expected, before), (rows(), versions(), before)
+spark.sql("INSERT OVERWRITE lake.db.read PARTITION (ds = 'c') SELECT 9")
+try:
+    copy()
+except Exception as error:
+    assert "took rows away or changed them" in str(error), error
+else:
+    raise AssertionError("the stream went on over rows that were taken away")
+assert rows() == expected, rows()
+spark.stop()
+"""
+
+
+def run(code: str, hbase: HBaseServer, table: str, folder: Path) -> None:
+    """Run a program in a process of its own, with a metastore on HBase."""
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
+    environment |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SUBMIT_OPTS": quick_start.options()}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder), hbase.url(table)],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+def test_spark_on_hbase(hbase: HBaseServer, table: str, tmp_path: Path) -> None:
+    """A session makes a table, fills it and reads a part of it; another process finds the same metastore."""
+    for code in (SESSION + QUERIES, LOOK):
+        run(code, hbase, table, tmp_path)
+
+
+def test_streams_on_hbase(hbase: HBaseServer, table: str, tmp_path: Path) -> None:
+    """A stream from one table into another gives each row once, over restarts and a crash, and ends at rows that are taken away."""
+    run(SESSION + STREAMS, hbase, table, tmp_path)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.goldens import UPDATE
 from tests.support.suites import listed
+from tests.support.suites.tally import PROPERTY, tally
 
 _ROOT = Path(__file__).resolve().parents[2]
 _LISTED = listed.read(listed.LIST.read_text())
@@ -46,10 +47,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], li
 
 
 @pytest.mark.parametrize("suite", _LISTED)
-def test_suite(run: Callable[[str], list[Test]], suite: str) -> None:
+def test_suite(
+    run: Callable[[str], list[Test]], record_property: Callable[[str, object], None], suite: str
+) -> None:
     """Spark's tests pass, but for those on the list, and these do not."""
     reasons = _LISTED[suite]
     tests = {test["test"].strip(): test for test in run(suite)}
+    record_property(PROPERTY, tally((test["outcome"] for test in tests.values()), reasons.values()))
     failed = {name: test for name, test in tests.items() if test["outcome"] == "failed"}
     if os.environ.get(UPDATE) == "1":
         listed.update(suite, failed)

@@ -13,7 +13,7 @@ class Finding:
         kind: ``missing file``, ``file size``, ``broken file``, ``unfit column``, ``partition sums``, ``table totals``, ``unreadable row``,
             ``missing file list``, ``unneeded file list``, ``file list sums``, ``missing commit``, ``missing metadata``,
             ``unreadable version``, ``journal``, ``dead commit``, ``missing index entry``, ``unneeded index entry``,
-            ``unfinished index``, ``lost table`` or ``lost view``, which are others than the one that is checked.
+            ``unfinished index``, ``newest rows``, ``lost table`` or ``lost view``, which are others than the one that is checked.
         partition: such as ``d=1/s=a``; None where it is about the table.
         path: of a file.
         detail: what is wrong, and what to do where it cannot be repaired.

@@ -19,6 +19,7 @@ from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
 from parquetry.maintenance.lost_tables import lost_tables
+from parquetry.maintenance.newest_check import check_newest
 from parquetry.maintenance.unfit_files import unfit_files
 from parquetry.metastore import recovery
 from parquetry.metastore.chunks import chunk_place
@@ -63,7 +64,8 @@ def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) ->
     found = [*lost_tables(table.store, repair), *check.versions()]
     if any(finding.kind == "unreadable version" for finding in found):
         return found  # which rows a version needs is not known without its commit
-    found += [*check.rows(repair), *check.records(repair), *check.leftovers(repair)]
+    found += [*check_newest(table, repair), *check.rows(repair), *check.records(repair)]
+    found += check.leftovers(repair)
     if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
         return found  # a partition that cannot be read has neither files to look for nor rows to count
     found += [*check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
@@ -77,7 +79,9 @@ class _Check:
         self._label = table.label
 
     def _head(self) -> Head:
-        return live_head(self._store, self._id, f"Table {self._label} was dropped or replaced meanwhile.")
+        """Return the head as it is now, without the list of newest rows: what is checked are the rows."""
+        head = live_head(self._store, self._id, f"Table {self._label} was dropped or replaced meanwhile.")
+        return msgspec.structs.replace(head, newest=b"")
 
     # -- the metastore with itself
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from parquetry.maintenance.finding import Finding
 from parquetry.metastore.head import Head, live_head
 from parquetry.metastore.index_upkeep import leftover_entries, missing_entries, unneeded_entries
-from parquetry.metastore.indexes import entry_rows
+from parquetry.metastore.indexes import entry_rows, index_columns
 from parquetry.metastore.keyspace import complement, delete_in_batches, fields_of
-from parquetry.metastore.model import PartitionIndex
+from parquetry.metastore.model import PartitionIndex, TableMetadata
 from parquetry.metastore.retention import oldest_commit
 from parquetry.metastore.snapshot import TableSnapshot, load
 
@@ -30,12 +30,21 @@ def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
         if index.ready:
             yield from _missing(now, index, repair)
         else:
-            text = (
-                f"index {index.name} is being built, or its building was cut short: then create it again, or "
-                "drop it"
-            )
-            yield Finding("unfinished index", None, None, text)
+            yield Finding("unfinished index", None, None, _unfinished(now.metadata, index))
     yield from _unneeded(now, head, repair)
+
+
+def _unfinished(metadata: TableMetadata, index: PartitionIndex) -> str:
+    name, columns = index.name, ", ".join(index_columns(metadata, index))
+    if any(other.ready and other.name == name for other in metadata.indexes):
+        return (
+            f"index {name} is being built anew, or that was cut short, and the one from before is used meanwhile: if nobody is building "
+            "it, CALL system.rebuild_partition_index begins again, and system.drop_partition_index drops both"
+        )
+    return (
+        f"index {name} is being built, or that was cut short: if nobody is building it, CALL system.create_partition_index on ({columns}) "
+        "begins again, and system.drop_partition_index drops it"
+    )
 
 
 def _missing(table: TableSnapshot, index: PartitionIndex, repair: bool) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from parquetry.metastore.keyspace import complement
 from parquetry.metastore.model import Commit, DataFile
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot, load, load_commit
+from parquetry.metastore.touched import TouchedPartitions
 from parquetry.metastore.visible_rows import Found
 
 _FEW, _MANY = 16, 512
@@ -47,7 +48,9 @@ class VersionChanges:
         return sum(len(files) for _, files in self.brought)
 
 
-def changes_between(newest: TableSnapshot, head: Head, after: int, until: int) -> Iterator[VersionChanges]:
+def changes_between(
+    newest: TableSnapshot, head: Head, after: int, until: int, touched: TouchedPartitions | None = None
+) -> Iterator[VersionChanges]:
     """Yield what each version did that follows one version, up to and with another; in order.
 
     Args:
@@ -55,18 +58,21 @@ def changes_between(newest: TableSnapshot, head: Head, after: int, until: int) -
         head: of the table.
         after: the version before the first that is told of; -1: there was none.
         until: the last.
+        touched: what is known of partitions from earlier calls, and is kept for later ones.
 
     Raises:
         TableNotFoundError: the table was dropped, or a version vacuumed away.
     """
-    few = _FEW
+    few, touched = _FEW, touched or TouchedPartitions()
     while after < until:
         last = min(until, after + few)
-        yield from _changes(newest, head, after, last)
+        yield from _changes(newest, head, after, last, touched)
         after, few = last, min(2 * few, _MANY)
 
 
-def _changes(newest: TableSnapshot, head: Head, after: int, until: int) -> Iterator[VersionChanges]:
+def _changes(
+    newest: TableSnapshot, head: Head, after: int, until: int, known: TouchedPartitions
+) -> Iterator[VersionChanges]:
     """Yield the same of versions of which the partitions' rows are in memory together."""
     store, table = newest.store, newest.id
 
@@ -80,14 +86,13 @@ def _changes(newest: TableSnapshot, head: Head, after: int, until: int) -> Itera
 
     commits = [commit(version) for version in range(after + 1, until + 1)]
     last = load(store, table, head, commits[-1])
-    tickets = {each.ticket for each in commits}
-    touched = list(last.visible.newest_of(tickets)) if last.partition_types else [b""]
+    touched = known.by(last, commits)
     base = None if after < 0 else load(store, table, head, commit(after))
     before: dict[bytes, Partition | None] = {}
     if base is not None:
         before = {key: _partition(base, key, row) for key, row in base.visible.newest(touched).items()}
     written: dict[int, list[tuple[bytes, Found]]] = {}
-    for key, row in last.visible.written_since(touched, min(tickets)):
+    for key, row in last.visible.written_since(touched, min(each.ticket for each in commits)):
         written.setdefault(row.ticket, []).append((key, row))
     (base or last).check_kept()  # no row was missing
     for each in commits:

@@ -228,8 +228,8 @@ class VisibleRows:
         ranges = self._of_keys(sorted(keys))
         return {key: Found(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)}
 
-    def newest_of(self, tickets: Iterable[int]) -> Iterator[bytes]:
-        """Yield the keys of the partitions of which the newest row, tombstones included, was written by one of these tickets.
+    def newest_of(self, tickets: Iterable[int]) -> Iterator[tuple[bytes, int]]:
+        """Yield the keys of the partitions of which the newest row, tombstones included, was written by one of these tickets, with it.
 
         All keys of the table are looked at, and nothing else of the other partitions.
         """
@@ -237,7 +237,7 @@ class VisibleRows:
         rows = self._rows(
             self._absolute([(b"", None)]), False, None, passes=lambda row_key: row_key[-TICKET_BYTES:] in ages
         )
-        return (key for key, _, _ in rows)
+        return ((key, ticket_of(age)) for key, age, _ in rows)
 
     def written_since(self, keys: Iterable[bytes], first: int) -> Iterator[tuple[bytes, Found]]:
         """Yield all rows of partitions, older ones too, that this version shows or an earlier one did, the newest of each first.

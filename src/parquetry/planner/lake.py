@@ -25,6 +25,7 @@ from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.replacement import Replacement
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
+from parquetry.metastore.touched import TouchedPartitions
 from parquetry.planner.answers import Bucketing, Table
 from parquetry.planner.column_settings import clustering
 from parquetry.planner.engine import Engine
@@ -54,6 +55,7 @@ class Lake:
         metastore: what it keeps.
         engine: runs the queries.
         recent: partitions that questions were answered by.
+        touched: partitions that were written to, by the versions that streams have asked for.
         estimates: made of versions of tables, by what they are of.
         staged: tables that Spark is filling before they get their names, by id.
     """
@@ -66,6 +68,7 @@ class Lake:
         self._pinned: dict[tuple[str, int], TableSnapshot] = {}
         self._lock = threading.Lock()
         self.recent = RecentPartitions()
+        self.touched = TouchedPartitions()
         self.estimates = Estimates()
         self.staged: dict[str, Staged] = {}
         self._file = _file_of(metastore)

@@ -6,7 +6,8 @@ brought (`metastore.version_changes`). The order does not hang on what the query
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol
 
@@ -37,8 +38,15 @@ _BRINGS_BACK = "rollback"
 class Piece(Protocol):
     """The files that a stream reads of one version."""
 
-    partitions: Sequence[Partition]
-    count: int
+    @property
+    def partitions(self) -> Sequence[Partition]:
+        """Return the partitions of the files, in order."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Return how many files there are."""
+        ...
 
     def sizes(self, start: int) -> Iterator[int]:
         """Yield the bytes of each file, behind so many of the first."""
@@ -50,19 +58,30 @@ class Piece(Protocol):
 
 
 class WholeVersion:
-    """All files of a version.
+    """All files of a version; its partitions are read when they are looked at.
 
     Args:
         snapshot: the version.
-        partitions: of it.
+        read: its partitions.
     """
 
-    def __init__(self, snapshot: TableSnapshot, partitions: Sequence[Partition]) -> None:
+    def __init__(self, snapshot: TableSnapshot, read: Callable[[TableSnapshot], Sequence[Partition]]) -> None:
         self._snapshot = snapshot
-        self.partitions = partitions
-        entries = Partition.entries(partitions)
-        self._starts = [0, *accumulate(entry.file_count for entry in entries)]
-        self.count = self._starts[-1]
+        self._read = read
+
+    @functools.cached_property
+    def partitions(self) -> Sequence[Partition]:
+        """Return the partitions of the files, in order."""
+        return self._read(self._snapshot)
+
+    @functools.cached_property
+    def _starts(self) -> list[int]:
+        return [0, *accumulate(entry.file_count for entry in Partition.entries(self.partitions))]
+
+    @property
+    def count(self) -> int:
+        """Return how many files there are."""
+        return self._starts[-1]
 
     def sizes(self, start: int) -> Iterator[int]:
         """Yield the bytes of each file, behind so many of the first."""
@@ -196,21 +215,22 @@ class StreamedTable:
             return
         if whole:
             snapshot = self._same_keys(self.version(first))
-            yield first, WholeVersion(snapshot, self._partitions(snapshot, filters))
+            yield first, WholeVersion(snapshot, lambda version: self._partitions(version, filters))
             first += 1
         if first > until:
             return
         if first:
             self.version(first - 1)  # what a version brought is what the one before it did not have
         try:
-            for changes in changes_between(self.newest, self.head, first - 1, until):
+            for changes in changes_between(self.newest, self.head, first - 1, until, self._lake.touched):
                 yield changes.version.version, Brought(self._to_read(changes, skip))
         except TableNotFoundError as error:
             raise StreamError(f"{error.message} Start the query again.") from None
 
     def _partitions(self, snapshot: TableSnapshot, filters: Sequence[Filter]) -> Sequence[Partition]:
+        """Return the partitions of a version that is read whole, which each of its batches asks for twice."""
         known = snapshot.metadata.partition_by == self.begun.metadata.partition_by
-        return candidates(snapshot, filters) if filters and known else list(snapshot.partitions())
+        return candidates(snapshot, filters if known else (), self._lake.recent)
 
     def _to_read(self, changes: VersionChanges, skip: bool) -> VersionChanges:
         """Return what a version did as far as the stream has to do with it.

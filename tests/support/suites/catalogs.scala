@@ -8,7 +8,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.analysis.{NamespaceAlreadyExistsException, NoSuchNamespaceException, NoSuchTableException}
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.parquetry.{ParquetryCatalog, ParquetryTable, TableAnswer}
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.parquetry._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
@@ -37,15 +38,14 @@ abstract class SuiteCatalog extends ParquetryCatalog {
   private def named[T](ident: Identifier, relation: T): T = {
     relation match {
       case table: ParquetryTable =>
-        val field = classOf[ParquetryTable].getDeclaredFields.find(_.getType == classOf[TableAnswer]).get
-        field.setAccessible(true)
+        val field = SuiteCatalog.answer
         val parts = name() +: ident.namespace() :+ ident.name()
         field.set(table, field.get(table).asInstanceOf[TableAnswer].copy(name = parts.map(quoteIfNeeded).mkString(".")))
       case _ =>
     }
     relation
   }
-  private def known(info: TableInfo): TableInfo = {
+  protected def known(info: TableInfo): TableInfo = {
     val provider = info.properties().get(TableCatalog.PROP_PROVIDER)
     if (provider == null || Set("parquet", "orc").contains(provider.toLowerCase(util.Locale.ROOT))) return info
     val properties = info.properties().asScala.toMap - TableCatalog.PROP_PROVIDER
@@ -57,7 +57,9 @@ abstract class SuiteCatalog extends ParquetryCatalog {
     listed(namespace)(super.listTables).map(found => Identifier.of(namespace, found.name()))
   private def listed(namespace: Array[String])(list: Array[String] => Array[Identifier]): Array[Identifier] =
     try list(joined(namespace)) catch { case _: NoSuchNamespaceException if namespaceExists(namespace) => Array.empty }
-  override def loadRelation(ident: Identifier): Relation = of(ident)(super.loadRelation(joined(ident)))
+  override def loadRelation(ident: Identifier): Relation = read(of(ident)(super.loadRelation(joined(ident))))
+  /** What a query reads. */
+  protected def read(relation: Relation): Relation = relation
   override def loadTable(ident: Identifier): Table = loadRelation(ident) match {
     case table: Table => table
     case _ => throw new NoSuchTableException(ident)
@@ -116,6 +118,9 @@ abstract class SuiteCatalog extends ParquetryCatalog {
 }
 
 object SuiteCatalog {
+  val answer: java.lang.reflect.Field = classOf[ParquetryTable].getDeclaredFields.find(_.getType == classOf[TableAnswer]).get
+  answer.setAccessible(true)
+
   /** Where all warehouses are; whoever runs the suites removes it. */
   private lazy val warehouses = Paths.get(System.getProperty("parquetry.suites.warehouses"))
   def newWarehouse(): String = Files.createTempDirectory(warehouses, "of").resolve("warehouse").toString
@@ -135,4 +140,31 @@ class InMemoryPartitionTableCatalog extends InMemoryTableCatalog
 class InMemoryTableWithV2FilterCatalog extends InMemoryTableCatalog
 class InMemoryRowLevelOperationTableCatalog extends InMemoryTableCatalog {
   var nextTxnRejectRegisteredScansAttempt: Boolean = false
+}
+
+/**
+ * A catalog for Spark's suite of columns that `SELECT *` leaves out. Ours bear the names of those of tables in memory: the file of a row is
+ * `_partition`, what is known of the file `index`. Buckets by a partition column, which Parquetry has not, are left out.
+ */
+class HiddenColumnsCatalog extends InMemoryTableCatalog {
+  override protected def read(relation: Relation): Relation = relation match {
+    case table: ParquetryTable => new HiddenColumnsTable(table.ref, SuiteCatalog.answer.get(table).asInstanceOf[TableAnswer])
+    case other => other
+  }
+  override protected def known(info: TableInfo): TableInfo = {
+    val columns = info.partitions().filter(_.name() == "identity").flatMap(_.references()).map(_.describe())
+    val left = info.partitions().filterNot(p => p.name() == "bucket" && p.references().forall(r => columns.contains(r.describe())))
+    super.known(new TableInfo.Builder().withColumns(info.columns()).withPartitions(left).withProperties(info.properties())
+      .withConstraints(info.constraints()).build())
+  }
+}
+
+private class HiddenColumnsTable(ref: CatalogRef, answer: TableAnswer) extends ParquetryTable(ref, answer) {
+  override val fileColumn: FileColumn = FileColumn(FileColumn.free("_partition", logical))
+  override val metadataStruct: MetadataStruct = MetadataStruct(FileColumn.free("index", logical), format != "orc")
+  override def metadataColumns(): Array[MetadataColumn] = super.metadataColumns().reverse // in the order of those in memory
+  override def streamed: ParquetryTable = new HiddenColumnsTable(ref, answer) {
+    override val isStreamed: Boolean = true
+    override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () => new StreamScan(this, logical, Nil, options)
+  }
 }

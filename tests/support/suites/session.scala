@@ -7,15 +7,17 @@ import org.scalatest.Tag
 import org.scalatest.funsuite.AnyFunSuiteLike
 
 import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.analysis.ResolvePartitionSpec
-import org.apache.spark.sql.connector.{DeleteFromTableSuiteBase, InsertIntoSQLOnlyTests, RowLevelOperationSuiteBase, UpdateTableSuiteBase}
-import org.apache.spark.sql.connector.catalog.{Identifier, SuiteCatalog, SupportsPartitionManagement, TableCatalog}
+import org.apache.spark.sql.connector._
+import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{ClusterByTransform, FieldReference}
 import org.apache.spark.sql.execution.command.v2.CommandSuiteBase
+import org.apache.spark.sql.functions.{col, regexp_extract, when}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.ParquetryCatalog
 import org.apache.spark.sql.test.{SharedSparkSessionBase, TestSparkSession}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
 /** A suite in the running context: a session of its own takes its settings, and nothing is stopped at the end. */
 trait OnParquetry extends AnyFunSuiteLike with SharedSparkSessionBase {
@@ -50,6 +52,30 @@ trait DeletesOnParquetry extends DeleteFromTableSuiteBase with RowsOnParquetry {
 }
 trait UpdatesOnParquetry extends UpdateTableSuiteBase with RowsOnParquetry {
   override protected def checkUpdateMetrics(numUpdatedRows: Long, numCopiedRows: Long): Unit = ()
+}
+
+/**
+ * A suite of columns that `SELECT *` leaves out: of what ours say of a row that is told which those of tables in memory say, its place among
+ * the rows of its partition, each of which is one file here, and the values of that without its bucket.
+ */
+trait HiddenColumnsOnParquetry extends DatasourceV2SQLBase with OnParquetry {
+  override def registerCatalog[T <: CatalogPlugin](name: String, clazz: Class[T]): Unit =
+    if (name == "testcat") super.registerCatalog(name, classOf[HiddenColumnsCatalog]) else super.registerCatalog(name, clazz)
+
+  override def checkAnswer(df: => DataFrame, expected: Seq[Row]): Unit = {
+    val given = df
+    val named = given.toDF(given.columns.indices.map("c" + _): _*)
+    val told = named.schema.map {
+      case f @ StructField(_, of: StructType, _, _) if of.fieldNames.contains("row_index") => col(f.name).getField("row_index").cast("int")
+      case f if f.dataType == StringType =>
+        when(col(f.name).rlike("/pq-[^/]*$"), regexp_extract(col(f.name), "=([^/]*)/[^/]*$", 1)).otherwise(col(f.name))
+      case f => col(f.name)
+    }
+    super.checkAnswer(named.select(told: _*), expected.map(row => Row.fromSeq(row.toSeq.map {
+      case place: String if place.matches("\\d+/\\d+") => place.split('/').last
+      case other => other
+    })))
+  }
 }
 
 /** A suite of commands: where a partition is, and how a table is clustered, is asked of any table, not of one in memory. */

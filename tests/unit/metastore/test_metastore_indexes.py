@@ -372,6 +372,32 @@ def healthy_after_crash(table: TableSnapshot) -> None:
     assert [f for f in fsck(table) if f.kind not in harmless] == []
 
 
+@pytest.mark.parametrize("operation", [create_index, rebuild_index])
+def test_fsck_says_how_an_unfinished_index_is_finished(operation: Callable[..., TableSnapshot]) -> None:
+    """Which of the two calls goes on where one was cut short, fsck says, and that call does."""
+    table = make(1)
+    table = table if operation is create_index else create_index(table, ["region"])
+
+    def die(*_: object) -> None:
+        raise Crash
+
+    with pytest.raises(Crash):
+        operation(table, ["region"], progress=die)
+    (finding,) = (each for each in fsck(table.refresh()) if each.kind == "unfinished index")
+    calls = {
+        "system.create_partition_index on (region)": create_index,
+        "system.rebuild_partition_index": rebuild_index,
+    }
+    assert [call for text, call in calls.items() if text in finding.detail] == [operation]
+    table = operation(table, ["region"])
+    assert [(index.name, index.ready) for index in table.metadata.indexes] == [("region", True)]
+    healthy(table)
+    with pytest.raises(Crash):
+        rebuild_index(table, ["region"], progress=die)
+    assert any("system.drop_partition_index drops both" in each.detail for each in fsck(table.refresh()))
+    assert drop_index(table, "region").metadata.indexes == ()
+
+
 # -- bad input
 
 

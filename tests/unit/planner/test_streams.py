@@ -14,6 +14,7 @@ import pytest
 
 from parquetry.metastore import ColumnStatistics, DataFile, open_metastore
 from tests.support.asked_lake import Lake
+from tests.support.rows_examined import rows_examined
 
 
 @pytest.fixture
@@ -308,3 +309,59 @@ def test_of_long_lists(lake: Lake) -> None:
     )
     stream.at = begun
     assert sorted(stream.next(limited=False)) == sorted(batches[0] + batches[1])
+
+
+def test_a_batch_looks_at_all_keys_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it ends and what it reads are two questions: for the second the rows alone are read that were written since."""
+    commit(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
+    stream = Stream(lake, startingVersion="latest")
+    stream.begin()
+    commit(lake, p1=["a"])
+    commit(lake, p2=["b"])
+    with rows_examined(monkeypatch, lake.table().id) as examined:
+        assert stream.next() == ["1:a", "2:b"]
+    # two partitions have two rows; of each, the row from before and the one written since are read for both questions
+    assert len(examined) == 42 + 2 * (2 + 2)
+    commit(lake, p1=["c", "d", "e"])
+    commit(lake, p3=["f"])
+    other = Stream(lake, maxFilesPerTrigger="2")
+    other.at = stream.at
+    with rows_examined(monkeypatch, lake.table().id) as examined:
+        assert other.all() == [["1:c", "1:d"], ["1:e", "3:f"]]
+    # for the second batch, too, what the first question found is right; 44 rows are there, 4 of them in question
+    assert sum(examined.keys.count(key) == 1 for key in set(examined.keys)) == 40
+
+
+@pytest.mark.parametrize("limits", [{}, {"maxFilesPerTrigger": "25"}])
+def test_a_version_read_whole_is_read_once(
+    lake: Lake, limits: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All batches of the version that a stream begins with share the partitions that the first one read."""
+    commit(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
+    stream = Stream(lake, **limits)
+    stream.begin()
+    with rows_examined(monkeypatch, lake.table().id) as examined:
+        assert sum(map(len, stream.all())) == 40
+    assert len(examined) == 40
+
+
+def test_streams_that_read_by_turns(lake: Lake) -> None:
+    """What one stream found of the partitions of some versions is right for another that reads fewer or more of them."""
+    rng = random.Random(3)
+    commit(lake, **{f"p{n}": [f"{n}"] for n in range(6)})
+    begun = Stream(lake, startingVersion="latest")
+    begun.begin()
+    written: list[str] = []
+    streams = [Stream(lake, maxFilesPerTrigger=str(n)) for n in (1, 2, 5)] + [begun]
+    read: list[list[str]] = [[] for _ in streams]
+    for each in streams:
+        each.at = begun.at
+    for number in range(60):
+        parts = rng.sample(range(9), rng.randint(1, 3))
+        commit(lake, **{f"p{part}": [f"{number}-{part}"] for part in parts})
+        written += [f"{part}:{number}-{part}" for part in parts]
+        for place in rng.sample(range(len(streams)), rng.randint(0, 3)):
+            read[place] += streams[place].next() or []
+    for place, each in enumerate(streams):
+        read[place] += [name for batch in each.all() for name in batch]
+        assert sorted(read[place]) == sorted(written)
