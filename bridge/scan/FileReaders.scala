@@ -81,6 +81,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
         val usable = if (conf.caseSensitiveAnalysis) rowGroups.filter(_.v2references.forall(_.length == 1)) else rowGroups
         (orc.copy(filters = usable), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }
-    hidden.joined(new PreparedReaderFactory(files, steps), dataSchema, partitionSchema)
+    val each = if (conf.v2BucketingPreserveOrderingOnCoalesceEnabled) new SeparateReaderFactory(files) else files
+    hidden.joined(new PreparedReaderFactory(each, steps), dataSchema, partitionSchema)
   }
 }
