@@ -12,12 +12,20 @@ import org.apache.spark.sql.connector.catalog.procedures._
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** `CALL catalog.system.name(…)`: parameters, columns and rows are the planner's. */
-class ParquetryProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends UnboundProcedure with BoundProcedure {
+/**
+ * `CALL catalog.system.name(…)`: parameters, columns and rows are the planner's. It is bound by Spark alone, once all arguments are resolved:
+ * of one that is bound before, Spark counts the arguments before it has put them in their places.
+ */
+class ParquetryProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends UnboundProcedure {
+  override def name(): String = answer.name
+  override def description(): String = answer.description
+  override def bind(inputType: StructType): BoundProcedure = new CalledProcedure(ref, answer)
+}
+
+class CalledProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends BoundProcedure {
   override def name(): String = answer.name
   override def description(): String = answer.description
   override def isDeterministic: Boolean = false
-  override def bind(inputType: StructType): BoundProcedure = this
 
   override val parameters: Array[ProcedureParameter] = answer.parameters.map { p =>
     val parameter = ProcedureParameter.in(p.name, p.dataType).comment(p.comment)

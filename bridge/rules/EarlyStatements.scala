@@ -34,7 +34,15 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
       withoutStruct(m.targetTable, m.mergeCondition +: actions, "MERGE")
       m
     case w: V2WriteCommand => MergedSchemas.evolving(w, tableOf, analyzed)
-    case other => MergedSchemas.checked(other, tableOf, analyzed); other
+    case other =>
+      MergedSchemas.checked(other, tableOf, analyzed)
+      other.resolveOperatorsDown { case i: InsertIntoStatement => withGivenValues(i) }
+  }
+
+  private def withGivenValues(insert: InsertIntoStatement): InsertIntoStatement = insert.table match {
+    case r @ UnresolvedRelation(CatalogAndIdentifier(_: ParquetryCatalog, _), options, _) =>
+      insert.copy(table = r.copy(options = DynamicOverwrite.withGiven(options, insert)))
+    case _ => insert
   }
 
   private def analyzed(query: LogicalPlan): LogicalPlan =

@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.memory.MemoryMode
 import org.apache.spark.sql.SparkSession
@@ -11,6 +12,7 @@ import org.apache.spark.sql.execution.datasources.orc.OrcOptions
 import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.execution.datasources.v2.orc.{OrcPartitionReaderFactory, OrcScan}
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -37,10 +39,23 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   private def sparks(): PartitionReaderFactory = {
     val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
     val hadoop = ReaderSettings.of(session)
-    table.format match {
+    val readers = table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory()
       case _ => ParquetScan(session, hadoop, index, whole, read, inPath, Array.empty, options, None, Nil, Nil, Array.empty)
         .createReaderFactory()
+    }
+    if (conf.caseSensitiveAnalysis) inAnyCase(readers, hadoop) else readers
+  }
+
+  /** Names in files do not count in letter case, whatever the session says: so the planner looks up what is recorded of them. */
+  private def inAnyCase(readers: PartitionReaderFactory, hadoop: Configuration): PartitionReaderFactory = {
+    val other = conf.clone()
+    other.setConf(SQLConf.CASE_SENSITIVE, false)
+    readers match {
+      case parquet: ParquetPartitionReaderFactory =>
+        hadoop.setBoolean(SQLConf.CASE_SENSITIVE.key, false)
+        parquet.copy(sqlConf = other, broadcastedConf = SerializableConfiguration.broadcast(session.sparkContext, hadoop))
+      case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = other)
     }
   }
 
@@ -62,8 +77,11 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
         val changed = new ChangedFiles(own, table.name(), table.sync, parquet.broadcastedConf)
         (parquet.copy(filters = rowGroups), if (rowGroups.isEmpty) Seq(new SharedSettings(parquet.broadcastedConf), changed) else Seq(changed))
       case orc: OrcPartitionReaderFactory =>
-        (orc.copy(filters = rowGroups), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
+        // it takes conditions by the session's rule, and of two fields within a struct that its files name alike would judge the other
+        val usable = if (conf.caseSensitiveAnalysis) rowGroups.filter(_.v2references.forall(_.length == 1)) else rowGroups
+        (orc.copy(filters = usable), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }
-    hidden.joined(new PreparedReaderFactory(files, steps), dataSchema, partitionSchema)
+    val each = if (conf.v2BucketingPreserveOrderingOnCoalesceEnabled) new SeparateReaderFactory(files) else files
+    hidden.joined(new PreparedReaderFactory(each, steps), dataSchema, partitionSchema)
   }
 }

@@ -99,15 +99,13 @@ def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
         columns = file.columns
         if not columns:
             return None
-        statistics = columns.get(physical)
-        if statistics is None:
-            # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
-            matches = [name for name in columns if name.lower() == physical.lower()]
-            if not matches and not filled:
-                return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
-            if len(matches) != 1:
-                return None
-            statistics = columns[matches[0]]
+        # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
+        spelled = [name for name in columns if name.lower() == physical.lower()]
+        if not spelled and not filled:
+            return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
+        if len(spelled) != 1:
+            return None
+        statistics = columns[spelled[0]]
         return bounds_of(kind, statistics, file.rows)
 
     return read

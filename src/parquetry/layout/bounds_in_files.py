@@ -86,22 +86,20 @@ def _said(column: Column, files: FileColumns) -> tuple[StatisticsColumn | None, 
     physical = column.physical
     exact = files.statistics(physical)
     absent = np.zeros(files.count, np.bool_)
-    if exact is not None and np.array_equal(exact.there, files.described):
-        return exact, absent
     # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
     spelled = [name for name in files.names if name != physical and name.lower() == physical.lower()]
     variants = [found for name in spelled if (found := files.statistics(name)) is not None]
-    there = absent if exact is None else exact.there
-    spellings = (
-        np.sum([found.there for found in variants], axis=0) if variants else np.zeros(files.count, int)
-    )
+    if not variants and exact is not None and np.array_equal(exact.there, files.described):
+        return exact, absent
+    named = [*variants, exact] if exact is not None else variants
+    spellings = np.sum([found.there for found in named], axis=0) if named else np.zeros(files.count, int)
     if not has_default(column):
-        absent = files.with_entries() & ~there & (spellings == 0)
+        absent = files.with_entries() & (spellings == 0)
     if not variants:
         return exact, absent
-    records: list[ColumnStatistics | None] = [None] * files.count if exact is None else exact.records()
-    for found in variants:
-        for place in np.flatnonzero(found.there & ~there & (spellings == 1)).tolist():
+    records: list[ColumnStatistics | None] = [None] * files.count
+    for found in named:
+        for place in np.flatnonzero(found.there & (spellings == 1)).tolist():
             records[place] = found.take(np.array([place])).records()[0]
     return StatisticsColumn.of(records), absent
 

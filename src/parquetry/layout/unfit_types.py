@@ -1,19 +1,21 @@
-"""Columns of Parquet files that Spark's readers cannot read as what the table says they are.
+"""Columns of files that Spark's readers cannot read as what the table says they are.
 
-Told are those of which it is certain, by the physical type alone; the readers have the last word on the others:
+Of types, those of Parquet are told of which it is certain, by the physical type alone; the readers have the last word on the others:
 
     in the file      the table says        is
     BYTE_ARRAY       bigint                told: no text is read as a number
     INT64            double                told: longs become no doubles
     INT32            bigint                read
     INT64            timestamp             left to the readers, which know what the numbers stand for
+
+Names are looked up without regard to letter case, whatever the session says, so that of a file with `id` and `ID` no column `id` can be read.
 """
 
 from __future__ import annotations
 
 import itertools
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +24,7 @@ import pyarrow.parquet as pq
 from parquetry.layout.discover import visible_files
 from parquetry.layout.location import open_location
 from parquetry.layout.parquet_leaves import top_level
-from parquetry.layout.records import Column
+from parquetry.layout.records import PHYSICAL_NAME, Column
 from parquetry.types import INTEGER_BITS, type_text
 
 _TIMES = ("timestamp", "timestamp_ntz")
@@ -49,7 +51,10 @@ def unfit_columns(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
         columns: of the table, those that are in files.
     """
     by_name = {column.physical.lower(): column for column in columns}
-    for name, leaves in top_level(footer):
+    found = list(top_level(footer))
+    yield from twice_named([name for name, _ in found], columns)
+    yield from _twice_in_structs(footer, columns)
+    for name, leaves in found:
         column = by_name.get(name.lower())
         if column is None or not column.column_type.primitive or leaves[0].nested:
             continue
@@ -60,6 +65,66 @@ def unfit_columns(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
                 f"column {column.name} is {type_text(column.type)} in the table, and {stored.physical_type} in the file, which cannot "
                 "be read as that: queries of the column fail. Have the file written with the table's type, or take it out"
             )
+
+
+def twice_named(names: Iterable[str], columns: Sequence[Column]) -> Iterator[str]:
+    """Yield a sentence for each column of a table whose name a file has more than once.
+
+    Args:
+        names: of the file's columns.
+        columns: of the table, those that are in files.
+    """
+    spelled: dict[str, list[str]] = {}
+    for name in names:
+        spelled.setdefault(name.lower(), []).append(name)
+    for column in columns:
+        if len(found := spelled.get(column.physical.lower(), ())) > 1:
+            yield _twice(column.name, found)
+
+
+def _twice_in_structs(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
+    """Yield a sentence for each field within a table's columns whose name a file has more than once."""
+    try:
+        held = footer.schema.to_arrow_schema()
+    except (pa.ArrowException, NotImplementedError):  # of types that Arrow does not know
+        return
+    for column in columns:
+        for name in held.names:
+            if name.lower() == column.physical.lower() and len(held.get_all_field_indices(name)) == 1:
+                yield from _twice_within(column.type, held.field(name).type, column.name)
+
+
+def _twice_within(kind: Any, held: pa.DataType, path: str) -> Iterator[str]:
+    """Yield a sentence for each field of a struct that a file has more than once.
+
+    Args:
+        kind: Spark's JSON type, with the names that the fields have in files.
+        held: the type in the file.
+        path: what the struct is called in the sentence.
+    """
+    match kind:
+        case {"type": "struct", "fields": fields} if pa.types.is_struct(held):
+            there = [held.field(place) for place in range(held.num_fields)]
+            for field in fields:
+                stored = field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]).lower()
+                found = [each for each in there if each.name.lower() == stored]
+                name = f"{path}.{field['name']}"
+                if len(found) > 1:
+                    yield _twice(name, [each.name for each in found])
+                elif found:
+                    yield from _twice_within(field["type"], found[0].type, name)
+        case {"type": "array", "elementType": element} if hasattr(held, "value_type"):
+            yield from _twice_within(element, held.value_type, f"{path}.element")
+        case {"type": "map", "keyType": key, "valueType": value} if pa.types.is_map(held):
+            yield from _twice_within(key, held.key_type, f"{path}.key")
+            yield from _twice_within(value, held.item_type, f"{path}.value")
+
+
+def _twice(name: str, spelled: Sequence[str]) -> str:
+    return (
+        f"column {name} is in the file {len(spelled)} times, as {', '.join(spelled)}, and names do not count in letter case: queries of the "
+        "column fail. Have the file written with other names, or take it out"
+    )
 
 
 def unknown_columns(location: str) -> str | None:

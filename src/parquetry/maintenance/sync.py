@@ -19,7 +19,7 @@ from parquetry.layout.footers import FooterReader
 from parquetry.layout.places import join_location, join_relative, path_below, path_within
 from parquetry.layout.records import DataFile
 from parquetry.layout.tuples_in_files import lacks_tuples
-from parquetry.layout.unfit_types import unfit_columns
+from parquetry.layout.unfit_types import twice_named, unfit_columns
 from parquetry.maintenance.bucketed_files import in_buckets_of, look_again, unbucketed
 from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
@@ -203,6 +203,10 @@ class _Sync:
 
         location = join_location(metadata.location, found.relative_path)
         files = self.footers.data_files(metadata.format, location, paths, broken=broken, look=look)
+        if metadata.format != "parquet":  # of which nobody shows the footers
+            for file in files:
+                if sentences := list(twice_named(file.columns or (), metadata.data_columns)):
+                    unfit[file.path] = sentences
         name = snapshot.describe(snapshot.key_of(found.values)) if found.values else None
         told = [Difference("broken", name, detail=broken[path]) for path in paths if path in broken]
         for path in sorted(unfit):

@@ -1,8 +1,8 @@
 """Files of others that Spark cannot read as the table has its columns: what `fsck` tells of their footers.
 
 A sync tells of them when it takes them in (`sync`). They may have come by other ways, or columns may have been added since, so `fsck`
-looks again. Files that were written for the table are not looked into: they have its columns. Neither are those of ORC, of which
-PyArrow tells no types.
+looks again. Files that were written for the table are not looked into: they have its columns. Of ORC files, of which PyArrow tells no
+types, what is recorded is looked at: the names of their columns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from parquetry.layout.file_names import is_own
 from parquetry.layout.places import Place, join_location
 from parquetry.layout.records import Column
 from parquetry.layout.statistics import read_parquet_footer
-from parquetry.layout.unfit_types import unfit_columns
+from parquetry.layout.unfit_types import twice_named, unfit_columns
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.finding import Finding
 from parquetry.metastore.keyspace import batches
@@ -35,15 +35,28 @@ def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
     Raises:
         WarehouseError: a file cannot be opened.
     """
-    if table.metadata.format != "parquet":
-        return
     system = Files()
+    if table.metadata.format != "parquet":
+        yield from _by_records(table, system)
+        return
     with ThreadPoolExecutor(_THREADS) as pool:
         for batch in batches(_foreign(table, system), _AT_ONCE):
             looks = [pool.submit(_look, system, place, table.metadata.data_columns) for _, place in batch]
             for (name, place), look in zip(batch, looks, strict=True):
                 for kind, detail in look.result():
                     yield Finding(kind, name, system.name(place), detail)
+
+
+def _by_records(table: TableSnapshot, system: Files) -> Iterator[Finding]:
+    """Tell of files of others what the names of their columns say, as they are recorded."""
+    for partition in table.partitions():
+        for file in partition.files:
+            if not is_own(file.path, table.id):
+                place = system.place(join_location(partition.location, file.path))
+                for sentence in twice_named(file.columns or (), table.metadata.data_columns):
+                    yield Finding(
+                        "unfit column", table.describe(partition.key), system.name(place), f"{sentence}."
+                    )
 
 
 def _foreign(table: TableSnapshot, system: Files) -> Iterable[tuple[str, Place]]:
