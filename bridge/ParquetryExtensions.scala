@@ -23,6 +23,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(session => LateRules(session))
     extensions.injectPostHocResolutionRule(_ => StreamedTables)
     extensions.injectCheckRule(_ => StreamingModes)
+    extensions.injectPlanNormalizationRule(_ => FilesOfMerge)
     extensions.injectPlanNormalizationRule(_ => RowsOnce)
     extensions.injectPlanNormalizationRule(_ => RowsWrittenOut)
     extensions.injectPlanNormalizationRule(_ => RowsOfChars)

@@ -39,8 +39,9 @@ class RewrittenScan(inner: ParquetryScan)
   override def toBatch: Batch = new PlannedBatch(inner, answer)
   private def answer: ScanAnswer = chosen.getOrElse(inner.first)
 
-  /** What was read, as the planner is told it: the files, and their partitions' values in the order of the partition columns. */
-  def asked: Seq[JField] = {
+  /** What is rewritten, as the planner is told it: all files that were read or some, and the values of their partitions, or of more,
+   * in the order of the partition columns. */
+  def rewritten(some: Option[Seq[String]]): Seq[JField] = {
     val order = inner.table.partitionSchema()
     val read = inner.partitionSchema
     val places = order.fieldNames.map(read.fieldIndex)
@@ -48,6 +49,6 @@ class RewrittenScan(inner: ParquetryScan)
       val values = Json.ofRow(row, read).arr
       JArray(places.map(values(_)).toList)
     }
-    Seq("files" -> Json.strings(answer.files.paths.toSeq), "partitions" -> JArray(partitions.toList))
+    Seq("files" -> Json.strings(some.getOrElse(answer.files.paths.toSeq)), "partitions" -> JArray(partitions.toList))
   }
 }

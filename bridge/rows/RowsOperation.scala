@@ -33,13 +33,14 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
     override def build(): Write = new RowsWrite(RowsOperation.this)
   }
 
-  /** Puts rows in the place of the files that were read; returns what was written. */
-  def replace(rows: DataFrame): JValue = Bridge.write(table.ref, table.inPlace(rows), "rewrite_rows", table.identity ++ read.get.asked ++ Seq[JField](
-    "statement" -> JString(command.name.toLowerCase), Settings.field): _*)
+  /** Puts rows in the place of some files that were read, or of all; returns what was written. */
+  def replace(rows: DataFrame, files: Option[Seq[String]]): JValue =
+    Bridge.write(table.ref, table.inPlace(rows), "rewrite_rows", table.identity ++ read.get.rewritten(files) ++ Seq[JField](
+      "statement" -> JString(command.name.toLowerCase), Settings.field): _*)
 }
 
 /** Carried out by `RewriteRowsExec`. */
 class RowsWrite(val operation: RowsOperation) extends ShownWrite {
-  def replace(rows: DataFrame): Unit = wrote(operation.replace(rows))
+  def replace(rows: DataFrame, files: Option[Seq[String]]): Unit = wrote(operation.replace(rows, files))
   override def description(): String = s"${operation.command} ${operation.table.name()}"
 }
