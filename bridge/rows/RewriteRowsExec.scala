@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry
 
+import org.json4s.JArray
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, In, IsNull, Literal, Or}
 import org.apache.spark.sql.catalyst.plans.logical.{BinaryNode, Filter, LogicalPlan, Project, ReplaceData}
@@ -23,8 +25,9 @@ case class RowsOfChangedFiles(left: LogicalPlan, right: LogicalPlan) extends Bin
  *
  * @param rows gives the rows of the table's columns, by their places, and more
  * @param changed gives the names of the files that are rewritten; None: all that are read
+ * @param reads what the statement reads
  */
-case class RewriteRowsExec(rows: SparkPlan, changed: Option[SparkPlan], places: Seq[Int], write: RowsWrite)
+case class RewriteRowsExec(rows: SparkPlan, changed: Option[SparkPlan], places: Seq[Int], write: RowsWrite, reads: JArray)
   extends V2CommandExec with SupportsCustomDriverMetrics {
   override lazy val customMetrics: Map[String, SQLMetric] = createCustomMetrics(write.supportedCustomMetrics())
   override def children: Seq[SparkPlan] = rows +: changed.toSeq
@@ -39,7 +42,7 @@ case class RewriteRowsExec(rows: SparkPlan, changed: Option[SparkPlan], places: 
       val file = rows.output.find(_.name == write.operation.table.fileColumn.name).get
       Filter(Or(IsNull(file), In(file, names.map(Literal(_)))), made) // rows that are inserted are of no file
     }
-    write.replace(Dataset.ofRows(session, Project(places.map(rows.output), kept)), files)
+    write.replace(Dataset.ofRows(session, Project(places.map(rows.output), kept)), files, reads)
     postDriverMetrics(write.reportDriverMetrics())
     Cached.refresh(write.operation.table)
     Nil
@@ -56,7 +59,7 @@ object RowsStrategy extends SparkStrategy {
         case RowsOfChangedFiles(rows, changed) => (rows, Some(planLater(changed)))
         case _ => (query, None)
       }
-      RewriteRowsExec(planLater(rows), changed, projections.rowProjection.colOrdinals, write) :: Nil
+      RewriteRowsExec(planLater(rows), changed, projections.rowProjection.colOrdinals, write, StatementReads.of(query)) :: Nil
     case _ => Nil
   }
 }

@@ -15,12 +15,13 @@ import org.apache.spark.unsafe.types.UTF8String
  * It is no `ParquetryScan`, as values of joins must leave nothing out of it: what is not read would be lost.
  */
 class RewrittenScan(inner: ParquetryScan)
-  extends Scan with SupportsReportStatistics with SupportsRuntimeV2Filtering with Reported {
+  extends Scan with SupportsReportStatistics with SupportsRuntimeV2Filtering with Reported with Asked {
   private val column = inner.table.fileColumn.name
   @volatile private var chosen = Option.empty[ScanAnswer]
 
   override def readSchema(): StructType = inner.readSchema()
   override def description(): String = chosen.fold(inner.description())(_.description)
+  override def asked: Seq[JValue] = inner.asked
   override def report: JValue = chosen.fold(inner.report)(_.report)
   override def estimateStatistics(): Statistics = inner.estimateStatistics()
   override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
