@@ -4,7 +4,7 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
-import org.json4s.JArray
+import org.json4s.{JArray, JValue}
 import org.json4s.jackson.JsonMethods.{compact, render}
 
 import org.apache.spark.sql.SparkSession
@@ -16,6 +16,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /** What the planner knows of a table, as a table to read: `catalog.db.t.history` and the like. */
 class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer) extends Table with SupportsRead {
   override def name(): String = answer.name
+  /** Of the version that it tells of. */
+  def identity: JValue = answer.identity
   override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(answer.schema, false)
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
 

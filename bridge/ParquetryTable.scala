@@ -126,7 +126,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   private def where(predicates: Array[Predicate]): JField =
     "predicates" -> JArray(predicates.map(Json.ofExpression).toList)
   override def canDeleteWhere(predicates: Array[Predicate]): Boolean = Answers.held(ask("can_delete", where(predicates)))
-  override def deleteWhere(predicates: Array[Predicate]): Unit = ask("delete", where(predicates))
+  override def deleteWhere(predicates: Array[Predicate]): Unit = ask("delete", where(predicates), Settings.field)
   override def truncateTable(): Boolean = Answers.held(ask("truncate", where(Array.empty)))
 
   // Partitions

@@ -1,40 +1,65 @@
 package org.apache.spark.sql.parquetry
 
+import org.json4s.JArray
+
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, ReplaceData}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, In, IsNull, Literal, Or}
+import org.apache.spark.sql.catalyst.plans.logical.{BinaryNode, Filter, LogicalPlan, Project, ReplaceData}
 import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy, UnaryExecNode}
+import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{SupportsCustomDriverMetrics, V2CommandExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /**
+ * The rows that a MERGE makes of those that it reads, but for rows of files in which it changes nothing.
+ *
+ * @param right gives the names of the others
+ */
+case class RowsOfChangedFiles(left: LogicalPlan, right: LogicalPlan) extends BinaryNode {
+  override def output: Seq[Attribute] = left.output
+  override protected def withNewChildrenInternal(newLeft: LogicalPlan, newRight: LogicalPlan): LogicalPlan = copy(newLeft, newRight)
+}
+
+/**
  * Hands the rows of a statement to the planner, which writes them as those of an INSERT.
  *
- * @param child gives the rows of the table's columns, by their places, and more
+ * @param rows gives the rows of the table's columns, by their places, and more
+ * @param changed gives the names of the files that are rewritten; None: all that are read
+ * @param reads what the statement reads
  */
-case class RewriteRowsExec(child: SparkPlan, places: Seq[Int], write: RowsWrite)
-  extends V2CommandExec with UnaryExecNode with SupportsCustomDriverMetrics {
+case class RewriteRowsExec(rows: SparkPlan, changed: Option[SparkPlan], places: Seq[Int], write: RowsWrite, reads: JArray)
+  extends V2CommandExec with SupportsCustomDriverMetrics {
   override lazy val customMetrics: Map[String, SQLMetric] = createCustomMetrics(write.supportedCustomMetrics())
+  override def children: Seq[SparkPlan] = rows +: changed.toSeq
   override def output: Seq[Attribute] = Nil
   override def stringArgs: Iterator[Any] = Iterator(write.description())
 
   override protected def run(): Seq[InternalRow] = {
+    val files = changed.map(_.executeCollect().map(_.getUTF8String(0).toString).toSeq)
     // which files are read is known from here on
-    val rows = LogicalRDD(child.output, child.execute())(session)
-    write.replace(Dataset.ofRows(session, Project(places.map(child.output), rows)))
+    val made = LogicalRDD(rows.output, rows.execute())(session)
+    val kept = files.fold[LogicalPlan](made) { names =>
+      val file = rows.output.find(_.name == write.operation.table.fileColumn.name).get
+      Filter(Or(IsNull(file), In(file, names.map(Literal(_)))), made) // rows that are inserted are of no file
+    }
+    write.replace(Dataset.ofRows(session, Project(places.map(rows.output), kept)), files, reads)
     postDriverMetrics(write.reportDriverMetrics())
     Cached.refresh(write.operation.table)
     Nil
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): RewriteRowsExec = copy(child = newChild)
+  override protected def withNewChildrenInternal(fresh: IndexedSeq[SparkPlan]): RewriteRowsExec =
+    copy(rows = fresh.head, changed = fresh.lift(1))
 }
 
 object RowsStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ReplaceData(_, _, query, _, projections, _, Some(write: RowsWrite)) =>
-      RewriteRowsExec(planLater(query), projections.rowProjection.colOrdinals, write) :: Nil
+      val (rows, changed) = query match {
+        case RowsOfChangedFiles(rows, changed) => (rows, Some(planLater(changed)))
+        case _ => (query, None)
+      }
+      RewriteRowsExec(planLater(rows), changed, projections.rowProjection.colOrdinals, write, StatementReads.of(query)) :: Nil
     case _ => Nil
   }
 }

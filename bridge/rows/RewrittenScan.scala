@@ -15,12 +15,13 @@ import org.apache.spark.unsafe.types.UTF8String
  * It is no `ParquetryScan`, as values of joins must leave nothing out of it: what is not read would be lost.
  */
 class RewrittenScan(inner: ParquetryScan)
-  extends Scan with SupportsReportStatistics with SupportsRuntimeV2Filtering with Reported {
+  extends Scan with SupportsReportStatistics with SupportsRuntimeV2Filtering with Reported with Asked {
   private val column = inner.table.fileColumn.name
   @volatile private var chosen = Option.empty[ScanAnswer]
 
   override def readSchema(): StructType = inner.readSchema()
   override def description(): String = chosen.fold(inner.description())(_.description)
+  override def asked: Seq[JValue] = inner.asked
   override def report: JValue = chosen.fold(inner.report)(_.report)
   override def estimateStatistics(): Statistics = inner.estimateStatistics()
   override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
@@ -39,8 +40,9 @@ class RewrittenScan(inner: ParquetryScan)
   override def toBatch: Batch = new PlannedBatch(inner, answer)
   private def answer: ScanAnswer = chosen.getOrElse(inner.first)
 
-  /** What was read, as the planner is told it: the files, and their partitions' values in the order of the partition columns. */
-  def asked: Seq[JField] = {
+  /** What is rewritten, as the planner is told it: all files that were read or some, and the values of their partitions, or of more,
+   * in the order of the partition columns. */
+  def rewritten(some: Option[Seq[String]]): Seq[JField] = {
     val order = inner.table.partitionSchema()
     val read = inner.partitionSchema
     val places = order.fieldNames.map(read.fieldIndex)
@@ -48,6 +50,6 @@ class RewrittenScan(inner: ParquetryScan)
       val values = Json.ofRow(row, read).arr
       JArray(places.map(values(_)).toList)
     }
-    Seq("files" -> Json.strings(answer.files.paths.toSeq), "partitions" -> JArray(partitions.toList))
+    Seq("files" -> Json.strings(some.getOrElse(answer.files.paths.toSeq)), "partitions" -> JArray(partitions.toList))
   }
 }

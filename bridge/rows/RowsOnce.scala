@@ -27,7 +27,7 @@ object RowsOnce extends Rule[LogicalPlan] {
   private def subqueries(e: Expression): Seq[LogicalPlan] = e.collect { case p: PlanExpression[_] => p.plan }.collect { case l: LogicalPlan => l }
 
   /** (What is not deterministic by itself Spark refuses.) */
-  private def fickle(plan: LogicalPlan): Option[String] = plan.collectWithSubqueries {
+  def fickle(plan: LogicalPlan): Option[String] = plan.collectWithSubqueries {
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => "a LIMIT"
     case _: Sample => "a sample"
   }.headOption

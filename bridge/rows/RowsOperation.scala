@@ -16,6 +16,8 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
   @volatile private var read = Option.empty[RewrittenScan]
   /** What was planned to be read, or was. */
   def scan: Option[RewrittenScan] = read
+  /** See `MergeSearch`; None: nothing is inserted. */
+  @volatile var searchedBy = Option.empty[Seq[String]]
 
   override def requiredMetadataAttributes(): Array[NamedReference] =
     Array(Expressions.column(Schemas.quoted(table.fileColumn.name)))
@@ -33,13 +35,18 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
     override def build(): Write = new RowsWrite(RowsOperation.this)
   }
 
-  /** Puts rows in the place of the files that were read; returns what was written. */
-  def replace(rows: DataFrame): JValue = Bridge.write(table.ref, table.inPlace(rows), "rewrite_rows", table.identity ++ read.get.asked ++ Seq[JField](
-    "statement" -> JString(command.name.toLowerCase), Settings.field): _*)
+  /** Puts rows in the place of some files that were read, or of all; returns what was written.
+   *
+   * @param reads what the statement read
+   */
+  def replace(rows: DataFrame, files: Option[Seq[String]], reads: JArray): JValue =
+    Bridge.write(table.ref, table.inPlace(rows), "rewrite_rows", table.identity ++ read.get.rewritten(files) ++ Seq[JField](
+      "predicates" -> JArray(read.get.asked.toList), "reads" -> reads,
+      "statement" -> JString(command.name.toLowerCase), Settings.field) ++ searchedBy.map("searched_by" -> Json.strings(_)): _*)
 }
 
 /** Carried out by `RewriteRowsExec`. */
 class RowsWrite(val operation: RowsOperation) extends ShownWrite {
-  def replace(rows: DataFrame): Unit = wrote(operation.replace(rows))
+  def replace(rows: DataFrame, files: Option[Seq[String]], reads: JArray): Unit = wrote(operation.replace(rows, files, reads))
   override def description(): String = s"${operation.command} ${operation.table.name()}"
 }

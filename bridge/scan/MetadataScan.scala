@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry
 import org.json4s._
 
 /** `count(*)`, `min` and `max` that the metastore answered alone. */
-class MetadataScan(answer: AggregateAnswer) extends RowsScan(answer.schema, answer.rows, answer.description) with Reported {
+class MetadataScan(answer: AggregateAnswer, override val asked: Seq[JValue])
+  extends RowsScan(answer.schema, answer.rows, answer.description) with Reported with Asked {
   override def report: JValue = answer.report
 }

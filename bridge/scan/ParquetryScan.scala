@@ -28,7 +28,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  */
 class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
-  with SupportsRuntimeV2Filtering with Reported {
+  with SupportsRuntimeV2Filtering with Reported with Asked {
   import plan.{hidden, options, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
@@ -95,7 +95,7 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   def joined: Seq[JValue] = plan.joined
   def trees: Seq[JValue] = plan.trees
   /** What the query itself asks. */
-  def asked: Seq[JValue] = plan.static
+  override def asked: Seq[JValue] = plan.static
   /** Values of the columns of `partitionSchema`, of each partition that is read. */
   def partitionRows: Seq[InternalRow] = plan.first.partitions
   def partitionSchema: StructType = plan.partitionSchema

@@ -73,7 +73,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     table.logical.find(_.name == f.name).filter(_.getExistenceDefaultValue().isDefined).getOrElse(f)))
 
   override def build(): Scan = aggregate match {
-    case Some(answer) => new MetadataScan(answer)
+    case Some(answer) => new MetadataScan(answer, pushed.map(_.tree))
     case None => new ParquetryScan(table, pushed, required, options)
   }
 }

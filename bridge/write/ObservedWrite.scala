@@ -32,13 +32,14 @@ case class ObservedWriteExec(child: SparkPlan, table: ParquetryTable, write: V1W
 
 object ObservedWrites extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case AppendData(r: DataSourceV2Relation, query, _, _, _, Some(write: V1Write), _) => written(r, query, write)
-    case OverwriteByExpression(r: DataSourceV2Relation, _, query, _, _, _, Some(write: V1Write), _) => written(r, query, write)
+    case AppendData(r: DataSourceV2Relation, query, _, _, _, Some(write: ParquetryWrite), _) => written(r, query, write)
+    case OverwriteByExpression(r: DataSourceV2Relation, _, query, _, _, _, Some(write: ParquetryWrite), _) => written(r, query, write)
     case _ => Nil
   }
 
-  private def written(relation: DataSourceV2Relation, query: LogicalPlan, write: V1Write): Seq[SparkPlan] = relation.table match {
+  private def written(relation: DataSourceV2Relation, query: LogicalPlan, write: ParquetryWrite): Seq[SparkPlan] = relation.table match {
     case table: ParquetryTable if query.exists(_.isInstanceOf[CollectMetrics]) =>
+      write.reads = Some(StatementReads.of(query))
       ObservedWriteExec(planLater(query), table, write) :: Nil
     case _ => Nil
   }

@@ -39,6 +39,7 @@ CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
 PURGE_ON_OVERWRITE = "purge-on-overwrite"
+ISOLATION = "isolation"
 RUNTIME_PRUNING = "runtime-pruning"
 RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 RUNTIME_PRUNING_MAX_WAIT = "runtime-pruning-max-wait"
@@ -196,6 +197,15 @@ TABLE_SETTINGS = (
         "Whether INSERT OVERWRITE and REPLACE TABLE delete the files that they replace as soon as the statement is committed, those of others in an external table, too: "
         "for tables whose folders are read by their paths. Older versions of these partitions cannot be read any more.",
         levels=("property",),
+    ),
+    Setting(
+        ISOLATION,
+        "snapshot",
+        one_of("snapshot", "serializable"),
+        "What a statement that changes the table conflicts with: `snapshot`: whoever changes a partition that it changes, and for rows that `MERGE` inserts "
+        "one in which it looked for their matches; `serializable`: also whoever changes a partition of the table that it has read. "
+        "See [Versions and commits](concepts.md#versions-and-commits).",
+        levels=EVERYWHERE,
     ),
     Setting(
         BUCKET_JOIN,

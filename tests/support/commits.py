@@ -53,10 +53,17 @@ def count_writes(change: Change) -> int:
     return store.writes
 
 
+def append_for_another(transaction: Transaction) -> None:
+    """Add to one partition because of what another day holds."""
+    transaction.append((2, "b"), [file(transaction.operation)])
+    transaction.rely_on(transaction.base, whole_day(transaction.base, 1))
+
+
 ACTIONS: dict[str, Change] = {
     "append": lambda transaction: transaction.append((1, "a"), [file(transaction.operation)]),
     "append new": lambda transaction: transaction.append((7, "n"), [file(transaction.operation)]),
     "append other": lambda transaction: transaction.append((2, "b"), [file(transaction.operation)]),
+    "append for another": append_for_another,
     "overwrite": lambda transaction: transaction.replace((1, "a"), [file(transaction.operation)]),
     "overwrite other": lambda transaction: transaction.replace((2, "b"), [file(transaction.operation)]),
     "drop": lambda transaction: transaction.drop((1, "a")),
@@ -75,6 +82,7 @@ def touched(action: str) -> set[object]:
         "append": {(1, "a")},
         "append new": {(7, "n")},
         "append other": {(2, "b")},
+        "append for another": {(2, "b")},
         "overwrite": {(1, "a")},
         "overwrite other": {(2, "b")},
         "drop": {(1, "a")},
@@ -95,7 +103,8 @@ def basenames(table: TableSnapshot) -> Content:
 def conflicts(late: str, early: str) -> bool:
     """Return whether an action fails if another was committed since its base."""
     if late.startswith("append"):
-        return early == "move table"
+        relied_on = {(1, "a")} if late == "append for another" else set()
+        return early == "move table" or bool(relied_on & touched(early))
     if early == "move table":
         return True
     changed = touched(early) - ({(7, "n")} if early == "replace all" else set())  # there was none to drop

@@ -31,6 +31,7 @@ TEXTS = {
     "hive-compatible": ("true", "false"),
     "empty-buckets": ("true", "false"),
     "purge-on-overwrite": ("true", "false"),
+    "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
     "runtime-pruning": ("false", "true"),
     "runtime-pruning-max-build-size": ("1mb", "2mb"),
@@ -60,7 +61,7 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 10 * 6 + 12 * 1
+    assert len(PAIRS) == 11 * 6 + 12 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -91,6 +92,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "auto-skew-values": "16",
         "list-bucketing-rules": "strict",
         "bucketing-version": "2",
+        "isolation": "snapshot",
         "bucket-join": "smaller",
         "runtime-pruning": "true",
         "runtime-pruning-max-build-size": "10mb",
@@ -137,7 +139,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         (
             "parquetry.anything",
             "is unknown: known are parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
+            "parquetry.empty-buckets, parquetry.isolation, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
             "parquetry.runtime-pruning-max-wait, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),

@@ -316,6 +316,8 @@ class Committer:
     def _work(self, head: Head, owner: Owner) -> Head:
         latest, version, attempt = self._before, self._base.version, 0
         taken_out: dict[bytes, Found] = {}
+        if any(read.version.version < version for read in self._transaction.reads):
+            self._conflicts.check_reads(self._base)
         while True:
             if head.commit.version != version:
                 visible = VisibleRows(self._store, self._table, head.commit, head.newest)

@@ -3,7 +3,7 @@
 Appends are never in each other's way, unless their files are arranged, and the partition that others made meanwhile
 is arranged otherwise; nor are those that write a partition's list of files in another form. Whatever else a transaction does to a partition was decided by looking
 at it, so it must still be as it was in the version the transaction is based on; a scope must select the same
-partitions, all unchanged; metadata must not have been changed by two. Nor may a column be given another type while
+partitions, all unchanged, and so must what was read for the transaction, in the version in which it was read; metadata must not have been changed by two. Nor may a column be given another type while
 files are written into buckets by it: the hash of a value depends on its type.
 
 Who adds a partition, to take files in, must not take in what others took in meanwhile, nor what they took in and
@@ -21,7 +21,7 @@ from parquetry.metastore.arranged import is_arranged_otherwise, is_hashed_otherw
 from parquetry.metastore.head import Head
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot, load
-from parquetry.metastore.transaction import Add, Append, Change, Recut, Transaction
+from parquetry.metastore.transaction import Add, Append, Change, ReadScope, Recut, Transaction
 from parquetry.metastore.visible_rows import Found
 
 
@@ -98,11 +98,35 @@ class Conflicts:
             for key in sorted(here.keys() | was.keys()):
                 if here.get(key) != was.get(key):
                     raise self._conflict(f"partition {self._base.describe(key)}", now, here.get(key))
+        self.check_reads(now)
 
-    def _conflict(self, what: str, now: TableSnapshot, ticket: int | None = None) -> CommitConflictError:
-        by = f"between versions {self._base.version} and {now.version}"
+    def check_reads(self, now: TableSnapshot) -> None:
+        """Compare what was read for the transaction with a later version.
+
+        Raises:
+            CommitConflictError: something that was read has changed.
+        """
+        for read in self._transaction.reads:
+            self._check_read(read, now)
+
+    def _check_read(self, read: ReadScope, now: TableSnapshot) -> None:
+        since = now.history(read.version.version + 1)
+        if all(commit.operation in read.harmless for commit in since):
+            return
+        was = {partition.key: partition.ticket for partition in read.version.partitions(read.plan)}
+        here = {partition.key: partition.ticket for partition in now.partitions(read.plan)}
+        for key in sorted(here.keys() | was.keys()):
+            if here.get(key) != was.get(key):
+                what = f"partition {self._base.describe(key)}, which was read for it,"
+                raise self._conflict(what, now, here.get(key), read.version.version)
+
+    def _conflict(
+        self, what: str, now: TableSnapshot, ticket: int | None = None, since: int | None = None
+    ) -> CommitConflictError:
+        since = self._base.version if since is None else since
+        by = f"between versions {since} and {now.version}"
         for commit in now.history() if ticket is not None else ():
-            if commit.version <= self._base.version:
+            if commit.version <= since:
                 break
             if commit.ticket == ticket:
                 by = f"by version {commit.version} ({commit.operation})"

@@ -17,7 +17,7 @@ from parquetry.metastore.head import live_head, pause
 from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals
 from parquetry.metastore.snapshot import TableSnapshot, load
 from parquetry.metastore.taken_out import live_files, taken_out
-from parquetry.metastore.transaction import Change, Given, Transaction
+from parquetry.metastore.transaction import Change, Given, ReadScope, Transaction
 
 ATTEMPTS = 100
 """How often a replacement is tried while others keep committing to the table: what they write is replaced, too."""
@@ -40,6 +40,7 @@ class Replacement:
         self._base = base
         self._changes: dict[bytes, Change] = {}
         self._summary: dict[str, str] = {}
+        self._reads: list[ReadScope] = []
         self._transaction: Transaction | None = None
         metadata = msgspec.structs.replace(
             metadata, created_at=base.metadata.created_at, replacement=self.id.hex()
@@ -47,9 +48,10 @@ class Replacement:
         metadata.require_arrangeable(metadata.arrangement)
         self.snapshot: TableSnapshot = Successor(self, base, metadata)
 
-    def gather(self, changes: Mapping[bytes, Change], summary: Mapping[str, str]) -> None:
+    def gather(self, transaction: Transaction, summary: Mapping[str, str]) -> None:
         """Take in what a commit on the snapshot says."""
-        self._changes.update(changes)
+        self._changes.update(transaction.changes)
+        self._reads += transaction.reads
         self._summary.update(summary)
 
     @property
@@ -75,9 +77,12 @@ class Replacement:
 
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
-            CommitConflictError: it was renamed meanwhile, or others commit all the time.
+            CommitConflictError: it was renamed meanwhile, or others commit all the time; where the statement has to be serializable, if
+                others have committed since it began.
             CommitUnknownError: the store does not say whether the commit took place.
         """
+        if self._reads:  # the content is right for the version that was read, and no other
+            return self._publish(self._base)
         for attempt in range(ATTEMPTS - 1):
             try:
                 return self._publish(self._newest())
@@ -160,5 +165,5 @@ class _Gathered(Transaction):
 
     def commit(self, summary: Mapping[str, str] | None = None) -> TableSnapshot:
         """Hand the changes to the replacement."""
-        self._replacement.gather(self.changes, summary or {})
+        self._replacement.gather(self, summary or {})
         return self.base

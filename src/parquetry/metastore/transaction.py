@@ -105,6 +105,21 @@ class Scope:
     plan: ScanPlan | None
 
 
+@dataclass(frozen=True, slots=True)
+class ReadScope:
+    """Partitions that were read for what a transaction does, and must be as they were then.
+
+    Attributes:
+        version: of the table, that was read.
+        plan: which partitions; None: all.
+        harmless: operations of others that leave true what was read.
+    """
+
+    version: TableSnapshot
+    plan: ScanPlan | None
+    harmless: frozenset[str]
+
+
 class Transaction:
     """Changes to a table, on top of one version of it. Nothing is written before `commit`.
 
@@ -123,6 +138,7 @@ class Transaction:
         self.operation = operation
         self.changes: dict[bytes, Change] = {}
         self.scopes: list[Scope] = []
+        self.reads: list[ReadScope] = []
         self.metadata: TableMetadata | None = None
         self.restored_from: int | None = None
         self.checks: list[Callable[[], None]] = []
@@ -140,7 +156,7 @@ class Transaction:
         location: str | None = None,
         arrangement: Arrangement | None = None,
     ) -> None:
-        """Add files to a partition, which is made if it is not there. Never conflicts with others' changes.
+        """Add files to a partition, which is made if it is not there. By itself it never conflicts with others' changes.
 
         Args:
             values: internal values of the partition columns.
@@ -315,6 +331,18 @@ class Transaction:
                 "for each partition; filter on partition columns only."
             )
         self.scopes.append(Scope(plan))
+
+    def rely_on(
+        self, version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str] = frozenset()
+    ) -> None:
+        """Say what was read for this transaction: the commit conflicts with whatever others add, change or drop there meanwhile.
+
+        Args:
+            version: of the table, that was read.
+            plan: of partitions' own keys; it may select more than was read. None: the whole table.
+            harmless: operations that are not in the way, where there were no others.
+        """
+        self.reads.append(ReadScope(version, plan, harmless))
 
     def adopt(self, check: Callable[[], None]) -> None:
         """Say that files are listed which others wrote, and which a vacuum may be about to delete.

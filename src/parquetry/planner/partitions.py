@@ -27,9 +27,12 @@ from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake, described_arrangement
 from parquetry.planner.locations import partition_location
 from parquetry.planner.predicates import conjuncts, replace_where
+from parquetry.planner.reads import SAME_ROWS, is_serializable
 from parquetry.planner.values import from_wire, to_wire
+from parquetry.precedence import settle
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
+from parquetry.prune.partitions import partition_plan
 from parquetry.prune.whole import whole_partitions
 from parquetry.types import Value
 
@@ -226,7 +229,10 @@ def delete(lake: Lake, q: questions.Delete) -> answers.Done:
     """Drop the partitions that a condition selects."""
     snapshot = lake.current(q.table)
     transaction = snapshot.begin("delete")
-    replace_where(transaction, conjuncts(snapshot, q.predicates), "DELETE FROM")
+    selected = conjuncts(snapshot, q.predicates)
+    replace_where(transaction, selected, "DELETE FROM")
+    if is_serializable(settle(session=q.settings, properties=snapshot.metadata.properties)):
+        transaction.rely_on(snapshot, partition_plan(snapshot, selected, indexed=False), SAME_ROWS)
     transaction.commit()
     return answers.Done()
 

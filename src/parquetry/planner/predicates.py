@@ -18,7 +18,7 @@ from parquetry.prune.condition import Condition, Origin
 from parquetry.prune.partitions import on_partitions, partition_plan
 from parquetry.prune.recent import rejects_null
 from parquetry.prune.whole import whole_partitions
-from parquetry.types import ColumnType
+from parquetry.types import ColumnType, Value
 
 EVALUATED = "PARTITION_PREDICATE"
 """The function of trees that stand for conditions which Spark evaluates over the values of partitions."""
@@ -85,7 +85,17 @@ def _any_row(
 ) -> Filter:
     """Return the condition that columns have one of several rows of values, NULL being a value like any other."""
     known = [types[name] for name in names]
-    values = [tuple(map(from_wire, known, row)) for row in rows]
+    return any_row(names, known, [tuple(map(from_wire, known, row)) for row in rows])
+
+
+def any_row(names: Sequence[str], known: Sequence[ColumnType], values: Sequence[tuple[Value, ...]]) -> Filter:
+    """Return the same of values that are not texts.
+
+    Args:
+        names: of the columns.
+        known: their types.
+        values: the rows.
+    """
     full = TupleIn(tuple(names), tuple(row for row in values if None not in row), tuple(known))
     parts = [
         And(

@@ -24,7 +24,6 @@ from parquetry.config import (
 from parquetry.errors import (
     BucketError,
     CommitConflictError,
-    CommitUnknownError,
     NamespaceNotFoundError,
     OtherKindError,
     PropertyError,
@@ -120,9 +119,6 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
     staged = lake.staged[q.table.id]
     try:
         published = lake.hold(staged.table.publish())
-    except CommitUnknownError:  # the files may be live: nobody is to discard them
-        del lake.staged[q.table.id]
-        raise
     except TableExistsError as error:
         if q.mode == "create":
             raise
@@ -145,9 +141,7 @@ def _purge_replaced(lake: Lake, table: TableSnapshot) -> None:
 
 def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
     """Forget a staged table, or the content that was to replace a table's, and delete what was written for it."""
-    if (found := lake.staged.pop(q.table.id, None)) is None:  # published, as far as anybody can tell
-        return answers.Done()
-    staged = found.table
+    staged = lake.staged.pop(q.table.id).table
     if isinstance(staged, Replacement):
         if not staged.may_be_visible:
             delete_replacement(staged)

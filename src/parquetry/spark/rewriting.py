@@ -2,8 +2,8 @@
 
 Which files those are, Spark has found, and read all of their rows; here come the rows as they are to be. A partition of which
 a file is rewritten must be as it was when it was read, or the commit conflicts. Rows that are new to a partition are added
-to it: those of an UPDATE whatever others do there meanwhile; those of a MERGE were looked for in vain, so that
-nobody may have added any since.
+to it whatever others do there meanwhile; but what a MERGE inserts was looked for in vain, so that nobody may have added rows where it
+looked (`planner.reads`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from parquetry.planner import answers, questions
 from parquetry.planner.destinations import destinations_of, partitions_of
 from parquetry.planner.lake import Lake
 from parquetry.planner.partitions import values_of
+from parquetry.planner.reads import is_serializable, rely_on_reads, rely_on_search
 from parquetry.planner.write_rules import require_writable_so
 from parquetry.precedence import settle
 from parquetry.spark.arranging import RowArrangement
@@ -52,6 +53,7 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
         return told(())
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
     settings = settle({}, q.settings, snapshot.metadata.properties)
+    serializable = is_serializable(settings)
     require_writable_so(lake, snapshot, "overwrite", ())
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
     rewritten = _rewritten(snapshot, q)
@@ -70,7 +72,13 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
         }
         check_partitions(snapshot, (), (part.values for part in written.values()))
         transaction = uncommitted.begin(q.statement)
-        _change(transaction, q.statement, rewritten, written)
+        _change(transaction, rewritten, written)
+        if q.searched_by is not None:
+            inserted = [part.values for part in written.values()]
+            searched = [questions.Read(q.table, q.predicates)]
+            rely_on_search(lake, transaction, searched, q.searched_by, inserted)
+        if serializable:
+            rely_on_reads(lake, transaction, q.reads)
         lake.hold(transaction.commit(_summary(snapshot, q, files)))
     except BaseException:
         uncommitted.clean_up()
@@ -103,7 +111,6 @@ def _kept(
 
 def _change(
     transaction: Transaction,
-    statement: str,
     rewritten: Mapping[bytes, _Rewritten],
     written: Mapping[bytes, Written],
 ) -> None:
@@ -117,7 +124,7 @@ def _change(
         else:
             transaction.drop(partition.values)
     added = [part for key, part in written.items() if key not in rewritten]
-    take_in(transaction, "merge" if statement == "merge" else "append", added)
+    take_in(transaction, "append", added)
 
 
 def _summary(

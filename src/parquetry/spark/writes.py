@@ -14,6 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
@@ -35,6 +36,7 @@ from parquetry.planner.destinations import Destinations, destinations_of, partit
 from parquetry.planner.lake import Lake
 from parquetry.planner.own_places import own_places
 from parquetry.planner.predicates import conjuncts, replace_where, whole
+from parquetry.planner.reads import is_serializable, rely_on_reads, rely_on_search
 from parquetry.planner.write_rules import require_writable_so
 from parquetry.precedence import Settings, settle
 from parquetry.predicate.filter import Filter
@@ -80,6 +82,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         return told(())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
     arrangement = RowArrangement.of(snapshot.metadata, settings)
+    serializable = is_serializable(settings)
     options = file_options(snapshot, settings, q.write_options)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)]
     require_writable_so(lake, snapshot, mode, where)
@@ -106,6 +109,8 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
             # as Hive has it, a partition that is overwritten by nothing is empty; it is made anew, as by any rows
             transaction.append(static, (), arrangement=snapshot.metadata.arrangement)
         replaced = _replaced(snapshot, mode, where, written) if settings[PURGE_ON_OVERWRITE] else []
+        if batch is None:
+            _rely(lake, transaction, q, serializable, data, written)
         summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
         committed = lake.hold(transaction.commit(summary))
     except BaseException as error:
@@ -117,6 +122,30 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         for failure in purge_replaced(replaced, committed):
             _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
     return told(written)
+
+
+def _rely(
+    lake: Lake,
+    transaction: Transaction,
+    q: questions.Write,
+    serializable: bool,
+    data: Any,
+    written: Sequence[Written],
+) -> None:
+    """Have a transaction rely on what its statement has read, as far as that counts."""
+    if q.searched_by is None and not serializable:
+        return
+    reads = _reads(data) if q.reads is None else q.reads
+    if q.searched_by is not None:
+        rely_on_search(lake, transaction, reads, q.searched_by, [part.values for part in written])
+    if serializable:
+        rely_on_reads(lake, transaction, reads)
+
+
+def _reads(data: Any) -> list[questions.Read]:
+    """Return what the plan of a JVM DataFrame reads."""
+    door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.StatementReads
+    return msgspec.json.decode(door.of(data), type=list[questions.Read])
 
 
 def _replaced(
@@ -162,18 +191,11 @@ def take_in(transaction: Transaction, mode: str, written: Sequence[Written]) -> 
 
     Args:
         transaction: to change.
-        mode: as of `questions.Write`; ``merge``: the rows were looked for in vain, and partitions that get some must be as they were.
+        mode: as of `questions.Write`.
         written: the files by partition.
     """
-    keys = [transaction.base.key_of(part.values) for part in written] if mode == "merge" else []
-    there = {part.key: part for part in partitions_of(transaction.base, keys)}
     for part in written:
-        if mode == "merge" and (before := there.get(transaction.base.key_of(part.values))) is not None:
-            # the rows were looked for there, in vain: nobody may have added them since
-            files = (*before.files, *part.files) if not part.remade else part.files
-            arrangement = part.arrangement if part.remade else before.arrangement
-            transaction.replace(part.values, files, before.entry.location, arrangement)
-        elif mode == "merge" or mode == "dynamic" or part.remade:
+        if mode == "dynamic" or part.remade:
             transaction.replace(part.values, part.files, arrangement=part.arrangement)
         elif mode == "append" and not any(file.is_arranged for file in part.files):
             transaction.append(

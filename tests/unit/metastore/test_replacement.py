@@ -257,3 +257,23 @@ def test_an_append_from_before_never_reaches_the_new_table(tmp_path: Path) -> No
         with pytest.raises(CommitConflictError):
             late.commit()
     assert list(metastore.table("default", "t").partitions()) == []
+
+
+def test_what_was_read_for_a_replacement_must_be_as_it_was(tmp_path: Path) -> None:
+    """If the statement relies on what it has read, a commit meanwhile is a conflict, and not replaced."""
+    metastore, _ = some_table(MemoryStore(), tmp_path)
+    for relies in (False, True):
+        base = metastore.table("default", "t")
+        replacement = metastore.replace_table("default", "t", base.metadata)
+        gathered = replacement.snapshot.begin("append")
+        if relies:
+            gathered.rely_on(base, None)
+        gathered.commit()
+        meanwhile = base.begin("append")
+        meanwhile.append((5, "m"), [DataFile("m", 1, 1)])
+        meanwhile.commit()
+        if relies:
+            with pytest.raises(CommitConflictError, match="run it again"):
+                replacement.publish()
+        else:
+            assert replacement.publish().version == base.version + 2

@@ -12,10 +12,11 @@ from parquetry.errors import (
     UnsupportedError,
     ValueTypeError,
 )
-from parquetry.metastore import Metastore, entries
+from parquetry.metastore import Metastore, TableSnapshot, entries
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
+from parquetry.scan.plan import ScanPlan
 from parquetry.store import MemoryStore
 from tests.support.commits import Change
 from tests.support.metastores import (
@@ -153,6 +154,33 @@ def test_scopes_conflict_with_what_happens_in_them(what: str) -> None:
     assert "version 2" in error.value.message
     assert "version 1" in error.value.message
     assert content(after.refresh()) == content(after)
+
+
+def test_what_was_read_must_be_as_it_was() -> None:
+    """Also in an earlier version than the base; what others did who are said to be harmless is no conflict, and nor is what lies beside."""
+    _, before = new_table()
+    between = before.begin("elsewhere")
+    between.append((2, "b"), [file("b2")])
+    table = between.commit()
+
+    def append(version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str] = frozenset()) -> int:
+        transaction = table.begin("append")
+        transaction.append((3, "c"), [file(f"c{version.version}")])
+        transaction.rely_on(version, plan, harmless)
+        return transaction.commit().version
+
+    assert append(before, whole_day(before, 1)) == 3
+    assert append(before, None, frozenset({"elsewhere", "append"})) == 4
+    assert append(table, whole_day(table, 2)) == 5
+    with pytest.raises(
+        CommitConflictError, match=r"d=2/s=b, which was read for it, was changed by version 2"
+    ):
+        append(before, whole_day(before, 2))
+    with pytest.raises(
+        CommitConflictError, match=r"d=3/s=c, which was read for it, was changed by version 5"
+    ):
+        append(table, None, frozenset({"elsewhere"}))
+    assert table.refresh().version == 5
 
 
 def test_several_changes_of_one_partition() -> None:

@@ -73,7 +73,7 @@ from parquetry.planner.questions.scans import (
     RuntimeCandidate,
     Streaming,
 )
-from parquetry.planner.questions.writes import Batch, RewriteRows, Write
+from parquetry.planner.questions.writes import Batch, Read, RewriteRows, Write
 
 __all__ = [
     "QUESTIONS",
@@ -122,6 +122,7 @@ __all__ = [
     "PushPredicates",
     "PutView",
     "Question",
+    "Read",
     "ReadMetadataTable",
     "Reading",
     "RefuseLoad",

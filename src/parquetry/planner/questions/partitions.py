@@ -19,7 +19,13 @@ class CanDelete(Predicates, tag="can_delete", frozen=True):
 
 
 class Delete(Predicates, tag="delete", frozen=True):
-    """Answer: `Done`."""
+    """Answer: `Done`.
+
+    Attributes:
+        settings: those of the session whose names begin with `parquetry.`.
+    """
+
+    settings: dict[str, str] = {}
 
 
 class Truncate(Predicates, tag="truncate", frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,6 +24,18 @@ class Batch(msgspec.Struct, frozen=True):
     table: str
 
 
+class Read(msgspec.Struct, frozen=True):
+    """What a statement read of a table.
+
+    Attributes:
+        table: in the version that was read.
+        predicates: of the query, by which it was planned (trees).
+    """
+
+    table: TableRef
+    predicates: list[dict[str, Any]]
+
+
 class Write(Predicates, tag="write", frozen=True):
     """Answer: `Written`. The rows come beside the question, as a DataFrame.
 
@@ -32,12 +44,17 @@ class Write(Predicates, tag="write", frozen=True):
         write_options: as given to `df.write.option` or in `WITH (…)`.
         settings: those of the session whose names begin with `parquetry.`.
         batch: of a streaming query, whose rows these are; None: of none.
+        reads: what the statement reads; None: what the DataFrame's plan does.
+        searched_by: of a MERGE that inserts alone: partition columns that are compared with what a row is inserted with, so that
+            it was looked for where they have this value; None: no such statement.
     """
 
     mode: Literal["append", "truncate", "overwrite", "dynamic"]
     write_options: dict[str, str] = {}
     settings: dict[str, str] = {}
     batch: Batch | None = None
+    reads: list[Read] | None = None
+    searched_by: list[str] | None = None
 
 
 class RewriteRows(CatalogQuestion, tag="rewrite_rows", frozen=True):
@@ -45,10 +62,13 @@ class RewriteRows(CatalogQuestion, tag="rewrite_rows", frozen=True):
 
     Attributes:
         table: the version that was read.
-        files: absolute paths of those that were read, which the rows replace.
+        files: absolute paths of those that the rows replace.
         partitions: theirs, and perhaps more: values as text, in the order of the partition columns.
         statement: that changes rows.
         settings: those of the session whose names begin with `parquetry.`.
+        predicates: by which these files were looked for (trees).
+        reads: what the statement reads, these files among it.
+        searched_by: see `Write`; None: the statement inserts nothing.
     """
 
     table: TableRef
@@ -56,3 +76,6 @@ class RewriteRows(CatalogQuestion, tag="rewrite_rows", frozen=True):
     partitions: list[list[str | None]]
     statement: Literal["delete", "update", "merge"]
     settings: dict[str, str] = {}
+    predicates: list[dict[str, Any]] = []
+    reads: list[Read] = []
+    searched_by: list[str] | None = None

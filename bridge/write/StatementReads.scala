@@ -1,0 +1,48 @@
+package org.apache.spark.sql.parquetry
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.compact
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.connector.write.RowLevelOperationTable
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+
+/** A scan that was planned by conditions of the query. */
+trait Asked { def asked: Seq[JValue] }
+
+/**
+ * Which versions of tables of ours a plan reads, and by which conditions; what a join finds while the query runs is not among them.
+ * Versions that the query names itself are left out.
+ */
+object StatementReads {
+  def of(plan: LogicalPlan): JArray = JArray(plan.collectWithSubqueries {
+    case DataSourceV2ScanRelation(relation, scan, _, _, _, _, _) => read(relation, conditions(scan)).toList
+    case cached: InMemoryRelation => cached.cacheBuilder.logicalPlan.collectWithSubqueries {
+      case relation: DataSourceV2Relation => read(relation, Nil).toList
+    }.flatten
+  }.flatten.distinct.toList)
+
+  /** The same of rows that are about to be written. */
+  def of(rows: DataFrame): String = compact(of(rows.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan))
+
+  private def conditions(scan: Scan): Seq[JValue] = scan match {
+    case some: Asked => some.asked
+    case _ => Nil
+  }
+
+  private def read(relation: DataSourceV2Relation, conditions: Seq[JValue]): Option[JValue] =
+    if (relation.timeTravelSpec.isDefined) None
+    else identity(relation.table).map(table => JObject("table" -> table, "predicates" -> JArray(conditions.toList)))
+
+  private def identity(table: Table): Option[JValue] = table match {
+    case ours: ParquetryTable => Some(JObject(ours.identity.toList) \ "table")
+    case rewritten: RowLevelOperationTable => identity(rewritten.table)
+    case ofTable: MetadataTable => Some(ofTable.identity)
+    case _ => None
+  }
+}
