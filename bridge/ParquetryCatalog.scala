@@ -123,6 +123,10 @@ class ParquetryCatalog
   override def createView(ident: Identifier, view: View): View = put(ident, view, "create")
   override def replaceView(ident: Identifier, view: View): View = put(ident, view, "replace")
   override def createOrReplaceView(ident: Identifier, view: View): View = put(ident, view, "create_or_replace")
+  def evolveView(ident: Identifier, schema: StructType): Unit = loadRelation(ident) match {
+    case view: View => put(ident, Views.evolved(view, schema), "evolve")
+    case _ => throw new NoSuchViewException(ident)
+  }
   override def dropView(ident: Identifier): Boolean = Answers.held(ref.ask("drop_view", at(ident): _*))
   override def renameView(from: Identifier, to: Identifier): Unit = ofView(from, to)(
     ref.ask("rename_view", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*))

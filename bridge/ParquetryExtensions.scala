@@ -20,6 +20,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => LoadDataStatement)
     extensions.injectPostHocResolutionRule(_ => DeleteFromCached)
     extensions.injectPostHocResolutionRule(_ => RowsOfReplaceWhere)
+    extensions.injectPostHocResolutionRule(session => EvolvedViews(session))
     extensions.injectPostHocResolutionRule(session => LateRules(session))
     extensions.injectPostHocResolutionRule(_ => StreamedTables)
     extensions.injectCheckRule(_ => StreamingModes)

@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.json4s._
 
 import org.apache.spark.sql.connector.catalog.View
+import org.apache.spark.sql.types.StructType
 
 /** A view as the planner keeps it, and as Spark has it. */
 object Views {
@@ -28,6 +29,20 @@ object Views {
       .withQueryColumnNames(answer.queryColumns.toArray)
     builder.withSchema(answer.schema)
     builder.withProperties(answer.properties.asJava)
+    builder.build()
+  }
+
+  /** A view with other columns, which its query has by now. */
+  def evolved(view: View, schema: StructType): View = {
+    val builder = new View.Builder()
+      .withQueryText(view.queryText())
+      .withCurrentCatalog(view.currentCatalog())
+      .withCurrentNamespace(view.currentNamespace())
+      .withSqlConfigs(view.sqlConfigs())
+      .withSchemaMode(view.schemaMode())
+      .withQueryColumnNames(schema.fieldNames)
+    builder.withSchema(schema)
+    builder.withProperties(view.properties())
     builder.build()
   }
 

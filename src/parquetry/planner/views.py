@@ -67,7 +67,10 @@ def _put(lake: Lake, q: questions.PutView) -> answers.Done:
         last = attempt == _ATTEMPTS - 1
         if q.mode != "create":
             try:
-                _replace(lake.metastore.table(database, q.name, kind="view"), metadata)
+                snapshot = lake.metastore.table(database, q.name, kind="view")
+                if q.mode == "evolve" and not _is_of(snapshot, q.view):
+                    return answers.Done()  # whose columns they are is gone
+                _replace(snapshot, metadata)
                 return answers.Done()
             except OtherKindError as error:
                 if q.mode == "create_or_replace":
@@ -80,7 +83,7 @@ def _put(lake: Lake, q: questions.PutView) -> answers.Done:
             except NamespaceNotFoundError:
                 raise
             except TableNotFoundError:
-                if q.mode == "replace":
+                if q.mode in ("replace", "evolve"):
                     raise
         try:
             lake.metastore.create_table(database, q.name, metadata)
@@ -89,6 +92,12 @@ def _put(lake: Lake, q: questions.PutView) -> answers.Done:
             if last or q.mode == "create":
                 raise
     raise AssertionError("the last attempt returns or raises")
+
+
+def _is_of(snapshot: TableSnapshot, view: questions.View) -> bool:
+    """Return whether a view still has the query whose columns are others by now."""
+    known = snapshot.metadata.view
+    return known is not None and (known.text, known.schema_mode) == (view.text, view.schema_mode)
 
 
 def _replace(snapshot: TableSnapshot, metadata: TableMetadata) -> None:

@@ -236,12 +236,19 @@ class ListViews(CatalogQuestion, tag="list_views", frozen=True):
 
 
 class PutView(CatalogQuestion, tag="put_view", frozen=True):
-    """Answer: `Done`."""
+    """Answer: `Done`.
+
+    Attributes:
+        namespace: of the view.
+        name: of the view.
+        view: to be there.
+        mode: ``evolve``: the columns alone are others, as the query has others by now.
+    """
 
     namespace: list[str]
     name: str
     view: View
-    mode: Literal["create", "replace", "create_or_replace"]
+    mode: Literal["create", "replace", "create_or_replace", "evolve"]
 
 
 class DropView(CatalogQuestion, tag="drop_view", frozen=True):

@@ -1,0 +1,86 @@
+"""Views WITH SCHEMA EVOLUTION and WITH SCHEMA TYPE EVOLUTION follow their tables, as Spark's own do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+CHANGES = [
+    "DROP TABLE {t}; CREATE TABLE {t} (a BIGINT, b STRING) USING parquet",
+    "DROP TABLE {t}; CREATE TABLE {t} (a INT, b STRING, c DOUBLE) USING parquet",
+    "DROP TABLE {t}; CREATE TABLE {t} (b STRING, a DOUBLE) USING parquet",
+    "DROP TABLE {t}; CREATE TABLE {t} (a STRUCT<x: INT>, b DATE, d INT) USING parquet",
+    "ALTER TABLE {t} ADD COLUMN e INT COMMENT 'new'",
+]
+READ = {
+    "whole": "SELECT * FROM {v}",
+    "in a subquery": "SELECT (SELECT count(*) FROM {v}) AS n",
+    "in a view": "SELECT * FROM {v}_of",
+    "in a join": "SELECT count(*) FROM {v} l JOIN {v} r ON l.b = r.b",
+}
+
+
+def state(spark: SparkSession, rows: Rows, view: str) -> list[Any]:
+    """Return a view's columns as they are read and as they are recorded."""
+    found = spark.sql(f"SELECT * FROM {view}").schema
+    described = [row[:3] for row in rows(f"DESCRIBE {view}")]
+    return [[(f.name, f.dataType.simpleString(), f.nullable) for f in found], described]
+
+
+@pytest.mark.parametrize("how", READ)
+@pytest.mark.parametrize("mode", ["EVOLUTION", "TYPE EVOLUTION"])
+def test_views_follow_their_tables(
+    spark: SparkSession, db: str, stock: str, rows: Rows, mode: str, how: str
+) -> None:
+    """After each change, however the view is read first, its columns are those of Spark's own view, and so is what is recorded."""
+    for each in (db, stock):
+        spark.sql(f"CREATE TABLE {each}.t (a INT, b STRING) USING parquet")
+        spark.sql(f"CREATE VIEW {each}.v WITH SCHEMA {mode} AS SELECT * FROM {each}.t")
+        spark.sql(f"CREATE VIEW {each}.v_of WITH SCHEMA {mode} AS SELECT * FROM {each}.v")
+    for change in CHANGES:
+        found = []
+        for each in (db, stock):
+            for statement in change.format(t=f"{each}.t").split("; "):
+                spark.sql(statement)
+            answer = str(rows(READ[how].format(v=f"{each}.v")))
+            found.append([answer, *state(spark, rows, f"{each}.v"), *state(spark, rows, f"{each}.v_of")])
+        assert found[0] == found[1], change
+
+
+def test_a_view_is_written_when_its_columns_changed_and_only_then(
+    spark: SparkSession, db: str, rows: Rows
+) -> None:
+    """Reading makes no new version of a view that is as its table; comment, owner and properties of one that evolves stay."""
+    spark.sql(f"CREATE TABLE {db}.t (a INT COMMENT 'number', b STRING) USING parquet")
+    for mode in ("EVOLUTION", "TYPE EVOLUTION", "COMPENSATION", "BINDING"):
+        spark.sql(
+            f"CREATE OR REPLACE VIEW {db}.v COMMENT 'kept' TBLPROPERTIES ('x' = 'y') WITH SCHEMA {mode} AS SELECT * FROM {db}.t"
+        )
+        before = rows(f"SHOW CREATE TABLE {db}.v")
+        rows(f"SELECT * FROM {db}.v")
+        assert rows(f"SHOW CREATE TABLE {db}.v") == before
+    spark.sql(
+        f"CREATE OR REPLACE VIEW {db}.v COMMENT 'kept' TBLPROPERTIES ('x' = 'y') WITH SCHEMA EVOLUTION AS SELECT * FROM {db}.t"
+    )
+    spark.sql(f"ALTER TABLE {db}.t ADD COLUMN c INT")
+    assert rows(f"SELECT * FROM {db}.v") == []
+    assert [row[0] for row in rows(f"DESCRIBE {db}.v")] == ["a", "b", "c"]
+    (text,) = rows(f"SHOW CREATE TABLE {db}.v")[0]
+    assert "COMMENT 'kept'" in text
+    assert "'x' = 'y'" in text
+    assert "WITH SCHEMA EVOLUTION" in text
+
+
+def test_a_view_that_cannot_follow_is_refused(spark: SparkSession, db: str, rows: Rows) -> None:
+    """Without the column that it names, a view fails as it does in Spark, and stays what it was."""
+    spark.sql(f"CREATE TABLE {db}.t (a INT, b STRING) USING parquet")
+    spark.sql(f"CREATE VIEW {db}.v WITH SCHEMA TYPE EVOLUTION AS SELECT a, b FROM {db}.t")
+    spark.sql(f"ALTER TABLE {db}.t DROP COLUMN b")
+    with pytest.raises(AnalysisException, match=r"UNRESOLVED_COLUMN|INCOMPATIBLE_VIEW"):
+        rows(f"SELECT * FROM {db}.v")
+    assert [row[0] for row in rows(f"DESCRIBE {db}.v")] == ["a", "b"]
