@@ -56,7 +56,10 @@ def _milliseconds(timing: Timing, variant: str) -> Finding:
 def _aggregates(result: Result, planner: Planner, folder: str) -> list[Finding]:
     """Ask for what a whole table's totals and the ends of its keys tell, however many partitions there are."""
     table = ask(planner, folder, op="load_table", namespace=["bench"], name="wide")["table"]
-    asked = {"count(*)": [("count", None)], "min(key), max(key)": [("min", "key"), ("max", "key")]}
+    asked: dict[str, list[tuple[str, str | None]]] = {
+        "count(*)": [("count", None)],
+        "min(key), max(key)": [("min", "key"), ("max", "key")],
+    }
     findings = []
     for job, functions in asked.items():
         calls = [{"function": function, "column": column} for function, column in functions]
