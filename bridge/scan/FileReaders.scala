@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution.datasources.orc.OrcOptions
 import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.execution.datasources.v2.orc.{OrcPartitionReaderFactory, OrcScan}
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -24,7 +25,20 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   /** For whatever conditions. */
   private lazy val conditional = sparks()
 
-  private val conf = session.sessionState.conf
+  /**
+   * The session's settings, but for one: where Parquet columns have defaults they are read in batches. Spark's reader of rows takes the
+   * last columns for those that a file lacks, as many as it lacks: others get NULL for a default, or a default for their values.
+   */
+  private lazy val conf = {
+    val given = session.sessionState.conf
+    if (table.format == "orc" || !read.exists(_.getExistenceDefaultValue().isDefined)) given
+    else {
+      val batched = given.clone()
+      Seq(SQLConf.PARQUET_VECTORIZED_READER_ENABLED, SQLConf.PARQUET_VECTORIZED_READER_NESTED_COLUMN_ENABLED,
+        SQLConf.PARQUET_VECTORIZED_READER_NULL_TYPE_ENABLED).foreach(batched.setConf(_, true))
+      batched
+    }
+  }
   private lazy val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
     case (p, l) if !table.partitionColumns.contains(l.name) => p
   })
@@ -60,7 +74,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     val (files, steps) = (if (rowGroups.isEmpty) unconditional else conditional) match {
       case parquet: ParquetPartitionReaderFactory =>
         val changed = new ChangedFiles(own, table.name(), table.sync, parquet.broadcastedConf)
-        (parquet.copy(filters = rowGroups), if (rowGroups.isEmpty) Seq(new SharedSettings(parquet.broadcastedConf), changed) else Seq(changed))
+        (parquet.copy(sqlConf = conf, filters = rowGroups), if (rowGroups.isEmpty) Seq(new SharedSettings(parquet.broadcastedConf), changed) else Seq(changed))
       case orc: OrcPartitionReaderFactory =>
         (orc.copy(filters = rowGroups), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }
