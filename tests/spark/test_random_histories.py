@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,8 +15,8 @@ SEEDS = range(60) if STEP == 1 else range(2 if STEP <= 3 else 1)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_histories(spark: SparkSession, seed: int) -> None:
+def test_random_histories(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """After each statement a table holds the rows that its model has, and queries over tables and versions give what plain Spark gives."""
-    found = Case(spark, seed).run()
+    found = Case(spark, seed, tmp_path).run()
     if found:
         pytest.fail("\n".join(map(str, found)), pytrace=False)

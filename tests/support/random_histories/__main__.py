@@ -59,7 +59,7 @@ def main() -> int:
         spark = session(Path(folder))
         began = told = time.monotonic()
         while time.monotonic() - began < asked.seconds and seen["cases"] != asked.cases:
-            case = Case(spark, asked.seed + seen["cases"])
+            case = Case(spark, asked.seed + seen["cases"], Path(folder))
             for difference in case.run():
                 print(f"DIFFERENCE {difference}", flush=True)
                 seen["differences"] += 1

@@ -123,7 +123,7 @@ def replace_table(table: Table, _others: Others) -> Change:
     if draw.often(0.5):
         sql = layout.create(table.name, table.format, "CREATE OR REPLACE TABLE")
         rows = ", ".join(f"CAST(NULL AS {column.type}) AS {identifier(column.name)}" for column in shape.all)
-        return Change(sql, f"SELECT {rows} WHERE false", shape)
+        return Change(sql, f"SELECT {rows} WHERE false", shape, replaces=True)
     query = table.new_rows(draw.choice([1, 10]), shape=shape)
     sql = layout.create_as(table.name, table.format, query, "CREATE OR REPLACE TABLE")
-    return Change(sql, query, shape)
+    return Change(sql, query, shape, replaces=True)

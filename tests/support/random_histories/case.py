@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from py4j.protocol import Py4JError
@@ -61,14 +63,15 @@ class Case:
     Args:
         spark: a session with the catalog `lake`.
         seed: what makes the case.
+        folder: where external tables may lie.
 
     Attributes:
         seen: how often each kind of statement was done, how often any was refused, and what else was counted.
         refused: a statement that was refused, with its error, of each condition of errors.
     """
 
-    def __init__(self, spark: SparkSession, seed: int) -> None:
-        self.spark, self.seed, self.draw = spark, seed, Draw(seed)
+    def __init__(self, spark: SparkSession, seed: int, folder: Path) -> None:
+        self.spark, self.seed, self.draw, self._folder = spark, seed, Draw(seed), folder
         self.seen: Counter[str] = Counter()
         self.refused: dict[str, str] = {}
         self._database = f"lake.h{seed}"
@@ -105,12 +108,12 @@ class Case:
         """Make a table, and have statements change it."""
         draw = self.draw
         like = draw.choice(self._tables) if self._tables and draw.often(0.35) else None
-        # tables with the same buckets are joined in other ways
-        layout = (
-            like.layout
-            if like and draw.often(0.5)
-            else drawn_layout(draw, like.layout.shape if like else drawn_shape(draw))
-        )
+        if like and draw.often(0.5):
+            layout = like.layout  # tables with the same buckets are joined in other ways
+        else:
+            layout = drawn_layout(draw, like.layout.shape if like else drawn_shape(draw))
+        location = str(self._folder / f"h{self.seed}_{number}") if draw.often(0.15) else None
+        layout = replace(layout, location=location)
         format = draw.choice(["parquet", "parquet", "orc"])
         name = f"{self._database}.t{number}"
         while (error := self._run(sql := layout.create(name, format))) is not None:
@@ -123,6 +126,8 @@ class Case:
         empty = ", ".join(f"CAST(NULL AS {c.type}) AS {identifier(c.name)}" for c in layout.shape.all)
         table.keep(self.spark, f"SELECT {empty} WHERE false", layout.shape)
         self._remember(table)
+        if location:
+            self._step(table, "adopt", writing.adopt(table, location))
         self._step(table, "insert", writing.insert(table))
         for _ in range(draw.choice([1, 2, 4, 6])):
             self._choose_settings(0.1)
@@ -133,6 +138,10 @@ class Case:
         sources = self._now()
         sql, model = written(change.sql, sources, True), written(change.model, sources, False)
         self._set(change.settings)
+        for statement in change.before:
+            if (error := self._run(statement)) is not None:
+                self._count_refused(statement, error)
+                return
         error = self._run(sql)
         if error is not None:
             self._refused(change, sql, model, error)
@@ -147,7 +156,7 @@ class Case:
         except PySparkException as failed:
             self._differs(f"{kind} is done, and its model fails", f"{model}\n{failed}")
             raise _Over from None
-        self._remember(table)
+        self._remember(table, change.replaces)
         self._same_columns(table, kind)
         names = table.shape.names()
         if not self._same(
@@ -155,10 +164,13 @@ class Case:
         ):
             raise _Over
 
-    def _remember(self, table: Table) -> None:
+    def _remember(self, table: Table, replaced: bool = False) -> None:
         """Note which version the table has now; one that begins to count anew has lost those before."""
         number = self.spark.sql(f"SELECT max(version) FROM {table.name}.history").collect()[0][0]
-        table.versions = [old for old in table.versions if old.number < number]
+        last = max((old.number for old in table.versions), default=-1)
+        if replaced and number <= last:
+            table.versions.clear()
+        table.versions = [old for old in table.versions if old.number != number]
         table.versions.append(Version(number, table.view, table.shape))
 
     def _now(self) -> list[Source]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.support.random_histories.shapes import Shape, identifier
 from tests.support.random_histories.values import FLOATS, INTERVALS, Draw, text
@@ -16,11 +16,13 @@ class Layout:
         shape: the columns of which it speaks.
         clauses: `SKEWED BY …`, `CLUSTERED BY …`; the least important last.
         properties: of the table.
+        location: of an external table, or None.
     """
 
     shape: Shape
     clauses: list[str]
     properties: dict[str, str]
+    location: str | None = None
 
     def create(self, name: str, format: str, verb: str = "CREATE TABLE") -> str:
         """Return the statement that makes an empty table of it."""
@@ -34,14 +36,19 @@ class Layout:
     def _behind(self, format: str) -> str:
         parts = ", ".join(identifier(column.name) for column in self.shape.parts)
         properties = ", ".join(f"{text(key)} = {text(value)}" for key, value in self.properties.items())
-        partitioned = [f"PARTITIONED BY ({parts})"] if parts else []
-        return " ".join([f"USING {format}", *partitioned, *self.clauses, f"TBLPROPERTIES ({properties})"])
+        said = [f"USING {format}"]
+        if parts:
+            said.append(f"PARTITIONED BY ({parts})")
+        said += self.clauses
+        if self.location:
+            said.append(f"LOCATION {text(self.location)}")
+        return " ".join([*said, f"TBLPROPERTIES ({properties})"])
 
     def simpler(self) -> Layout:
         """Return it with one clause less, and in the end without what else may not go together."""
         if self.clauses:
-            return Layout(self.shape, self.clauses[:-1], self.properties)
-        return Layout(self.shape, [], {"list-bucketing-rules": self.properties["list-bucketing-rules"]})
+            return replace(self, clauses=self.clauses[:-1])
+        return replace(self, properties={"list-bucketing-rules": self.properties["list-bucketing-rules"]})
 
 
 def drawn_layout(draw: Draw, shape: Shape) -> Layout:

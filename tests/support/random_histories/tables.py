@@ -44,6 +44,8 @@ class Change:
         computes: whether the statement computes with rows what `model` computes: what one can do the other can.
         name: of the table afterwards, if it is another.
         forgets: whether no version before it can be read afterwards.
+        replaces: whether it puts another table in the place of this one, which may begin to count its versions anew.
+        before: statements about Spark's own tables that come before it; without them there is no change.
     """
 
     sql: str
@@ -53,6 +55,8 @@ class Change:
     computes: bool = False
     name: str | None = None
     forgets: bool = False
+    replaces: bool = False
+    before: tuple[str, ...] = ()
 
 
 class Table:

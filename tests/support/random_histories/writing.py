@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.random_histories.conditions import Conditions, Others, terms
 from tests.support.random_histories.shapes import Column, identifier
 from tests.support.random_histories.tables import RECORDS, Change, Table
-from tests.support.random_histories.values import INTERVALS, TEXTS
+from tests.support.random_histories.values import INTERVALS, TEXTS, text
 
 MODE = "spark.sql.sources.partitionOverwriteMode"
 """Whether INSERT OVERWRITE replaces what a clause names, or the partitions that the rows are of."""
@@ -124,3 +124,17 @@ def replace_where(table: Table, _others: Others) -> Change | None:
     sql = f"INSERT INTO {table.name} REPLACE WHERE {condition} SELECT {names} FROM ({query})"
     model = f"{table.rows()} WHERE NOT coalesce({condition}, false) UNION ALL {query}"
     return Change(sql, model, table.shape, computes=True)
+
+
+def adopt(table: Table, location: str) -> Change:
+    """Take in what plain Spark has written to the place of an external table."""
+    query = table.new_rows(table.draw.choice(RECORDS))
+    parts = ", ".join(identifier(part.name) for part in table.shape.parts)
+    stock = f"spark_catalog.default.{table.plain.replace('.', '_')}"
+    written = (
+        f"CREATE TABLE {stock} USING {table.format} {f'PARTITIONED BY ({parts}) ' if parts else ''}"
+        f"LOCATION {text(location)} AS {query}",
+        f"DROP TABLE {stock}",
+    )
+    model = f"{table.rows()} UNION ALL {query}"
+    return Change(f"MSCK REPAIR TABLE {table.name}", model, table.shape, before=written)
