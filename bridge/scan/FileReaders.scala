@@ -26,8 +26,8 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   private lazy val conditional = sparks()
 
   /**
-   * The session's settings, but for one: where Parquet columns have defaults they are read in batches. Spark's reader of rows takes the
-   * last columns for those that a file lacks, as many as it lacks: others get NULL for a default, or a default for their values.
+   * The session's settings; but Parquet columns are read in batches where any has a default. Where a file lacks two columns, Spark's reader
+   * of rows takes the last two to be the missing ones: those get a default instead of their values, and the others NULL instead of a default.
    */
   private lazy val conf = {
     val given = session.sessionState.conf

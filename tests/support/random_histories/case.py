@@ -150,7 +150,7 @@ class Case:
         if change.forgets:
             table.versions.clear()
         table.name = change.name or table.name
-        table.gone += [c.name for c in table.shape.all if c.name not in change.shape.names()]
+        table.gone += [c.name for c in table.shape.all if c.name not in [n.name for n in change.shape.all]]
         try:
             table.keep(self.spark, model, change.shape)
         except PySparkException as failed:
