@@ -27,6 +27,9 @@ _OF_VALUES = ("PARQUETRY_VALUE", "DATATYPE_MISMATCH")
 """Conditions of errors that refuse values which rows in memory may have: a name that no folder can have."""
 
 
+_FAILURES = (PySparkException, Py4JError)
+"""How statements and queries fail: with a class of error, or with what Java threw, which no class may be known of."""
+
 _NO_FAULT = ("no bucket", "not judged")
 """What `verify` tells of partitions that have no buckets, or those that the table had before."""
 
@@ -153,7 +156,7 @@ class Case:
         table.gone += [c.name for c in table.shape.all if c.name not in [n.name for n in change.shape.all]]
         try:
             table.keep(self.spark, model, change.shape)
-        except PySparkException as failed:
+        except _FAILURES as failed:
             self._differs(f"{kind} is done, and its model fails", f"{model}\n{failed}")
             raise _Over from None
         self._remember(table, change.replaces)
@@ -216,13 +219,13 @@ class Case:
         self.seen["compared"] += 1
         try:
             wanted = comparing.rows(self.spark.sql(model))
-        except PySparkException:
+        except _FAILURES:
             # what is left out unread cannot fail, so that ours may well give an answer
             self.seen["the model fails"] += 1
             return True
         try:
             found = comparing.rows(self.spark.sql(ours))
-        except (PySparkException, Py4JError) as failed:
+        except _FAILURES as failed:
             self._differs(f"{what}: only ours fails", f"{ours}\n{str(failed)[:_LONGEST]}")
             return False
         told = comparing.difference(found, wanted)
@@ -236,7 +239,7 @@ class Case:
         if change.computes and not condition.startswith(_OF_VALUES):
             try:
                 self.spark.sql(model).collect()
-            except PySparkException:
+            except _FAILURES:
                 return
             self._differs("refused, and plain Spark computes it", f"{sql}\n{str(error)[:_LONGEST]}")
         elif not change.computes and ("INTERNAL" in condition or condition == type(error).__name__):
@@ -253,7 +256,7 @@ class Case:
         """Run a statement, and return the error that it ends with, or None."""
         try:
             self.spark.sql(sql).collect()
-        except (PySparkException, Py4JError) as error:
+        except _FAILURES as error:
             self._script.append(f"-- refused: {sql}")
             refused: Exception = error
             return refused
