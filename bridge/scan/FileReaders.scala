@@ -26,7 +26,20 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   /** For whatever conditions. */
   private lazy val conditional = sparks()
 
-  private val conf = session.sessionState.conf
+  /**
+   * The session's settings; but Parquet columns are read in batches where any has a default. Where a file lacks two columns, Spark's reader
+   * of rows takes the last two to be the missing ones: those get a default instead of their values, and the others NULL instead of a default.
+   */
+  private lazy val conf = {
+    val given = session.sessionState.conf
+    if (table.format == "orc" || !read.exists(_.getExistenceDefaultValue().isDefined)) given
+    else {
+      val batched = given.clone()
+      Seq(SQLConf.PARQUET_VECTORIZED_READER_ENABLED, SQLConf.PARQUET_VECTORIZED_READER_NESTED_COLUMN_ENABLED,
+        SQLConf.PARQUET_VECTORIZED_READER_NULL_TYPE_ENABLED).foreach(batched.setConf(_, true))
+      batched
+    }
+  }
   private lazy val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
     case (p, l) if !table.partitionColumns.contains(l.name) => p
   })
@@ -75,7 +88,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     val (files, steps) = (if (rowGroups.isEmpty) unconditional else conditional) match {
       case parquet: ParquetPartitionReaderFactory =>
         val changed = new ChangedFiles(own, table.name(), table.sync, parquet.broadcastedConf)
-        (parquet.copy(filters = rowGroups), if (rowGroups.isEmpty) Seq(new SharedSettings(parquet.broadcastedConf), changed) else Seq(changed))
+        (parquet.copy(sqlConf = conf, filters = rowGroups), if (rowGroups.isEmpty) Seq(new SharedSettings(parquet.broadcastedConf), changed) else Seq(changed))
       case orc: OrcPartitionReaderFactory =>
         // it takes conditions by the session's rule, and of two fields within a struct that its files name alike would judge the other
         val usable = if (conf.caseSensitiveAnalysis) rowGroups.filter(_.v2references.forall(_.length == 1)) else rowGroups

@@ -90,6 +90,22 @@ def test_either_reader(spark: SparkSession, db: str, rows: Rows, vectorized: str
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", "true")
 
 
+@pytest.mark.parametrize("setting", ["enableVectorizedReader", "enableNestedColumnVectorizedReader"])
+def test_columns_that_files_lack_before_others(spark: SparkSession, db: str, rows: Rows, setting: str) -> None:
+    """Where a column stands before others that a file has, no default comes in the place of values, and no NULL in the place of a default."""
+    spark.conf.set(f"spark.sql.parquet.{setting}", "false")
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (a INT, l ARRAY<INT>, b INT DEFAULT 5) USING parquet")
+    spark.sql(f"INSERT INTO {table} VALUES (1, array(1), 6)")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN m INT FIRST")
+    assert rows(f"SELECT * FROM {table}") == [(None, 1, [1], 6)]
+    assert rows(f"SELECT a, l FROM {table} WHERE b = 6 AND m IS NULL") == [(1, [1])]
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN d STRING DEFAULT 'x' FIRST")
+    assert rows(f"SELECT * FROM {table}") == [("x", None, 1, [1], 6)]
+    assert rows(f"SELECT a, l FROM {table} WHERE d = 'x'") == [(1, [1])]
+    spark.conf.set(f"spark.sql.parquet.{setting}", "true")
+
+
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_changing_rows(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
     """UPDATE and MERGE know the word DEFAULT, and what they rewrite keeps the old default where nothing else is said."""

@@ -1,0 +1,22 @@
+"""Random tables with random histories and queries, beside rows in memory: see `tests.support.random_histories`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.effort import STEP
+from tests.support.random_histories.case import Case
+
+SEEDS = range(60) if STEP == 1 else range(2 if STEP <= 3 else 1)
+"""All of them take about ten minutes; `python -m tests.support.random_histories` runs others, for as long as one likes."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_histories(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """After each statement a table holds the rows that its model has, and queries over tables and versions give what plain Spark gives."""
+    found = Case(spark, seed, tmp_path).run()
+    if found:
+        pytest.fail("\n".join(map(str, found)), pytrace=False)

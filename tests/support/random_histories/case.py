@@ -1,0 +1,277 @@
+"""A case: its tables with their histories, what is asked of them, and where they differ from their models."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.support.random_histories import comparing, statements, writing
+from tests.support.random_histories.layouts import drawn_layout
+from tests.support.random_histories.queries import Queries, others, written
+from tests.support.random_histories.settings import SETTINGS
+from tests.support.random_histories.shapes import drawn_shape, identifier
+from tests.support.random_histories.tables import Change, Source, Table, Version
+from tests.support.random_histories.values import TEXTS, Draw, text
+
+QUERIES = 24
+"""How many queries a case asks when its histories are over."""
+
+_OF_VALUES = ("PARQUETRY_VALUE", "DATATYPE_MISMATCH")
+"""Conditions of errors that refuse values which rows in memory may have: a name that no folder can have."""
+
+
+_FAILURES = (PySparkException, Py4JError)
+"""How statements and queries fail: with a class of error, or with what Java threw, which no class may be known of."""
+
+_NO_FAULT = ("no bucket", "not judged")
+"""What `verify` tells of partitions that have no buckets, or those that the table had before."""
+
+_LONGEST, _SHORT = 2_000, 400
+"""How much of an error's text a difference tells, and how much is told of a statement that was refused."""
+
+
+class Difference(NamedTuple):
+    """What a table did otherwise than its model.
+
+    Attributes:
+        seed: of the case.
+        what: in one line.
+        detail: the query, and the rows or the error.
+        script: all statements before it, as SQL.
+    """
+
+    seed: int
+    what: str
+    detail: str
+    script: str
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}: {self.what}\n{self.detail}\n\nafter\n{self.script}\n"
+
+
+class _Over(Exception):
+    """A table and its model have parted: what comes after would differ, too."""
+
+
+class Case:
+    """A case of a seed.
+
+    Args:
+        spark: a session with the catalog `lake`.
+        seed: what makes the case.
+        folder: where external tables may lie.
+
+    Attributes:
+        seen: how often each kind of statement was done, how often any was refused, and what else was counted.
+        refused: a statement that was refused, with its error, of each condition of errors.
+    """
+
+    def __init__(self, spark: SparkSession, seed: int, folder: Path) -> None:
+        self.spark, self.seed, self.draw, self._folder = spark, seed, Draw(seed), folder
+        self.seen: Counter[str] = Counter()
+        self.refused: dict[str, str] = {}
+        self._database = f"lake.h{seed}"
+        self._tables: list[Table] = []
+        self._script: list[str] = []
+        self._found: list[Difference] = []
+        self._settings: dict[str, str] = {}
+
+    def run(self) -> list[Difference]:
+        """Make the tables, ask the queries, and return where ours were wrong; the session stays as it was."""
+        before = {key: self.spark.conf.get(key, None) for key in [*SETTINGS, writing.MODE]}
+        self._run(f"CREATE NAMESPACE {self._database}")
+        try:
+            self._choose_settings(1)
+            for number in range(self.draw.choice([1, 2, 2, 3])):
+                self._history(number)
+            if self._tables:
+                self._ask()
+                self._check()
+        except _Over:
+            pass
+        finally:
+            self.spark.sql(f"DROP NAMESPACE {self._database} CASCADE")
+            for table in self._tables:
+                table.drop_views(self.spark)
+            for key, value in before.items():
+                if value is None:
+                    self.spark.conf.unset(key)
+                else:
+                    self.spark.conf.set(key, value)
+        return self._found
+
+    def _history(self, number: int) -> None:
+        """Make a table, and have statements change it."""
+        draw = self.draw
+        like = draw.choice(self._tables) if self._tables and draw.often(0.35) else None
+        if like and draw.often(0.5):
+            layout = like.layout  # tables with the same buckets are joined in other ways
+        else:
+            layout = drawn_layout(draw, like.layout.shape if like else drawn_shape(draw))
+        location = str(self._folder / f"h{self.seed}_{number}") if draw.often(0.15) else None
+        layout = replace(layout, location=location)
+        format = draw.choice(["parquet", "parquet", "orc"])
+        name = f"{self._database}.t{number}"
+        while (error := self._run(sql := layout.create(name, format))) is not None:
+            self._count_refused(sql, error)
+            if layout == layout.simpler():
+                return
+            layout = layout.simpler()
+        table = Table(name, draw, format, layout, f"h{self.seed}_{number}")
+        self._tables.append(table)
+        empty = ", ".join(f"CAST(NULL AS {c.type}) AS {identifier(c.name)}" for c in layout.shape.all)
+        table.keep(self.spark, f"SELECT {empty} WHERE false", layout.shape)
+        self._remember(table)
+        if location:
+            self._step(table, "adopt", writing.adopt(table, location))
+        self._step(table, "insert", writing.insert(table))
+        for _ in range(draw.choice([1, 2, 4, 6])):
+            self._choose_settings(0.1)
+            self._step(table, *statements.drawn(table, others(self._now())))
+
+    def _step(self, table: Table, kind: str, change: Change) -> None:
+        """Change a table and its model, and compare them."""
+        sources = self._now()
+        sql, model = written(change.sql, sources, True), written(change.model, sources, False)
+        self._set(change.settings)
+        for statement in change.before:
+            if (error := self._run(statement)) is not None:
+                self._count_refused(statement, error)
+                return
+        error = self._run(sql)
+        if error is not None:
+            self._refused(change, sql, model, error)
+            return
+        self.seen[kind] += 1
+        if change.forgets:
+            table.versions.clear()
+        table.name = change.name or table.name
+        table.gone += [c.name for c in table.shape.all if c.name not in [n.name for n in change.shape.all]]
+        try:
+            table.keep(self.spark, model, change.shape)
+        except _FAILURES as failed:
+            self._differs(f"{kind} is done, and its model fails", f"{model}\n{failed}")
+            raise _Over from None
+        self._remember(table, change.replaces)
+        self._same_columns(table, kind)
+        names = table.shape.names()
+        if not self._same(
+            f"SELECT {names} FROM {table.name}", f"SELECT {names} FROM {table.view}", f"after {kind}"
+        ):
+            raise _Over
+
+    def _remember(self, table: Table, replaced: bool = False) -> None:
+        """Note which version the table has now; one that begins to count anew has lost those before."""
+        number = self.spark.sql(f"SELECT max(version) FROM {table.name}.history").collect()[0][0]
+        last = max((old.number for old in table.versions), default=-1)
+        if replaced and number <= last:
+            table.versions.clear()
+        table.versions = [old for old in table.versions if old.number != number]
+        table.versions.append(Version(number, table.view, table.shape))
+
+    def _now(self) -> list[Source]:
+        return [table.source() for table in self._tables]
+
+    def _ask(self) -> None:
+        """Ask queries of the tables and of versions of them."""
+        for _ in range(QUERIES):
+            self._choose_settings(0.1)
+            sources = self._now()
+            if self.draw.often(0.3):
+                sources.append(self._version(self.draw.choice(self._tables)))
+            query = Queries(self.draw, sources).query()
+            self._same(written(query, sources, True), written(query, sources, False), "query")
+        for table in self._tables:
+            source = self._version(table)
+            names = source.shape.names()
+            self._same(
+                f"SELECT {names} FROM {source.ours}", f"SELECT {names} FROM {source.model}", "time travel"
+            )
+
+    def _version(self, table: Table) -> Source:
+        version = self.draw.choice(table.versions)
+        return Source(f"{table.name} VERSION AS OF {version.number}", version.view, version.shape)
+
+    def _check(self) -> None:
+        """Have metastore and files be compared, and rows with their buckets."""
+        for table in self._tables:
+            for call in (f"fsck({text(table.plain)})", f"verify({text(table.plain)})"):
+                told = self.spark.sql(f"CALL lake.system.{call}").collect()
+                if wrong := [row for row in told if row[0] not in _NO_FAULT]:
+                    self._differs(f"{call} tells of {len(wrong)} faults", str(wrong[:5]))
+
+    def _same_columns(self, table: Table, kind: str) -> None:
+        found = self.spark.table(table.name).dtypes
+        wanted = [(c.name, "string" if c.type in TEXTS else c.type.lower()) for c in table.shape.all]
+        if found != wanted:
+            self._differs(f"other columns after {kind}", f"{found} instead of {wanted}")
+            raise _Over
+
+    def _same(self, ours: str, model: str, what: str) -> bool:
+        """Compare what two queries give; both may fail."""
+        self.seen["compared"] += 1
+        try:
+            wanted = comparing.rows(self.spark.sql(model))
+        except _FAILURES:
+            # what is left out unread cannot fail, so that ours may well give an answer
+            self.seen["the model fails"] += 1
+            return True
+        try:
+            found = comparing.rows(self.spark.sql(ours))
+        except _FAILURES as failed:
+            self._differs(f"{what}: only ours fails", f"{ours}\n{str(failed)[:_LONGEST]}")
+            return False
+        told = comparing.difference(found, wanted)
+        if told:
+            self._differs(f"{what}: other rows", f"{ours}\n{told}")
+        return told is None
+
+    def _refused(self, change: Change, sql: str, model: str, error: Exception) -> None:
+        """Look at whether a statement is refused with reason."""
+        condition = self._count_refused(sql, error)
+        if change.computes and not condition.startswith(_OF_VALUES):
+            try:
+                self.spark.sql(model).collect()
+            except _FAILURES:
+                return
+            self._differs("refused, and plain Spark computes it", f"{sql}\n{str(error)[:_LONGEST]}")
+        elif not change.computes and ("INTERNAL" in condition or condition == type(error).__name__):
+            self._differs("refused without a class of error", f"{sql}\n{str(error)[:_LONGEST]}")
+
+    def _count_refused(self, sql: str, error: Exception) -> str:
+        found = error.getCondition() if isinstance(error, PySparkException) else None
+        condition = found or type(error).__name__
+        self.seen[f"refused {condition}"] += 1
+        self.refused.setdefault(condition, f"{sql[:_SHORT]} … {str(error)[:_SHORT]}")
+        return condition
+
+    def _run(self, sql: str) -> Exception | None:
+        """Run a statement, and return the error that it ends with, or None."""
+        try:
+            self.spark.sql(sql).collect()
+        except _FAILURES as error:
+            self._script.append(f"-- refused: {sql}")
+            refused: Exception = error
+            return refused
+        self._script.append(f"{sql};")
+        return None
+
+    def _choose_settings(self, share: float) -> None:
+        self._set({key: self.draw.choice(some) for key, some in SETTINGS.items() if self.draw.often(share)})
+
+    def _set(self, settings: Mapping[str, str]) -> None:
+        for key, value in settings.items():
+            if self._settings.get(key) != value:
+                self.spark.conf.set(key, value)
+                self._settings[key] = value
+                self._script.append(f"SET `{key}` = {value};")
+
+    def _differs(self, what: str, detail: str) -> None:
+        self._found.append(Difference(self.seed, what, detail, "\n".join(self._script)))
