@@ -20,6 +20,7 @@ from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
 from parquetry.maintenance.unfit_files import unfit_files
 from parquetry.metastore import recovery
+from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.chunks import chunk_place
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, inline_files, row_sum
 from parquetry.metastore.head import Head, edit_head, live_head
@@ -132,7 +133,7 @@ class _Check:
         table = self._table(head)
         wanted: dict[FileChunk, str] = {}
         for row in stored_rows(self._store, self._id, head, self._oldest(head)):
-            if row.value == TOMBSTONE or row.need is not Need.LIVE:
+            if is_gone(row.value) or row.need is not Need.LIVE:
                 continue
             name = f"key {row.key.hex()}"
             try:
@@ -166,7 +167,7 @@ class _Check:
         """Look for records of files taken out that cannot be read; without, a sync takes the file in again."""
         head, prefix = self._head(), taken_out_prefix(self._id)
         for row in stored_rows(self._store, self._id, head, self._oldest(head), prefix):
-            if row.value == TOMBSTONE or row.need is not Need.LIVE:
+            if is_gone(row.value) or row.need is not Need.LIVE:
                 continue
             try:
                 row.key.decode()
@@ -207,7 +208,7 @@ class _Check:
             recovery.sweep(self._store, self._id, head)
         referenced: set[tuple[int, int]] = set()
         for row in stored_rows(self._store, self._id, head, self._oldest(head)):
-            if row.value == TOMBSTONE:
+            if is_gone(row.value):
                 continue
             try:
                 entry = decode_entry(row.value)

@@ -48,7 +48,7 @@ def test_the_version_is_in_the_store() -> None:
     ((key, value),) = store.scan(b"", b"\x01")
     assert key == b"\x00"
     row = msgspec.msgpack.decode(value)
-    assert (row["magic"], row["version"]) == (MAGIC, FORMAT_VERSION) == ("parquetry metastore", 4)
+    assert (row["magic"], row["version"]) == (MAGIC, FORMAT_VERSION) == ("parquetry metastore", 5)
 
 
 def test_fields_that_a_store_may_compare() -> None:
