@@ -26,8 +26,17 @@ object Bridge {
   @volatile private var words = Option.empty[Pattern]
   @volatile private var server = Option.empty[GatewayServer]
 
-  /** Tells over whose connections the planner is asked. */
-  def connect(server: GatewayServer): Unit = this.server = Some(server)
+  /** Tells over whose connections the planner is asked, and where, with what token, those begin that are new. */
+  def connect(server: GatewayServer, port: Int, token: String): Unit = {
+    TokenClient.putInto(server, port, token)
+    this.server = Some(server)
+  }
+
+  /** @param id of the planner, among the objects that Python answers for */
+  def install(id: String, words: java.util.List[String]): Unit =
+    server.map(_.getGateway.createProxy(getClass.getClassLoader, Array[Class[_]](classOf[Planner]), id)).foreach {
+      case planner: Planner => install(planner, words)
+    }
 
   /** @param words the planner wants to see a statement in which one of them occurs, before it is parsed */
   def install(planner: Planner, words: java.util.List[String]): Unit = {

@@ -32,6 +32,9 @@ and, unless they have been given already, those of Spark's own that joins of [bu
 `parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`; a session that has them needs
 `parquetry.attach(spark)` only. `parquetry doctor` shows which warehouse and store are in effect outside a session, and
 where they were set, and these settings of Spark's.
+
+Whoever can read a metastore sees minimum and maximum values of files, also of those that he may not read: it has the rights of the warehouse's folder, unless you
+give it others. A session opens a port on 127.0.0.1 that wants a token. Both in [Concepts](concepts.md#who-may-read-and-who-may-ask).
 """
 
 _TABLE_SETTINGS = """

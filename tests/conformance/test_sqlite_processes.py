@@ -210,3 +210,31 @@ def test_errors_say_which_file(tmp_path: Path) -> None:
     with pytest.raises(ParquetryError, match=r"rows\.sqlite"):
         store.get(b"k")
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("umask", "folder", "file", "made"),
+    [
+        (0o022, 0o700, 0o600, 0o700),
+        (0o022, 0o750, 0o640, 0o750),
+        (0o022, 0o755, 0o644, 0o755),
+        (0o002, 0o770, 0o660, 0o770),
+        (0o077, 0o755, 0o600, 0o700),
+        (0o000, 0o1777, 0o666, 0o777),
+    ],
+)
+def test_rights_of_the_file(umask: int, folder: int, file: int, made: int, tmp_path: Path) -> None:
+    """The file, those that SQLite puts beside it, and its folder can be used by those who can use the warehouse, by nobody else."""
+    warehouse = tmp_path / "warehouse"
+    warehouse.mkdir()
+    warehouse.chmod(folder)
+    before = os.umask(umask)
+    try:
+        store = SQLiteStore(warehouse / "_parquetry" / "deeper" / "metastore.sqlite")
+        store.put_many([(b"k", b"v")])
+        there = {path.name: path.stat().st_mode & 0o7777 for path in warehouse.rglob("*")}
+    finally:
+        os.umask(before)
+    names = ["metastore.sqlite", "metastore.sqlite-shm", "metastore.sqlite-wal"]
+    assert there == {"_parquetry": made, "deeper": made, **dict.fromkeys(names, file)}
+    store.close()

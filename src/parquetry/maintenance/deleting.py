@@ -31,7 +31,8 @@ from parquetry.layout.places import Place, base_name, folder_of, is_below, join_
 from parquetry.maintenance.claims import Claim, claims, overlap
 from parquetry.maintenance.files import Files, Info, RealPlaces, checked_file, checksum_of
 from parquetry.maintenance.outer_folders import former_folders, outer_folders
-from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
+from parquetry.metastore.checksums import is_gone
+from parquetry.metastore.entries import decode_entry, read_files
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.model import TableMetadata
@@ -247,7 +248,7 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
     layouts = _layouts(store, table, head)
     prefix = partition_prefix(table)
     for row_key, value in store.scan(*prefix_range(prefix)):
-        if value == TOMBSTONE or head.is_aborted(ticket_of(row_key)):
+        if is_gone(value) or head.is_aborted(ticket_of(row_key)):
             continue
         try:
             entry = decode_entry(value)

@@ -31,9 +31,11 @@ from parquetry.maintenance.dump_format import (
     entry_to_json,
     files_to_json,
     metadata_to_json,
+    write_manifest,
 )
+from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.chunks import chunk_files, chunk_place
-from parquetry.metastore.entries import TOMBSTONE, decode_entry
+from parquetry.metastore.entries import decode_entry
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import CHUNKS, METADATA, PARTITIONS, metadata_key, number, taken_out_prefix
 from parquetry.metastore.metastore import Metastore
@@ -73,8 +75,8 @@ def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progres
         target.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         (work / TABLES).mkdir()
-        manifest = _write(metastore, work, progress)
-        _write_file(work / MANIFEST, [msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"])
+        manifest, text = write_manifest(_write(metastore, work, progress))
+        _write_file(work / MANIFEST, [text])
         work.chmod(0o755 & ~_umask())
         os.rename(work, target)
     except OSError as error:
@@ -219,13 +221,13 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
     complete = True
     for row in stored_rows(store, table, head, oldest):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
-            entry = None if row.value == TOMBSTONE else decode_entry(store.kept(PARTITIONS, row.value))
+            entry = None if is_gone(row.value) else decode_entry(store.kept(PARTITIONS, row.value))
             complete &= entry is None or lists.issuperset((c.ticket, c.number) for c in entry.chunks)
             value_ = None if entry is None else entry_to_json(entry)
             yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
     for row in stored_rows(store, table, head, oldest, taken_out_prefix(table)):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
-            record = None if row.value == TOMBSTONE else msgspec.structs.asdict(decode_taken_out(row.value))
+            record = None if is_gone(row.value) else msgspec.structs.asdict(decode_taken_out(row.value))
             yield _line("taken_out", path=row.key.decode(), ticket=row.ticket, value=record)
     after = read_head(store, table)
     if after is None or after.state != "live" or after.oldest > head.oldest:

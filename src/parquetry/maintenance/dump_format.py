@@ -4,7 +4,7 @@
     tables/<id>.jsonl  a table each
 
 The manifest's `databases` are `{"name", "properties"}`, its `tables` are `{"id", "database", "name", "file",
-"lines", "sha256"}`. The lines of a table are objects of one key, in this order:
+"lines", "sha256"}`; its own `sha256` comes last, and is the hash of all bytes of the file with 64 noughts in its place. The lines of a table are objects of one key, in this order:
 
 | key       | value                                                                                 |
 |-----------|---------------------------------------------------------------------------------------|
@@ -23,13 +23,15 @@ left out where it is plain.
 A view stands among the tables: its metadata have a `view`, and it has no partitions.
 
 Dumps of version 1 are read, too: theirs are the same lines, in which partitions have `parameters` (always empty), and
-nothing has an arrangement. Those of version 2 have no views, and those of version 3 no constraints. Until version 3 all locations are absolute; since then those below the
+nothing has an arrangement. Those of version 2 have no views, those of version 3 no constraints, and the manifests of those of version 4 no hash. Until version 3 all locations are absolute; since then those below the
 warehouse are relative to it (`layout.below_warehouse`), so that they lie below the warehouse of whoever restores them. Later versions are refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -43,7 +45,9 @@ from parquetry.metastore.wire import decode_arrangement, encode_arrangement
 
 FORMAT = "parquetry dump"
 FIRST = 1
-VERSION = 4
+HASHED = 5
+"""The first version whose manifest has a hash of its own."""
+VERSION = 5
 """Of the dumps that are written: the newest, whatever they hold, so that there is one form to write."""
 MANIFEST = "manifest.json"
 TABLES = "tables"
@@ -76,6 +80,33 @@ class Manifest(msgspec.Struct, frozen=True):
     warehouse: str
     databases: list[DumpedDatabase]
     tables: list[DumpedTable]
+    sha256: str = ""
+
+
+_NO_HASH = "0" * 64
+_HASH = re.compile(rb'"sha256": "([0-9a-f]{64})"\n}\n\Z')
+"""At the end of a manifest: its own."""
+
+
+def write_manifest(manifest: Manifest) -> tuple[Manifest, bytes]:
+    """Return a manifest with its hash, and its text."""
+    unhashed = _text(msgspec.structs.replace(manifest, sha256=_NO_HASH))
+    hashed = msgspec.structs.replace(manifest, sha256=hashlib.sha256(unhashed).hexdigest())
+    return hashed, _text(hashed)
+
+
+def _text(manifest: Manifest) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"
+
+
+def _is_as_written(text: bytes, version: int) -> bool:
+    """Return whether a manifest has the hash that it says; before `HASHED` there is none."""
+    found = _HASH.search(text)
+    if found is None:
+        return version < HASHED
+    start, end = found.span(1)
+    unhashed = text[:start] + _NO_HASH.encode() + text[end:]
+    return hashlib.sha256(unhashed).hexdigest().encode() == found[1]
 
 
 def read_manifest(text: bytes, where: str) -> Manifest:
@@ -94,8 +125,10 @@ def read_manifest(text: bytes, where: str) -> Manifest:
                 f"{where} is a dump of version {plain.get('version')}, written by Parquetry "
                 f"{plain.get('written_by')}; this Parquetry reads versions {FIRST} to {VERSION}: use one that fits."
             )
+        if not _is_as_written(text, plain["version"]):
+            raise WarehouseError(f"{where}/{MANIFEST} is not as it was written; make another dump.")
         return msgspec.convert(plain, Manifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WarehouseError(f"{where} is damaged: {error}; make another dump.") from None
 
 

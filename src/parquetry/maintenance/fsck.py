@@ -22,6 +22,7 @@ from parquetry.maintenance.lost_tables import lost_tables
 from parquetry.maintenance.newest_check import check_newest
 from parquetry.maintenance.unfit_files import unfit_files
 from parquetry.metastore import recovery
+from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.chunks import chunk_place
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, inline_files, row_sum
 from parquetry.metastore.head import Head, edit_head, live_head
@@ -137,7 +138,7 @@ class _Check:
         table = self._table(head)
         wanted: dict[FileChunk, str] = {}
         for row in stored_rows(self._store, self._id, head, self._oldest(head)):
-            if row.value == TOMBSTONE or row.need is not Need.LIVE:
+            if is_gone(row.value) or row.need is not Need.LIVE:
                 continue
             name = f"key {row.key.hex()}"
             try:
@@ -171,7 +172,7 @@ class _Check:
         """Look for records of files taken out that cannot be read; without, a sync takes the file in again."""
         head, prefix = self._head(), taken_out_prefix(self._id)
         for row in stored_rows(self._store, self._id, head, self._oldest(head), prefix):
-            if row.value == TOMBSTONE or row.need is not Need.LIVE:
+            if is_gone(row.value) or row.need is not Need.LIVE:
                 continue
             try:
                 row.key.decode()
@@ -212,7 +213,7 @@ class _Check:
             recovery.sweep(self._store, self._id, head)
         referenced: set[tuple[int, int]] = set()
         for row in stored_rows(self._store, self._id, head, self._oldest(head)):
-            if row.value == TOMBSTONE:
+            if is_gone(row.value):
                 continue
             try:
                 entry = decode_entry(row.value)

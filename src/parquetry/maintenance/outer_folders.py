@@ -13,7 +13,8 @@ from parquetry.layout.arrangement import Arrangement
 from parquetry.layout.places import Place, path_below, place_of
 from parquetry.maintenance.claims import overlap
 from parquetry.maintenance.files import RealPlaces
-from parquetry.metastore.entries import TOMBSTONE, decode_entry
+from parquetry.metastore.checksums import is_gone
+from parquetry.metastore.entries import decode_entry
 from parquetry.metastore.keyspace import METADATA, partition_prefix, prefix_range
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.wire import decode_arrangement, decoder
@@ -55,7 +56,7 @@ def former_folders(store: Store, table: bytes, location: str, real: RealPlaces) 
 
 def places_told(value: bytes) -> set[str]:
     """Return the locations that the row of a partition says of itself and of directories; none if it cannot be read."""
-    if value == TOMBSTONE:
+    if is_gone(value):
         return set()
     try:
         entry = decode_entry(value)

@@ -153,7 +153,7 @@ class _Relocation:
 
     def _all_rows(self) -> Iterator[tuple[bytes, bytes]]:
         for tag in _KINDS:
-            yield from self._metastore.store.rows.scan(*prefix_range(tag))
+            yield from self._metastore.store.kept_rows(*prefix_range(tag))
 
     def _name(self, key: bytes, names: dict[bytes, str]) -> str:
         if key[:1] == DATABASES:

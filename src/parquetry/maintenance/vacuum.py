@@ -29,9 +29,10 @@ from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.maintenance.outer_folders import places_told
 from parquetry.maintenance.removed import Removed
 from parquetry.metastore import recovery
+from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.chunks import chunk_place
 from parquetry.metastore.cleaner import cleaner
-from parquetry.metastore.entries import TOMBSTONE, decode_entry, read_files
+from parquetry.metastore.entries import decode_entry, read_files
 from parquetry.metastore.head import Head, live_head
 from parquetry.metastore.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
 from parquetry.metastore.keyspace import (
@@ -227,7 +228,7 @@ class _Vacuum:
         found: dict[Place, _Candidate] = {}
         for row in stored_rows(self._store, self._id, head, self._oldest):
             needed = row.need in (Need.LIVE, Need.WORKING)
-            if needed or row.value == TOMBSTONE or head.is_aborted(row.ticket):
+            if needed or is_gone(row.value) or head.is_aborted(row.ticket):
                 continue
             # Commits before the first that is kept wrote only rows that it shows, too.
             layout = layouts.get(row.ticket, first)
@@ -264,7 +265,7 @@ class _Vacuum:
         if not candidates:
             return
         for row in stored_rows(self._store, self._id, head, self._oldest):
-            if row.need in (Need.LIVE, Need.WORKING) and row.value != TOMBSTONE:
+            if row.need in (Need.LIVE, Need.WORKING) and not is_gone(row.value):
                 self._spare_listed(head, row, candidates)
 
     def _spare_listed(self, head: Head, row: StoredRow, candidates: dict[Place, _Candidate]) -> None:
@@ -383,7 +384,7 @@ class _Vacuum:
     def _chunks(self, head: Head) -> Iterator[tuple[bytes, bytes]]:
         referenced: set[tuple[int, int]] = set()
         for row in stored_rows(self._store, self._id, head, self._oldest):
-            if self._stays(row, self._spared) and row.value != TOMBSTONE:
+            if self._stays(row, self._spared) and not is_gone(row.value):
                 referenced.update((chunk.ticket, chunk.number) for chunk in decode_entry(row.value).chunks)
         return unneeded_chunks(self._store, self._id, head, referenced)
 

@@ -15,6 +15,7 @@ from itertools import groupby
 from parquetry.errors import TableNotFoundError
 from parquetry.layout.file_columns import FileColumns, RecordedFiles
 from parquetry.layout.records import DataFile
+from parquetry.metastore.checksums import refuse
 from parquetry.metastore.chunk_columns import ChunkColumns, encode_columns, is_in_columns
 from parquetry.metastore.chunk_summary import Types, summarise
 from parquetry.metastore.keyspace import batches, chunk_key, summary_key
@@ -101,6 +102,8 @@ def _values(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[byt
     found = [value for value in values if value is not None]
     if len(found) < len(values):
         raise TableNotFoundError("The table was dropped while the files of a partition were being read.")
+    for value in found:
+        refuse(value)
     return found
 
 

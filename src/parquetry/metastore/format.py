@@ -16,6 +16,7 @@ between has raised a store whose rows are as they were, which does no harm.
 | 4       | locations relative to the warehouse (`warehouse_store`);                          |
 |         | constraints of tables, which a library that does not know them would not enforce  |
 | 5       | REPLACE TABLE as a commit: a table's versions may have different partition columns |
+|         | checksums of rows (`checksums`); a store that was raised has rows without, too    |
 
 A library that had the store open when it was raised by a later one notices when it next commits: it reads the row
 after the head on which the commit builds, so that whatever a later one has published is met by this check.
@@ -46,6 +47,8 @@ RELATIVE = CONSTRAINTS = 4
 """The first version that can say that something lies below the warehouse, wherever that is, and that has constraints."""
 REPLACED = 5
 """The first version in which a table's earlier versions may have had other columns and partition columns."""
+CHECKED = 5
+"""The first version whose rows have checksums. No row needs them, so that nothing raises a store for them alone."""
 FORMAT_VERSION = 5
 """The newest."""
 
@@ -107,6 +110,15 @@ def require_format(store: Store, version: int) -> None:
         if _read(value or b"").version >= version:
             return
         swap(store, FORMAT, value, encode(FormatRow(MAGIC, version, __version__)))
+
+
+def version_in(value: bytes) -> int:
+    """Return the version that the row says.
+
+    Raises:
+        MetastoreVersionError: it says something else, or a later version.
+    """
+    return _read(value).version
 
 
 def _read(value: bytes) -> FormatRow:

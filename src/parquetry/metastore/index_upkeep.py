@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from parquetry.keys import field_count
+from parquetry.metastore.checksums import is_damaged
 from parquetry.metastore.head import Head
 from parquetry.metastore.indexes import entry_key, partition_key, stored_ids
 from parquetry.metastore.keyspace import (
@@ -17,7 +18,6 @@ from parquetry.metastore.keyspace import (
     batches,
     complement,
     index_prefix,
-    keys_of,
     partition_prefix,
     prefix_range,
     ticket_of,
@@ -101,12 +101,14 @@ def missing_entries(
         (key, ticket, prefix + entry_key(index.order, key) + complement(ticket)) for key, ticket in rows
     )
     for some in batches(wanted, _BATCH):
-        there = _present(store, [entry for _, _, entry in some])
-        yield from ((key, ticket) for key, ticket, entry in some if entry not in there)
+        there = store.get_many([entry for _, _, entry in some])
+        for (key, ticket, _), value in zip(some, there, strict=True):
+            if value is None or is_damaged(value):
+                yield key, ticket
 
 
 def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionIndex) -> Iterator[bytes]:
-    """Yield the keys of entries that lead to no row, or that belong to commits given up.
+    """Yield the keys of entries that lead to no row, that belong to commits given up, or that are not as they were written.
 
     Args:
         store: of the metastore.
@@ -115,9 +117,14 @@ def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionInd
         index: to look into.
     """
     prefix, partitions = index_prefix(table, index.id), partition_prefix(table)
-    for some in batches(keys_of(store, prefix), _BATCH):
+    for some in batches(store.scan(*prefix_range(prefix)), _BATCH):
+        yield from (key for key, value in some if is_damaged(value))
         ended = [
-            key for key in some if ticket_of(key) < head.next_ticket and ticket_of(key) not in head.pending
+            key
+            for key, value in some
+            if ticket_of(key) < head.next_ticket
+            and ticket_of(key) not in head.pending
+            and not is_damaged(value)
         ]
         leads = {
             key: partitions

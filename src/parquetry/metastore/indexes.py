@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import field_count, join_fields, split_fields, successor
+from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.keyspace import INDEX_ID_BYTES, INDEXES, TABLE_ID_BYTES, index_prefix, prefix_range
 from parquetry.metastore.model import PartitionIndex, TableMetadata
@@ -140,7 +141,7 @@ def entry_rows(
     for key, age, value in rows:
         for prefix, order in places:
             if field_count(key) == len(order):
-                yield prefix + entry_key(order, key) + age, TOMBSTONE if value == TOMBSTONE else ENTRY
+                yield prefix + entry_key(order, key) + age, TOMBSTONE if value and is_gone(value) else ENTRY
 
 
 def stored_ids(store: Store, table: bytes) -> Iterator[str]:

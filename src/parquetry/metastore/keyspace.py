@@ -2,7 +2,7 @@
 
 Every key begins with one tag byte, so that rows of a kind lie together; then come a name or the eight random
 bytes of a table's id. Numbers are eight bytes, big-endian. The keys of partitions end with the complement of
-the ticket that wrote them: the newest version of a partition comes first.
+the ticket that wrote them: the newest version of a partition comes first. Values end with a checksum (`checksums`).
 
 | tag | key                                | value                                                       |
 |-----|------------------------------------|-------------------------------------------------------------|

@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from parquetry.layout.places import is_absolute
+from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.chunk_columns import is_in_columns, with_paths
-from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.keyspace import CHUNKS, DATABASES, METADATA, PARTITIONS
 from parquetry.metastore.wire import decoder, encode
 
@@ -38,7 +38,7 @@ def change_places(key: bytes, value: bytes, change: Change) -> bytes:
     """
     tag = key[:1]
     if tag == PARTITIONS:
-        return value if value == TOMBSTONE else value[:1] + _of_partition(value[1:], change)
+        return value if is_gone(value) else value[:1] + _of_partition(value[1:], change)
     if tag == METADATA:
         return _of_metadata(value, change)
     if tag == CHUNKS:

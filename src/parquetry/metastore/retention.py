@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import TableNotFoundError
+from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.chunks import chunk_place
-from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.head import Head, edit_head, merge
 from parquetry.metastore.keyspace import (
     CHUNKS,
@@ -152,7 +152,7 @@ def stored_rows(
             need = Need.LIVE
         elif not superseding:
             superseding = True
-            need = Need.TOMBSTONE if value == TOMBSTONE else Need.LIVE
+            need = Need.TOMBSTONE if is_gone(value) else Need.LIVE
         else:
             need = Need.OLDER if superseded else Need.SUPERSEDED
             superseded = True

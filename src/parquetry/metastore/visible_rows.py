@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from parquetry.keys import successor
-from parquetry.metastore.entries import TOMBSTONE, decode_entry
+from parquetry.metastore.checksums import is_gone, refuse
+from parquetry.metastore.entries import decode_entry
 from parquetry.metastore.keyspace import (
     PARTITIONS,
     TABLE_ID_BYTES,
@@ -50,7 +51,7 @@ class Found(NamedTuple):
     @property
     def is_tombstone(self) -> bool:
         """Return whether the row says that the partition is gone."""
-        return self.value == TOMBSTONE
+        return is_gone(self.value)
 
 
 class Examined:
@@ -64,6 +65,16 @@ class Examined:
         for row in rows:
             self.keys += 1
             yield row
+
+
+def _is_there(value: bytes) -> bool:
+    """Return whether a row is no tombstone, though it does not begin with 1, as nearly all do.
+
+    Raises:
+        MetastoreDamagedError: it is not as it was written.
+    """
+    refuse(value)
+    return not is_gone(value)
 
 
 def entry_of(found: Found | None) -> PartitionEntry | None:
@@ -148,7 +159,7 @@ class VisibleRows:
             examined.keys += len(keys)
         values = self._store.get_many([self._prefix + key for key in keys])
         for key, value in zip(keys, values, strict=True):
-            if value is not None and value != TOMBSTONE:
+            if value is not None and (value[0] == 1 or _is_there(value)):
                 yield key[:-TICKET_BYTES], key[-TICKET_BYTES:], value
 
     def scan(
@@ -174,7 +185,7 @@ class VisibleRows:
             return self.rows(self._listed_in(ranges, passes), examined)
         absolute = self._of_keys(start for start, _ in ranges) if single else self._absolute(ranges)
         rows = self._rows(absolute, single, examined, where, passes)
-        return (row for row in rows if row[2] != TOMBSTONE)
+        return (row for row in rows if row[2][0] == 1 or _is_there(row[2]))
 
     def _listed_in(self, ranges: Sequence[Range], passes: Callable[[bytes], bool] | None) -> list[bytes]:
         """Return the keys and ages of those rows in ranges that the list of all of them names."""
@@ -288,7 +299,7 @@ class VisibleRows:
             key = row_key[skip:-TICKET_BYTES]
             if key != last:
                 last = key
-                if row_key in unsure and value != TOMBSTONE and passes is not None and not passes(row_key):
+                if row_key in unsure and not is_gone(value) and passes is not None and not passes(row_key):
                     continue
                 yield key, age, value
 

@@ -1,6 +1,7 @@
-"""The store of a warehouse, as the rest of the library sees it: locations below the warehouse are absolute.
+"""The store of a warehouse, as the rest of the library sees it: locations below the warehouse are absolute, and rows have no checksums.
 
-In the store they are relative to it (`layout.below_warehouse`): a warehouse that was moved or copied, with its metastore, reads,
+Checksums (`checksums`) are of what the store keeps: they are looked at, and taken off, as rows are read, and made as they are written, where the
+store's format has them. In the store they are relative to it (`layout.below_warehouse`): a warehouse that was moved or copied, with its metastore, reads,
 writes and deletes what lies in the new place. They are turned into one another here and nowhere else, as rows are read
 and written, so that nobody has to remember.
 
@@ -10,13 +11,15 @@ raises the store's format (`format.RELATIVE`), so that older libraries refuse it
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from parquetry.errors import MetastoreDamagedError
 from parquetry.layout.below_warehouse import KEPT, BelowWarehouse
-from parquetry.metastore.format import RELATIVE, require_format
-from parquetry.metastore.keyspace import CHUNKS, DATABASES, METADATA, PARTITIONS
+from parquetry.metastore.checksums import WITHIN, are_right, with_checksum, without_checksum
+from parquetry.metastore.format import CHECKED, RELATIVE, require_format, version_in
+from parquetry.metastore.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS
 from parquetry.metastore.places_in_rows import change_places
 from parquetry.store.base import Fields, Range, Store
 from parquetry.store.condition import Condition
@@ -24,7 +27,7 @@ from parquetry.store.groups import Groups
 
 _PLACED = (DATABASES, METADATA, PARTITIONS, CHUNKS)
 """The first bytes of the keys of rows that hold locations."""
-_AT_ONCE = 256
+_AT_ONCE = 1024
 """Rows that are looked at together; a store reads more than that at once."""
 _SINGLY = 64
 """Rows, after which they are looked at together."""
@@ -48,19 +51,33 @@ class WarehouseStore:
         self.below = BelowWarehouse(warehouse)
         self._hints = self.below.hints
         self._raised = False
+        self._checked = False
+        """Whether the store's rows may have checksums, as far as is known: whoever writes looks at the format row first."""
+        self._last = threading.local()
+        self.get(FORMAT)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key; None if there is none."""
-        value = self.rows.get(key)
-        return value if value is None else self._read(key, value)
+        kept = self.rows.get(key)
+        if kept is None:
+            return None
+        if key == FORMAT:
+            self._checked = version_in(kept) >= CHECKED
+        value = self._read(key, kept)
+        self._last.read = key, value, kept  # a compare-and-set mostly follows
+        return value
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of keys, in the order of the keys."""
         values = self.rows.get_many(keys)
-        return [
-            value if value is None or KEPT not in value else self._read(key, value)
-            for key, value in zip(keys, values, strict=True)
-        ]
+        rows = [row for row in zip(keys, values, strict=True) if row[1] is not None]
+        found = {} if len(rows) == len(keys) else dict.fromkeys(keys)
+        alike = len({key[:1] for key in keys}) == 1
+        read = self._read_some(rows) if alike else [(key, self._read(key, value)) for key, value in rows]  # type: ignore[arg-type]
+        if not found:
+            return [value for _, value in read]
+        found.update(read)
+        return [found[key] for key in keys]
 
     def scan(
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
@@ -92,36 +109,59 @@ class WarehouseStore:
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
         """Write (None: remove) a row if it now has the expected value (None: if it is absent)."""
-        if key[:1] not in _PLACED:
-            return self.rows.compare_and_set(key, expected, value)
         new = None if value is None else self._written(key, value)
-        kept = None if expected is None else self.kept(key, expected)
-        if self.rows.compare_and_set(key, kept, new):
-            return True
-        # an older library has written it; a value is only ever there once, in either form
-        return kept != expected and self.rows.compare_and_set(key, expected, new)
+        swapped = any(self.rows.compare_and_set(key, kept, new) for kept in self._forms(key, expected))
+        if swapped and key == FORMAT and value is not None:
+            self._checked = version_in(value) >= CHECKED
+        return swapped
+
+    def _forms(self, key: bytes, expected: bytes | None) -> Sequence[bytes | None]:
+        """Return how a value may be kept: without a checksum, or with absolute locations, if an older library has written it.
+
+        A value is only ever there once, in one of them; mostly it was read just now.
+        """
+        if expected is None:
+            return [None]
+        read_key, value, read = getattr(self._last, "read", (None, None, None))
+        if read_key == key and value == expected:
+            return [read]
+        kept = self.kept(key, expected)
+        forms = [with_checksum(key, kept), kept] if self._checked else [kept, with_checksum(key, kept)]
+        return list(dict.fromkeys([*forms, expected]))
 
     def close(self) -> None:
         """Give back connections; the store cannot be used afterwards."""
         self.rows.close()
+
+    def kept_rows(self, start: bytes, stop: bytes | None) -> Iterator[Row]:
+        """Yield the rows of a range with the locations as they are kept."""
+        for key, value in self.rows.scan(start, stop):
+            yield key, without_checksum(key, value)
 
     def _reading(self, rows: Iterable[Row]) -> Iterator[Row]:
         # Some rows together, as a million partitions are looked through, of which few have a location; but whoever
         # wants a few rows has no more of them read.
         remaining, size, seen = iter(rows), 1, 0
         while some := list(islice(remaining, size)):
-            first, last = some[0][0][:1], some[-1][0][:1]
-            if first == last and (
-                first not in _PLACED
-                or (first == PARTITIONS and KEPT not in b"\0".join([value for _, value in some]))
-            ):
-                yield from some
-            else:
-                yield from ((key, self._read(key, value)) for key, value in some)
+            yield from self._read_some(some)
             seen += len(some)
-            size = 1 if CHUNKS in (first, last) or seen < _SINGLY else min(2 * size, _AT_ONCE)
+            size = 1 if some[0][0][:1] == CHUNKS or seen < _SINGLY else min(2 * size, _AT_ONCE)
+
+    def _read_some(self, rows: list[Row]) -> list[Row]:
+        """Return rows as they are read; those of partitions and of indexes are looked at together."""
+        if not rows:
+            return rows
+        tag = rows[0][0][:1]
+        if tag in WITHIN and tag == rows[-1][0][:1]:  # and so do all between, for they are in order
+            joined = are_right(rows) if self._checked else b"\0".join([value for _, value in rows])
+            if joined is not None and (tag not in _PLACED or KEPT not in joined):
+                return rows
+        return [(key, self._read(key, value)) for key, value in rows]
 
     def _read(self, key: bytes, value: bytes) -> bytes:
+        return self._placed(key, without_checksum(key, value))
+
+    def _placed(self, key: bytes, value: bytes) -> bytes:
         if key[:1] not in _PLACED or KEPT not in value:
             return value
         try:
@@ -142,7 +182,7 @@ class WarehouseStore:
 
     def _written(self, key: bytes, value: bytes) -> bytes:
         kept = self.kept(key, value)
-        if not self._raised and KEPT in kept and self._read(key, kept) != kept:
-            require_format(self.rows, RELATIVE)
+        if not self._raised and KEPT in kept and self._placed(key, kept) != kept:
+            require_format(self, RELATIVE)
             self._raised = True
-        return kept
+        return with_checksum(key, kept) if self._checked else kept

@@ -17,6 +17,7 @@ import msgspec
 from parquetry.errors import MetastoreDamagedError
 from parquetry.layout.arrangement import PLAIN, Arrangement
 from parquetry.layout.records import DataFile
+from parquetry.metastore.checksums import refuse
 
 encode = msgspec.msgpack.Encoder().encode
 
@@ -41,6 +42,7 @@ class RecordDecoder:
         try:
             return self._decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            refuse(memoryview(data))
             name = getattr(self._type, "__name__", str(self._type))
             raise MetastoreDamagedError(
                 f"A row of the metastore cannot be read as {name}: {error}. Something else than Parquetry has "

@@ -10,18 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
-from py4j.java_gateway import JavaObject
 from pyspark import SparkContext
-from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
 from parquetry.engine_settings import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.layout.places import take_apart
-from parquetry.planner import statements
 from parquetry.spark import bridge
-from parquetry.spark.door import Door
+from parquetry.spark.callbacks import install
 
 PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{PACKAGE}.ParquetryCatalog"
@@ -145,9 +142,7 @@ def attach(spark: SparkSession) -> SparkSession:
         )
     with _ATTACHING:
         if not door.installed():
-            ensure_callback_server_started(context._gateway)
-            door.connect(JavaObject("GATEWAY_SERVER", context._gateway._gateway_client))
-            door.install(Door(), list(statements.WORDS))
+            install(context._gateway, door)
     return spark
 
 

@@ -76,7 +76,7 @@ class SQLiteStore:
 
     def _create(self) -> None:
         try:
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            self._create_file()
             with contextlib.closing(self._connect(self.path)) as connection:
                 connection.execute("PRAGMA page_size = 16384")
                 self._switch_to_wal(connection)
@@ -87,6 +87,20 @@ class SQLiteStore:
             raise WarehouseError(
                 f"Cannot create a metastore at {self.path}: {error}; is the folder writable?"
             ) from error
+
+    def _create_file(self) -> None:
+        """Make the file, empty, and its folder, for those who may use the folder that is there, and for nobody else.
+
+        SQLite makes its side files with the rights of this one.
+        """
+        missing = [os.path.dirname(self.path)]
+        while not os.path.exists(missing[-1]):
+            missing.append(os.path.dirname(missing[-1]))
+        rights = os.stat(missing.pop()).st_mode & 0o777 | 0o700
+        for folder in reversed(missing):
+            with contextlib.suppress(FileExistsError):  # another process makes it, too
+                os.mkdir(folder, rights)
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, rights & 0o666))
 
     @staticmethod
     def _switch_to_wal(connection: sqlite3.Connection) -> None:

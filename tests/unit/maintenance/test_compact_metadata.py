@@ -141,8 +141,8 @@ def test_a_list_that_cannot_be_read() -> None:
 def test_the_command(tmp_path: Path) -> None:
     """The command says what it did, and that nothing is left to do."""
     with open_metastore(str(tmp_path), create=True) as metastore:
-        table = grown(metastore.store, str(tmp_path))
-        assert Catalog(Metastore(metastore.store, str(tmp_path))).fsck("t") != []  # the files are not there
+        table = grown(metastore.store.rows, str(tmp_path))
+        assert Catalog(metastore).fsck("t") != []  # the files are not there
         partition = table.partition((1,))
         assert partition is not None
         before = len(partition.entry.chunks)

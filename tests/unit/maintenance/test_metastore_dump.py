@@ -6,10 +6,12 @@ import json
 import math
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from parquetry.errors import MetastoreVersionError, TableNotFoundError, WarehouseError
 from parquetry.maintenance.dump import dump
+from parquetry.maintenance.dump_format import VERSION, read_manifest, write_manifest
 from parquetry.maintenance.restore import restore
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import ColumnStatistics, DataFile, Metastore, entries
@@ -118,18 +120,39 @@ def test_restore_refuses(tmp_path: Path) -> None:
     with pytest.raises(WarehouseError, match="cannot be read as a dump"):
         restore(empty, tmp_path / "lake")
     manifest = tmp_path / "dump" / "manifest.json"
-    plain = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({**plain, "version": 5}))
-    with pytest.raises(MetastoreVersionError, match=r"a dump of version 5.*reads versions 1 to 4"):
+    whole = manifest.read_text()
+    plain = json.loads(whole)
+    manifest.write_text(json.dumps({**plain, "version": VERSION + 1}))
+    with pytest.raises(
+        MetastoreVersionError, match=rf"a dump of version {VERSION + 1}.*reads versions 1 to {VERSION}"
+    ):
         restore(empty, tmp_path / "dump")
     manifest.write_text("{}")
     with pytest.raises(WarehouseError, match="is not a dump"):
         restore(empty, tmp_path / "dump")
-    manifest.write_text(json.dumps(plain))
+    manifest.write_text(whole)
     table = tmp_path / "dump" / plain["tables"][1]["file"]
     text = table.read_bytes()
     table.write_bytes(text[:-10])
     with pytest.raises(WarehouseError, match="is not as it was written"):
+        restore(empty, tmp_path / "dump")
+    assert list(empty.store.scan(b"", None)) == rows
+
+
+def test_a_changed_manifest(tmp_path: Path) -> None:
+    """Whichever byte of a manifest is another, wherever: nothing is restored, and one of our errors says why."""
+    dump(filled(tmp_path / "lake", MemoryStore()), tmp_path / "dump")
+    manifest = tmp_path / "dump" / "manifest.json"
+    whole = manifest.read_bytes()
+    for place, byte in enumerate(whole):
+        for other in {byte ^ 1, byte ^ 0x20, ord("4"), ord("a")} - {byte}:
+            text = whole[:place] + bytes([other]) + whole[place + 1 :]
+            with pytest.raises((WarehouseError, MetastoreVersionError)):
+                read_manifest(text, "dump")
+    manifest.write_bytes(whole.replace(b'"name": "sales"', b'"name": "salas"'))
+    empty = Metastore(MemoryStore(), "/lake")
+    rows = list(empty.store.scan(b"", None))
+    with pytest.raises(WarehouseError, match=r"manifest\.json is not as it was written; make another dump"):
         restore(empty, tmp_path / "dump")
     assert list(empty.store.scan(b"", None)) == rows
 
@@ -140,9 +163,9 @@ def test_crash_of_restore_at_every_write(tmp_path: Path) -> None:
     dump(first, tmp_path / "dump")
     whole = everything(first)
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "manifest.json").write_text(
-        (tmp_path / "dump" / "manifest.json").read_text().replace('"written_by": "', '"written_by": "x')
-    )
+    manifest = read_manifest((tmp_path / "dump" / "manifest.json").read_bytes(), "dump")
+    _, other = write_manifest(msgspec.structs.replace(manifest, written_by="another"))
+    (tmp_path / "other" / "manifest.json").write_bytes(other)
     (tmp_path / "other" / "tables").symlink_to(tmp_path / "dump" / "tables")
     stop = 0
     while True:

@@ -125,7 +125,7 @@ def test_sums_of_file_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert part is not None
     (chunk,) = part.entry.chunks
     row = summary_key(lake.id, chunk.ticket, chunk.number)
-    (true,) = read_summaries(lake.store, lake.id, [chunk])
+    (true,) = read_summaries(lake.table().store, lake.id, [chunk])
     assert true is not None
     assert true.columns == {"x": ColumnStatistics(4, 0, 10, 20), "gone": ColumnStatistics(4, 0)}
     assert fsck(lake.table()) == []
@@ -153,7 +153,7 @@ def test_sums_of_file_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert kinds(fsck(lake.table())) == [("file list sums", "d=5/s=e", False)]
         assert kinds(fsck(lake.table(), repair=True)) == [("file list sums", "d=5/s=e", True)]
         assert fsck(lake.table()) == []
-        assert read_summaries(lake.store, lake.id, [chunk]) == [true]
+        assert read_summaries(lake.table().store, lake.id, [chunk]) == [true]
 
 
 def test_dead_commits(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_table_that_is_published_just_before_it_is_given_up(tmp_path: Path) ->
     assert head.author is not None
     dead = msgspec.structs.replace(head, author=msgspec.structs.replace(head.author, nonce=b"dead"))
     store.put_many([(head_key(table.id), encode(dead))])
-    known = orphans.Orphans(store)
+    known = orphans.Orphans(metastore.store)
     (found,) = known.tables()
     assert found.id == table.id
     table.publish()

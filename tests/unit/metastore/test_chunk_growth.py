@@ -179,7 +179,7 @@ def test_many_files_are_cut_at_once() -> None:
     store = MemoryStore()
     table = append(new(store), [file(place) for place in range(2500)])
     assert [chunk.files for chunk in chunks(table)] == [1000, 1000, 500]
-    values = [store.get(chunk_key(table.id, chunk.ticket, chunk.number)) for chunk in chunks(table)]
+    values = [table.store.get(chunk_key(table.id, chunk.ticket, chunk.number)) for chunk in chunks(table)]
     assert [chunk.bytes for chunk in chunks(table)] == [len(value or b"") for value in values]
     wide = {f"c{n}": ColumnStatistics(n, 0, f"{n:060}", f"{n:061}") for n in range(60)}
     other = append(new(MemoryStore()), [DataFile(f"f{n}", 1, 1, 1, wide) for n in range(1100)])
@@ -243,7 +243,7 @@ def test_both_forms_are_read() -> None:
         assert records == [
             record for files in read_chunks(store, table.id, order) for record in files.records()
         ]
-    nothing, known = read_summaries(store, table.id, [first, last])
+    nothing, known = read_summaries(table.store, table.id, [first, last])
     assert nothing is None
     assert known is not None
     assert (known.rows, known.bytes) == (500_000, 500 << 27)

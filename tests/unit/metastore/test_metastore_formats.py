@@ -35,9 +35,10 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
+from parquetry.metastore.checksums import with_checksum, without_checksum
 from parquetry.metastore.chunk_columns import MARK
 from parquetry.metastore.entries import TOMBSTONE
-from parquetry.metastore.format import FORMAT_VERSION, MAGIC, RELATIVE, FormatRow, require_format
+from parquetry.metastore.format import CHECKED, FORMAT_VERSION, MAGIC, RELATIVE, FormatRow, require_format
 from parquetry.metastore.keyspace import (
     CHUNKS,
     DATABASES,
@@ -371,6 +372,44 @@ def test_format_2_is_read_and_written(tmp_path: Path) -> None:
     assert json.loads(json.dumps(maker.content(copy))) == expected
 
 
+@pytest.mark.parametrize("change", ["append", "rename"])
+def test_format_4_is_read_and_written(change: str, tmp_path: Path) -> None:
+    """Each version is what the library of then read, out of its dump, too; rows get checksums once the store is raised, and not before."""
+    folder = GOLDEN.with_name("format-4")
+    maker = maker_in(folder)
+    expected = json.loads((folder / "content.json").read_text())
+    shutil.copy(folder / "metastore.sqlite", tmp_path)
+    with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
+        assert json.loads(json.dumps(maker.content(metastore))) == expected
+        assert (tmp_path / "metastore.sqlite").read_bytes() == (folder / "metastore.sqlite").read_bytes()
+        for format in (4, 5):
+            require_format(metastore.store, format)
+            before = dict(metastore.store.rows.scan(b"", None))
+            if change == "append":
+                commit(metastore, "default.t", lambda t: t.append((9, "i"), [DataFile("new", 1, 1)]))
+                commit(metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("more", 1, 1)]))
+            else:
+                metastore.rename_table("default", "t", "default", "u")
+                metastore.rename_table("default", "u", "default", "t")
+                metastore.alter_database("default", {"a": str(format)})
+                commit(metastore, "default.t", lambda t: t.rename((4, "b"), (2, "b")))
+                commit(metastore, "default.t", lambda t: t.rename((2, "b"), (4, "b")))
+            after = dict(metastore.store.rows.scan(b"", None))
+            written = {key: value for key, value in after.items() if before.get(key) != value}
+            assert written
+            assert {
+                with_checksum(key, without_checksum(key, value)) == value for key, value in written.items()
+            } == {format == 5}
+            assert format_of(metastore.store) == format
+            now = json.loads(json.dumps(maker.content(metastore)))
+            assert {key: now[key] for key in expected.keys() - {"default"}} == {
+                key: value for key, value in expected.items() if key != "default"
+            }
+    copy = Metastore(MemoryStore(), "/golden")
+    assert restore(copy, folder / "dump").version == 4
+    assert json.loads(json.dumps(maker.content(copy))) == expected
+
+
 # -- versions
 
 
@@ -520,10 +559,11 @@ def test_a_library_that_had_the_store_open_notices() -> None:
     transaction.append((1, "a"), [file("f")])
     metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
     with pytest.raises(
-        MetastoreVersionError, match=r"format 6 \(written by Parquetry 9\.9\).*formats 1 to 5; use one"
+        MetastoreVersionError,
+        match=rf"format {FORMAT_VERSION + 1} \(written by Parquetry 9\.9\).*formats 1 to {FORMAT_VERSION}; use one",
     ):
         transaction.commit()
-    with pytest.raises(MetastoreVersionError, match="format 6"):
+    with pytest.raises(MetastoreVersionError, match=f"format {FORMAT_VERSION + 1}"):
         metastore.create_table("default", "u", metadata())
     assert leftovers(metastore.store, table.id) == []
     assert metastore.table("default", "t").version == 0
@@ -550,13 +590,13 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
 
     first = store.writes  # that of the ticket; then come those of the journal, and of rows
     store.before_write = later
-    with pytest.raises(MetastoreVersionError, match="format 6"):
+    with pytest.raises(MetastoreVersionError, match=f"format {FORMAT_VERSION + 1}"):
         transaction.commit()
 
 
 def test_rows_of_plain_partitions_are_those_of_format_1() -> None:
-    """Where nothing is arranged, a row is byte for byte what format 1 has: a partition takes no more room."""
-    metastore = Metastore(MemoryStore(), "/lake")
+    """Where nothing is arranged, a row is byte for byte what format 1 has, but for its checksum: a partition takes no more room."""
+    metastore = Metastore(store_of(CHECKED - 1), "/lake")
     table = metastore.create_table("default", "t", metadata())
     statistics = {"x": ColumnStatistics(1, 0, 5, 9)}
     commit(metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("f", 100, 10, 7, statistics)]))

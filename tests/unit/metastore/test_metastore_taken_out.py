@@ -369,7 +369,7 @@ def test_records_are_rows_of_their_own() -> None:
     transaction = table.begin("drop")
     transaction.drop(A)
     table = transaction.commit()
-    ((key, value),) = store.scan(*prefix_range(taken_out_prefix(table.id)))
+    ((key, value),) = table.store.scan(*prefix_range(taken_out_prefix(table.id)))
     assert key == b"\x09" + table.id + b"d=1/s=a/one" + (2**64 - 1 - table.commit.ticket).to_bytes(8, "big")
     assert value == encode_taken_out(TakenOut(10, 1000)) == b"\x01\x92\x0a\xcd\x03\xe8"
 

@@ -1,0 +1,236 @@
+"""A row that is not as it was written is an error that names it, or does no harm: never another answer in silence."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from parquetry.errors import MetastoreDamagedError, ParquetryError
+from parquetry.maintenance.fsck import fsck
+from parquetry.metastore import (
+    Column,
+    ColumnStatistics,
+    DataFile,
+    Metastore,
+    SkewMap,
+    TableMetadata,
+    TableSnapshot,
+)
+from parquetry.metastore.checksums import _KINDS, is_damaged, with_checksum, without_checksum
+from parquetry.metastore.chunks import read_summaries
+from parquetry.metastore.file_blocks import file_blocks
+from parquetry.metastore.indexes import new_index
+from parquetry.metastore.keyspace import (
+    CHUNKS,
+    FORMAT,
+    HEADS,
+    INDEXES,
+    JOURNAL,
+    PARTITIONS,
+    SUMMARIES,
+    prefix_range,
+)
+from parquetry.metastore.model import Arrangement, TakenOut
+from parquetry.metastore.partition import Partition
+from parquetry.metastore.taken_out import taken_out
+from parquetry.store import MemoryStore, Store
+from tests.support.metastores import Crash, FaultyStore
+
+ROW = re.compile(
+    r"The metastore's row ([0-9a-f]+), which is a.*, is not as it was written: .*parquetry restore"
+)
+STATISTICS = {"x": ColumnStatistics(8, 0, 10, 99), "s": ColumnStatistics(8, 1, "a", "zz")}
+
+
+def made(store: Store) -> Metastore:
+    """Fill a store with rows of each kind, small ones, and one list of files."""
+    metastore = Metastore(store, "/lake")
+    metastore.create_database("d", {"location": "file:/lake/d", "comment": "mine"})
+    metadata = TableMetadata(
+        (Column("x", "long"), Column("s", "string"), Column("p", "integer"), Column("q", "string")),
+        ("p", "q"),
+        "parquet",
+        "file:/lake/d/t",
+        arrangement=Arrangement(SkewMap(("x",), ((1,),), True, ("file:/far/one",))),
+    )
+    metadata = msgspec.structs.replace(metadata, indexes=(new_index(metadata, ["q"], ready=True),))
+    table = metastore.create_table("d", "t", metadata)
+    transaction = table.begin("append")
+    for n in range(3):
+        files = [DataFile(f"f{n}-{k}", 100 + k, 10, 7, STATISTICS) for k in range(2)]
+        transaction.append((n, "abc"[n]), files)
+    table = transaction.commit()
+    transaction = table.begin("change")
+    transaction.drop((1, "b"))
+    transaction.append((2, "c"), [DataFile("more", 5, 5)])
+    transaction.record_taken_out({"theirs": TakenOut(1, 7)})
+    transaction.commit()
+    long = metastore.create_table(
+        "default", "long", TableMetadata((Column("x", "long"),), (), "parquet", "file:/lake/long")
+    )
+    transaction = long.begin("append")
+    transaction.append(
+        (), [DataFile(f"pq-{n}", n, 1, n, {"x": ColumnStatistics(8, 0, n, n)}) for n in range(900)]
+    )
+    transaction.commit()
+    return metastore
+
+
+def answers(metastore: Metastore) -> dict[str, Any]:
+    """Return all that a metastore answers."""
+    found: dict[str, Any] = {}
+    for database in metastore.databases():
+        found[database] = metastore.database(database).properties
+        for name in metastore.tables(database):
+            table = metastore.table(database, name)
+            for commit in table.history():
+                found[f"{name} {commit.version}"] = (
+                    commit,
+                    answers_of(metastore.table(database, name, version=commit.version)),
+                )
+    return found
+
+
+def answers_of(table: TableSnapshot) -> Any:
+    """Return what a version answers: by its keys alone, with all that is in rows, by the index, and by a part of the statistics."""
+    partitions = list(table.partitions())
+    keys = Partition.all_values(partitions)
+    whole = [(each.location, each.arrangement, each.files, each.rows) for each in partitions]
+    blocks = [
+        (block.files.paths, block.files.rows.tolist(), block.skipped)
+        for block in file_blocks(table.store, table.id, partitions, ["x"])
+    ]
+    found: list[Any] = []
+    if table.metadata.indexes:
+        (index,) = table.metadata.indexes
+        found = sorted(key for key, _, _ in table.visible.of_index(index.id).scan([(b"", None)]))
+    chunks = [chunk for each in partitions for chunk in each.entry.chunks]
+    sums = read_summaries(table.store, table.id, chunks)
+    return table.metadata, table.totals, keys, whole, blocks, sums, found, list(taken_out(table))
+
+
+def flipped(value: bytes, step: int) -> Iterator[bytes]:
+    """Yield a value with a byte changed: each one, or every so many."""
+    for place in range(0, len(value), step):
+        for other in {value[place] ^ (1 << place % 8), value[place] ^ 0xFF}:
+            yield value[:place] + bytes([other]) + value[place + 1 :]
+
+
+def test_every_byte_of_every_row() -> None:
+    """Whichever byte of a row's value is changed, what is read is what was written, or the error names the row."""
+    store = MemoryStore()
+    expected = answers(made(store))
+    rows = dict(store.scan(b"", None))
+    assert {key[:1] for key in rows} >= set(_KINDS) - {JOURNAL}
+    silent, named, others, refused = [], set(), [], set()
+    for key, value in rows.items():
+        for changed in flipped(value, 1 if len(value) < 600 else 499):
+            store.put_many([(key, changed)])
+            try:
+                if answers(Metastore(store, "/lake")) != expected:
+                    silent.append((key.hex(), changed.hex()))
+            except MetastoreDamagedError as error:
+                found = ROW.match(str(error))
+                if found is not None and found[1] == key.hex():
+                    named.add(key[:1])
+                else:
+                    others.append((key[:1], str(error)))
+            except ParquetryError:
+                refused.add(key)
+        store.put_many([(key, value)])
+    assert silent == []
+    assert refused == {FORMAT}
+    assert named >= set(_KINDS) - {JOURNAL}
+    # a byte of what tells that there is a checksum: then the row is taken for one without, and cannot be read as that
+    assert len(others) < 60, others
+
+
+@pytest.mark.parametrize("tag", sorted(_KINDS))
+def test_a_value_under_another_key(tag: bytes) -> None:
+    """A row that stands under the key of another of its kind, where a copy has put it, is not taken for that."""
+    store = MemoryStore()
+    metastore = made(store)
+    value = next((value for _, value in metastore.store.scan(*prefix_range(tag))), b"\x92\x01\x02")
+    one, other = (tag + bytes([number]) * 20 for number in (1, 2))
+    kept = with_checksum(one, value)
+    assert without_checksum(one, kept) in (value, kept)
+    for key, changed in [
+        (other, kept),
+        *((one, each) for each in flipped(kept, 1 if len(kept) < 600 else 97)),
+    ]:
+        try:
+            read = without_checksum(key, changed)
+        except MetastoreDamagedError:
+            continue
+        assert is_damaged(read) or read == changed
+        assert key == one or is_damaged(read)
+
+
+def test_journals() -> None:
+    """What a commit that was cut short has noted has checksums as well."""
+    inner = MemoryStore()
+    made(inner)
+    store = FaultyStore(inner)
+    store.crash_at = 3
+    transaction = Metastore(store, "/lake").table("d", "t").begin("append")
+    transaction.append((7, "z"), [DataFile("f", 1, 1)])
+    with contextlib.suppress(Crash):
+        transaction.commit()
+    rows = list(inner.scan(*prefix_range(JOURNAL)))
+    assert rows
+    for key, value in rows:
+        assert is_damaged(without_checksum(key, value[:-1] + bytes([value[-1] ^ 1])))
+
+
+def test_fsck_tells_of_damage(tmp_path: Path) -> None:
+    """Damage of rows of a partition is told; of entries of an index, and of what sums lists up, it is mended."""
+    store = MemoryStore()
+    metastore = made(store)
+    expected = answers(metastore)
+    for tag, kind, repaired in (
+        (PARTITIONS, "unreadable row", False),
+        (CHUNKS, "missing file list", False),
+        (SUMMARIES, "file list sums", True),
+        (INDEXES, "missing index entry", True),
+    ):
+        name = ("d", "t") if tag in (PARTITIONS, INDEXES) else ("default", "long")
+        head = len(HEADS) + 8
+        table = metastore.table(*name)
+        rows = [row for row in store.scan(*prefix_range(tag + table.id)) if row[0][:head] == tag + table.id]
+        key, value = rows[0]
+        store.put_many([(key, value[:-1] + bytes([value[-1] ^ 1]))])
+        found = fsck(metastore.table(*name), repair=repaired, footers=False)
+        about = [each for each in found if each.kind == kind]
+        assert about, found
+        assert all(each.repaired is repaired for each in about)
+        if repaired:
+            left = {each.kind for each in fsck(metastore.table(*name), footers=False)}
+            assert left <= {"missing file"}  # there are none on disk
+            store.put_many([(key, value)])
+            answers(Metastore(store, "/lake"))
+        else:
+            store.put_many([(key, value)])
+            assert answers(Metastore(store, "/lake")) == expected
+
+
+def test_a_table_beside_a_damaged_one() -> None:
+    """What is read of other tables, and written to them, does not hang on a row that is damaged."""
+    store = MemoryStore()
+    metastore = made(store)
+    table = metastore.table("d", "t")
+    key = HEADS + table.id
+    store.put_many([(key, bytes([*store.get(key)[:-1], 0]))])  # type: ignore[index]
+    again = Metastore(store, "/lake")
+    with pytest.raises(MetastoreDamagedError, match=f"row {key.hex()}, which is a table's head"):
+        again.table("d", "t")
+    assert len(answers_of(again.table("default", "long"))[3]) == 1
+    transaction = again.table("default", "long").begin("append")
+    transaction.append((), [DataFile("more", 1, 1)])
+    assert transaction.commit().version == 2
+    assert again.tables("default") == ["long"]
