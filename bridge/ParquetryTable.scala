@@ -17,7 +17,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, 
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write._
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** One version of a table, as the planner described it. Every question about it names that version. */
@@ -81,6 +81,8 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   def isArranged: Boolean = answer.arrangedBy.nonEmpty
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
+  /** The partition columns of some names, in their order. */
+  def partitionColumnsNamed(names: Seq[String]): StructType = StructType(names.map(partitionSchema()(_)))
 
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(
     TableCapability.BATCH_READ,
@@ -167,8 +169,6 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   /** The partitions that agree with some values, as `SHOW PARTITIONS` prints them. */
   def partitionNames(names: Seq[String], ident: InternalRow): Seq[String] =
     Answers.names(ask("show_partitions", agreeing(names, ident): _*))
-  private def agreeing(names: Seq[String], ident: InternalRow): Seq[JField] = {
-    val spec = StructType(names.map(n => StructField(n, partitionSchema()(n).dataType)))
-    Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, spec))
-  }
+  private def agreeing(names: Seq[String], ident: InternalRow): Seq[JField] =
+    Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, partitionColumnsNamed(names)))
 }

@@ -16,7 +16,6 @@ import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, Lo
 import org.apache.spark.sql.execution.command.{LeafRunnableCommand, ShowFunctionsCommand}
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.StructType
 
 /** Statements that Spark refuses for other catalogs than its own before any rule of ours could see them resolved. */
 case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
@@ -102,15 +101,13 @@ object DropAgreeing extends Rule[LogicalPlan] {
         case whole if whole.names.length == names.length => Seq(whole)
         case some =>
           val found = t.listPartitionIdentifiers(some.names.toArray, some.ident).toSeq
-          if (found.isEmpty && !ifExists) throw new NoSuchPartitionsException(t.name(), Seq(some.ident), schema(t, some))
+          if (found.isEmpty && !ifExists) throw new NoSuchPartitionsException(t.name(), Seq(some.ident), t.partitionColumnsNamed(some.names))
           found.map(ResolvedPartitionSpec(names, _, None))
       }
       DropPartitions(r, distinct(all), ifExists, purge)
     case DropAgreeingPartitions(r @ ResolvedTable(_, _, t, _), parts, ifExists, purge) if !t.isInstanceOf[ParquetryTable] =>
       DropPartitions(r, parts, ifExists, purge) // of a metadata table, of which Spark says that it has none
   }
-
-  private def schema(t: ParquetryTable, some: ResolvedPartitionSpec) = StructType(some.names.map(t.partitionSchema()(_)))
 
   /** Two parts may agree with one partition. */
   private def distinct(all: Seq[ResolvedPartitionSpec]): Seq[ResolvedPartitionSpec] = {
