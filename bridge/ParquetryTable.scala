@@ -46,7 +46,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   def streamed: ParquetryTable = new ParquetryTable(ref, answer) {
     override val isStreamed: Boolean = true
     override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-      () => new StreamScan(this, logical, Nil, options)
+      () => { Settings.check("stream", options); new StreamScan(this, logical, Nil, options) }
   }
   /** The same table without the properties that clauses say. */
   def withoutClauses: ParquetryTable =
@@ -107,7 +107,10 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
 
   protected def ask(op: String, fields: JField*): JValue = ref.ask(op, identity ++ fields: _*)
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(this, options)
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
+    Settings.check("read", options)
+    new ParquetryScanBuilder(this, options)
+  }
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ParquetryWriteBuilder(this, info)
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
     () => new RowsOperation(this, info.command())

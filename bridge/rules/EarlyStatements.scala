@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.{quoteIfNeeded, StringUtils}
 import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, LookupCatalog}
-import org.apache.spark.sql.execution.command.{LeafRunnableCommand, ShowFunctionsCommand}
+import org.apache.spark.sql.execution.command.{LeafRunnableCommand, SetCommand, ShowFunctionsCommand}
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
@@ -26,6 +26,7 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
       ShowFunctionsOf(catalog.name(), user && hasSome, system, pattern, output)
     case DropPartitions(table @ UnresolvedTable(CatalogAndIdentifier(_: ParquetryCatalog, _), _, _), parts, ifExists, purge) =>
       DropAgreeingPartitions(table, parts, ifExists, purge)
+    case s @ SetCommand(Some((name, Some(value)))) if Settings.isOurs(name) => Settings.checkValue(name, value); s
     case d: DeleteFromTable => withoutStruct(d.table, Seq(d.condition), "DELETE"); d
     case u: UpdateTable => withoutStruct(u.table, u.assignments ++ u.condition, "UPDATE"); u
     case m: MergeIntoTable =>

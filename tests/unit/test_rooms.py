@@ -19,7 +19,7 @@ FLOORS = (
     {"scan"},
     {"layout", "store", "key_schema", "warehouse", "config_reference", "precedence"},
     {"ddl"},
-    {"predicate", "keys", "config"},
+    {"predicate", "keys", "config", "foreign_options"},
     {"types", "identifiers", "texts", "progress", "setting"},
     {"errors", "temporal", "intervals", "_version", "setting_values", "engine_settings"},
 )

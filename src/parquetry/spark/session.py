@@ -16,10 +16,12 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
+from parquetry.config import TABLE_SETTINGS
 from parquetry.engine_settings import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.layout.places import take_apart
 from parquetry.planner import statements
+from parquetry.setting import SESSION_PREFIX
 from parquetry.spark import bridge
 from parquetry.spark.door import Door
 
@@ -148,6 +150,13 @@ def attach(spark: SparkSession) -> SparkSession:
             ensure_callback_server_started(context._gateway)
             door.connect(JavaObject("GATEWAY_SERVER", context._gateway._gateway_client))
             door.install(Door(), list(statements.WORDS))
+            getattr(jvm, PACKAGE).Settings.register(
+                {
+                    f"{SESSION_PREFIX}{each.name}": each.text
+                    for each in TABLE_SETTINGS
+                    if "session" in each.levels
+                }
+            )
     return spark
 
 

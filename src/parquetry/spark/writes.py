@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from parquetry.config import PURGE_ON_OVERWRITE, WRITERS
 from parquetry.errors import BatchCommittedError, CommitUnknownError, PropertyError
+from parquetry.foreign_options import refuse_foreign
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
 from parquetry.layout.paths import stored_value
@@ -79,6 +80,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         evaluate(DataFrame(data, spark))
         return told(())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
+    refuse_foreign(q.write_options, "write")
     arrangement = RowArrangement.of(snapshot.metadata, settings)
     options = file_options(snapshot, settings, q.write_options)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)]
