@@ -21,7 +21,11 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   override protected lazy val catalogManager: CatalogManager = session.sessionState.catalogManager
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+  private lazy val overwrites = new OverwriteOptions(
+    relation => try tableOf(relation) catch { case _: NoSuchTableException | _: NoSuchNamespaceException => None },
+    session.sessionState.sqlParser.parseExpression)
+
+  override def apply(plan: LogicalPlan): LogicalPlan = overwrites.applied(plan, isOurs) match {
     case ShowFunctions(Of(catalog, hasSome), user, system, pattern, output) =>
       ShowFunctionsOf(catalog.name(), user && hasSome, system, pattern, output)
     case DropPartitions(table @ UnresolvedTable(CatalogAndIdentifier(_: ParquetryCatalog, _), _, _), parts, ifExists, purge) =>
@@ -39,6 +43,11 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
 
   private def analyzed(query: LogicalPlan): LogicalPlan =
     if (query.resolved) query else session.sessionState.executePlan(query).analyzed
+
+  private def isOurs(name: Seq[String]): Boolean = name match {
+    case CatalogAndIdentifier(_: ParquetryCatalog, _) => true
+    case _ => false
+  }
 
   private def tableOf(plan: LogicalPlan): Option[ParquetryTable] = plan match {
     case UnresolvedRelation(CatalogAndIdentifier(catalog: ParquetryCatalog, ident), _, _) =>

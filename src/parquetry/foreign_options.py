@@ -97,13 +97,13 @@ def refuse_foreign(options: Mapping[str, str], use: Use) -> None:
     >>> refuse_foreign({"header": "true", "readChangeFeed": "false"}, "read")
     >>> refuse_foreign({"Snapshot-Id": "7"}, "read")
     Traceback (most recent call last):
-    parquetry.errors.PropertyError: Option 'Snapshot-Id' is not known to Parquetry, and leaving it out of account would read other \
-rows: say option('versionAsOf', …) with a version that `.history` lists.
+    parquetry.errors.PropertyError: Option 'Snapshot-Id' cannot be honoured, and without it other rows would be read: \
+say option('versionAsOf', …) with a version that `.history` lists.
     """
     for name, remedy in _found(options, use):
-        without = "write" if use == "write" else "read"
+        without = "written" if use == "write" else "read"
         raise PropertyError(
-            f"Option {name!r} is not known to Parquetry, and leaving it out of account would {without} other rows: {remedy}."
+            f"Option {name!r} cannot be honoured, and without it other rows would be {without}: {remedy}."
         )
 
 

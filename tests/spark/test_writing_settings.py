@@ -292,6 +292,6 @@ def test_options_of_writes_that_say_something_elsewhere(
     """They are refused by name, with what to say instead, and nothing is written."""
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1L AS x")
     rows = spark.range(3).toDF("x").write.mode("overwrite").option(option, value)
-    with pytest.raises(AnalysisException, match=f"Option '{option}' .*would write other rows: .*{says}"):
+    with pytest.raises(AnalysisException, match=f"Option '{option}' .*other rows would be written: .*{says}"):
         rows.insertInto(f"{db}.t")
     assert spark.table(f"{db}.t").count() == 1
