@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -103,7 +103,7 @@ def test_replace_where_that_would_be_ignored(spark: SparkSession, db: str, table
         lambda: _replace(new, f"{db}.none", option),
         lambda: new.write.options(**option).saveAsTable(f"{db}.none"),
     ):
-        with pytest.raises(AnalysisException, match="[Oo]ptions? '?replaceWhere"):
+        with pytest.raises(AnalysisException, match=r"[Oo]ptions? '?replaceWhere"):
             attempt()
     assert sorted(rows(f"SELECT * FROM {table}")) == [(0, 0), (1, 1), (2, 2)]
     assert not spark.catalog.tableExists(f"{db}.none")
@@ -167,18 +167,10 @@ def test_if_not_exists(spark: SparkSession, db: str, rows: Rows, mode: str) -> N
 
 def test_if_not_exists_twice_at_once(spark: SparkSession, table: str, rows: Rows) -> None:
     """Of two that write the same new partition at once one does, and the other finds it there."""
-    failed: list[BaseException] = []
 
     def write(number: int) -> None:
-        try:
-            spark.sql(f"INSERT OVERWRITE {table} PARTITION (p = 7) IF NOT EXISTS SELECT {number}")
-        except BaseException as error:
-            failed.append(error)
+        spark.sql(f"INSERT OVERWRITE {table} PARTITION (p = 7) IF NOT EXISTS SELECT {number}")
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
     assert len(rows(f"SELECT * FROM {table} WHERE p = 7")) == 1
