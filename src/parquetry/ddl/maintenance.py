@@ -4,6 +4,7 @@ procedures, and by what Spark describes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from parquetry.ddl.cursor import Cursor
@@ -23,6 +24,7 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
         UnsupportedError: it asks for what no procedure does; the message says what does it.
     """
     begins = cursor.next.start
+    say: Callable[[Cursor, Named], str | None]
     if cursor.take("optimize"):
         say = _optimize
     elif cursor.take("vacuum"):
