@@ -100,6 +100,9 @@ object Bridge {
   def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): JValue =
     unwrap(asked.write(question(op, about(catalog) ++ fields), data))
 
+  /** Raises what the planner has to say against settings and options. */
+  def check(fields: JField*): Unit = unwrap(asked.ask(question("check_settings", fields)))
+
   /** The text to parse in place of a statement's; the planner is asked where it wants to be. */
   def rewritten(session: SparkSession, statement: String, parameters: => Seq[JField]): Option[String] =
     if (!words.exists(_.matcher(statement).find())) None

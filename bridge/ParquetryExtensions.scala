@@ -10,6 +10,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectParser((session, inner) => new Parser(session, inner))
     extensions.injectHintResolutionRule(session => EarlyStatements(session)) // the first rules of all
     extensions.injectPostHocResolutionRule(_ => HashFunctionCalls)
+    extensions.injectPostHocResolutionRule(_ => ReadablePartitions)
     extensions.injectPostHocResolutionRule(_ => DropAgreeing)
     extensions.injectPostHocResolutionRule(_ => AnalyzeStatement)
     extensions.injectPostHocResolutionRule(_ => DynamicOverwrite)

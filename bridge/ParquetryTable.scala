@@ -17,7 +17,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, 
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write._
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** One version of a table, as the planner described it. Every question about it names that version. */
@@ -46,7 +46,7 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   def streamed: ParquetryTable = new ParquetryTable(ref, answer) {
     override val isStreamed: Boolean = true
     override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-      () => new StreamScan(this, logical, Nil, options)
+      () => { Settings.check("stream", options); new StreamScan(this, logical, Nil, options) }
   }
   /** The same table without the properties that clauses say. */
   def withoutClauses: ParquetryTable =
@@ -83,6 +83,8 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   def isArranged: Boolean = answer.arrangedBy.nonEmpty
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
+  /** The partition columns of some names, in their order. */
+  def partitionColumnsNamed(names: Seq[String]): StructType = StructType(names.map(partitionSchema()(_)))
 
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(
     TableCapability.BATCH_READ,
@@ -107,7 +109,10 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
 
   protected def ask(op: String, fields: JField*): JValue = ref.ask(op, identity ++ fields: _*)
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(this, options)
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
+    Settings.check("read", options)
+    new ParquetryScanBuilder(this, options)
+  }
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ParquetryWriteBuilder(this, info)
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
     () => new RowsOperation(this, info.command())
@@ -169,8 +174,6 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   /** The partitions that agree with some values, as `SHOW PARTITIONS` prints them. */
   def partitionNames(names: Seq[String], ident: InternalRow): Seq[String] =
     Answers.names(ask("show_partitions", agreeing(names, ident): _*))
-  private def agreeing(names: Seq[String], ident: InternalRow): Seq[JField] = {
-    val spec = StructType(names.map(n => StructField(n, partitionSchema()(n).dataType)))
-    Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, spec))
-  }
+  private def agreeing(names: Seq[String], ident: InternalRow): Seq[JField] =
+    Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, partitionColumnsNamed(names)))
 }

@@ -13,20 +13,24 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.{quoteIfNeeded, StringUtils}
 import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, LookupCatalog}
-import org.apache.spark.sql.execution.command.{LeafRunnableCommand, ShowFunctionsCommand}
+import org.apache.spark.sql.execution.command.{LeafRunnableCommand, SetCommand, ShowFunctionsCommand}
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.StructType
 
 /** Statements that Spark refuses for other catalogs than its own before any rule of ours could see them resolved. */
 case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   override protected lazy val catalogManager: CatalogManager = session.sessionState.catalogManager
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+  private lazy val overwrites = new OverwriteOptions(
+    relation => try tableOf(relation) catch { case _: NoSuchTableException | _: NoSuchNamespaceException => None },
+    session.sessionState.sqlParser.parseExpression)
+
+  override def apply(plan: LogicalPlan): LogicalPlan = overwrites.applied(plan, isOurs) match {
     case ShowFunctions(Of(catalog, hasSome), user, system, pattern, output) =>
       ShowFunctionsOf(catalog.name(), user && hasSome, system, pattern, output)
     case DropPartitions(table @ UnresolvedTable(CatalogAndIdentifier(_: ParquetryCatalog, _), _, _), parts, ifExists, purge) =>
       DropAgreeingPartitions(table, parts, ifExists, purge)
+    case s @ SetCommand(Some((name, Some(value)))) if Settings.isOurs(name) => Settings.checkValue(name, value); s
     case d: DeleteFromTable => withoutStruct(d.table, Seq(d.condition), "DELETE"); d
     case u: UpdateTable => withoutStruct(u.table, u.assignments ++ u.condition, "UPDATE"); u
     case m: MergeIntoTable =>
@@ -47,6 +51,11 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
 
   private def analyzed(query: LogicalPlan): LogicalPlan =
     if (query.resolved) query else session.sessionState.executePlan(query).analyzed
+
+  private def isOurs(name: Seq[String]): Boolean = name match {
+    case CatalogAndIdentifier(_: ParquetryCatalog, _) => true
+    case _ => false
+  }
 
   private def tableOf(plan: LogicalPlan): Option[ParquetryTable] = plan match {
     case UnresolvedRelation(CatalogAndIdentifier(catalog: ParquetryCatalog, ident), _, _) =>
@@ -110,15 +119,13 @@ object DropAgreeing extends Rule[LogicalPlan] {
         case whole if whole.names.length == names.length => Seq(whole)
         case some =>
           val found = t.listPartitionIdentifiers(some.names.toArray, some.ident).toSeq
-          if (found.isEmpty && !ifExists) throw new NoSuchPartitionsException(t.name(), Seq(some.ident), schema(t, some))
+          if (found.isEmpty && !ifExists) throw new NoSuchPartitionsException(t.name(), Seq(some.ident), t.partitionColumnsNamed(some.names))
           found.map(ResolvedPartitionSpec(names, _, None))
       }
       DropPartitions(r, distinct(all), ifExists, purge)
     case DropAgreeingPartitions(r @ ResolvedTable(_, _, t, _), parts, ifExists, purge) if !t.isInstanceOf[ParquetryTable] =>
       DropPartitions(r, parts, ifExists, purge) // of a metadata table, of which Spark says that it has none
   }
-
-  private def schema(t: ParquetryTable, some: ResolvedPartitionSpec) = StructType(some.names.map(t.partitionSchema()(_)))
 
   /** Two parts may agree with one partition. */
   private def distinct(all: Seq[ResolvedPartitionSpec]): Seq[ResolvedPartitionSpec] = {

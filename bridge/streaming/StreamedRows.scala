@@ -34,27 +34,27 @@ class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteIn
 
   override def commit(batch: Long, messages: Array[WriterCommitMessage]): Unit = {
     val (session, plan) = rows.get
-    val now = current(session)
-    // columns by their names, with the casts of an INSERT
-    val relation = DataSourceV2Relation.create(now, None, None)
-    val resolved = session.sessionState.executePlan(AppendData.byName(relation, plan)).analyzed match {
-      case append: AppendData => append.query
+    val options = info.options().asCaseSensitiveMap().asScala.toMap - "checkpointLocation" - "checkpointlocation"
+    // columns by their names, with the casts of an INSERT, which gives the table new ones if the options say so
+    val (now, resolved) = session.sessionState.executePlan(AppendData.byName(current(session), plan, options)).analyzed match {
+      case AppendData(r: DataSourceV2Relation, query, _, _, _, _, _) => (r.table.asInstanceOf[ParquetryTable], query)
       case other => throw new IllegalStateException(s"not an insert: $other")
     }
-    val answer = Bridge.write(now.ref, Dataset.ofRows(session, resolved), "write", now.identity ++ Seq[JField](
+    val answer = Bridge.write(now.ref, now.inPlace(Dataset.ofRows(session, resolved)), "write", now.identity ++ Seq[JField](
       "mode" -> JString(mode),
       "predicates" -> JArray(Nil),
-      "write_options" -> Json.strings(info.options().asCaseSensitiveMap().asScala.toMap - "checkpointLocation" - "checkpointlocation"),
+      "write_options" -> Json.strings(options),
       "batch" -> JObject("query" -> JString(info.queryId()), "number" -> JInt(batch), "table" -> JString(table.id())),
       Settings.field): _*)
     count = Answers.written(answer).get("rows")
     Cached.forget(now)
   }
 
-  private def current(session: SparkSession): ParquetryTable =
+  private def current(session: SparkSession): DataSourceV2Relation =
     session.sessionState.catalogManager.catalog(table.ref.name) match {
       case catalog: TableCatalog =>
-        catalog.loadTable(Identifier.of(table.path.init.toArray, table.path.last)).asInstanceOf[ParquetryTable]
+        val name = Identifier.of(table.path.init.toArray, table.path.last)
+        DataSourceV2Relation.create(catalog.loadTable(name), Some(catalog), Some(name))
     }
 
   override def abort(batch: Long, messages: Array[WriterCommitMessage]): Unit = ()

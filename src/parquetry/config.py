@@ -26,6 +26,7 @@ from parquetry.setting_values import (
     parse_bucketing_version,
     parse_share,
     parse_size,
+    parse_size_or_none,
     parse_wait,
 )
 
@@ -228,9 +229,9 @@ TABLE_SETTINGS = (
     Setting(
         RUNTIME_PRUNING_MAX_BUILD_SIZE,
         "10mb",
-        parse_size,
+        parse_size_or_none,
         "Up to which size, as estimated, the small side of a join that is not broadcast is read once more, for its values to "
-        "leave files of this table unread.",
+        "leave files of this table unread; `0`: none is.",
         levels=EVERYWHERE,
     ),
     Setting(

@@ -52,10 +52,12 @@ A setting can be given in several places. The first of these in which it is give
 In `SET` and `RESET`, Spark wants backticks around a name with hyphens. `spark-submit --conf` and `spark-defaults.conf` take
 names that begin with `spark.` only: give those of the session to `SparkSession.builder.config`, or `SET` them.
 
-A value that cannot be used is an error, which says in which place it was given. Of names that are not in the table below,
+A value that cannot be used is an error, which says in which place it was given; `SET` and `spark.conf.set` do not take it, and the one before holds. Of names that are not in the table below,
 
-- options are ignored, as Spark's own sources ignore them (letter case does not count);
-- session settings `parquetry.…` are an error, because a misspelt setting would otherwise do nothing and say nothing;
+- options are ignored, as Spark's own sources ignore them (letter case does not count), but for those with which Delta or Iceberg would read or
+  write other rows (`snapshot-id`, `branch`, `readChangeFeed`, `txnAppId`, …): they are an error that says what to give instead;
+- session settings `parquetry.…` are an error of `SET`, and of each read and write that finds one, because a misspelt setting would otherwise do
+  nothing and say nothing;
 - table properties are the user's own and are kept; slips such as `target_file_size`, and all `parquetry.…`, are an error.
 
 A known setting in a place that the table does not name for it, such as `partition-order` as an option, is an error as well.

@@ -93,7 +93,7 @@ def settle(
         session: its settings by their whole names; others than `parquetry.…` may be among them.
         properties: of the table.
         defaults: texts by the settings' names.
-        names_checked: whether the session's names are: one that is misspelt keeps nobody from reading.
+        names_checked: whether the session's names are; of a read they were, before the table was looked into.
 
     Raises:
         ConfigurationError: a session setting `parquetry.…` is unknown, or cannot be given for a session.

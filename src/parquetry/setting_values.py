@@ -28,6 +28,19 @@ def parse_size(text: str) -> int:
     return size
 
 
+def parse_size_or_none(text: str) -> int:
+    """Return a size in bytes, which may be zero.
+
+    Raises:
+        ValueError: it is not a size, or more than any file can have.
+
+    >>> parse_size_or_none("0"), parse_size_or_none("0 mb"), parse_size_or_none("1kb")
+    (0, 0, 1024)
+    """
+    match = _SIZE.fullmatch(text.strip())
+    return 0 if match and int(match[1]) == 0 else parse_size(text)
+
+
 _WAIT = re.compile(r"(\d+)\s*(ms|s|min|h)", re.IGNORECASE)
 _MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
 _LONGEST = 1 << 40

@@ -146,8 +146,9 @@ def test_a_sync_leaves_out_what_a_whole_table_took_out(
     before = ids(rows, table)
     assert before in ([], [100])
     found = sync(rows, table)
-    assert told(found) == [("ignored", "ds=a", 1), ("ignored", "ds=b", 2)]
-    assert "ds=b: 2 files taken out in version" in found[1][5]
+    assert told(found) == [("ignored", None, 3)]
+    assert "3 files in 2 folders, such as ds=a/part-" in found[0][5]
+    assert ": taken out in version" in found[0][5]
     assert ids(rows, table) == before
 
 

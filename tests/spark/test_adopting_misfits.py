@@ -8,10 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -165,3 +167,17 @@ def test_columns_read_from_mixed_files_are_said(
     (told,) = [message for message in caplog.messages if "others differ" in message]
     assert "p=2/c.parquet: column name is not in the table" in told
     assert "p=2/c.parquet: column id is int in the table, and BYTE_ARRAY in the file" in told
+
+
+def test_types_of_duckdb_that_spark_has_not(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
+    """A UUID and an INTERVAL are named, with their columns and what to have written instead, within structs, too."""
+    for name, column, says in (
+        ("u", "uuid() AS key", "column key is a UUID, .*key::VARCHAR"),
+        ("i", "INTERVAL 3 DAYS AS span", "column span is an INTERVAL of months, days and milliseconds"),
+        ("s", "{'x': uuid()} AS s", r"column s\.x is a UUID"),
+    ):
+        (tmp_path / name).mkdir()
+        duckdb.sql(f"COPY (SELECT 1 AS id, {column}) TO '{tmp_path}/{name}/x.parquet'")
+        with pytest.raises(AnalysisException, match=rf"in x\.parquet, {says}"):
+            spark.sql(f"CREATE TABLE {db}.{name} USING parquet LOCATION '{tmp_path}/{name}'")
+    assert rows(f"SHOW TABLES IN {db}") == []

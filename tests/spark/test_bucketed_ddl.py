@@ -193,19 +193,19 @@ def test_what_is_shown_can_be_run_again(
 def test_a_table_like_one_of_sparks_has_its_buckets(
     spark: SparkSession, db: str, buckets: Callable[..., Any]
 ) -> None:
-    """Columns, count and order; the hash is Parquetry's default unless the statement says another."""
+    """Columns, count and order, and Spark's hash, unless the statement says another or has buckets of its own."""
     spark.sql(
         "CREATE TABLE bucketed_source (a INT, b CHAR(3), p INT) USING parquet PARTITIONED BY (p) "
         "CLUSTERED BY (b) SORTED BY (a) INTO 4 BUCKETS"
     )
     try:
         spark.sql(f"CREATE TABLE {db}.t LIKE bucketed_source")
-        spark.sql(f"CREATE TABLE {db}.u LIKE bucketed_source TBLPROPERTIES ('bucketing-version' = 'spark')")
+        spark.sql(f"CREATE TABLE {db}.u LIKE bucketed_source TBLPROPERTIES ('bucketing-version' = '1')")
         spark.sql(f"CREATE TABLE {db}.v LIKE bucketed_source CLUSTERED BY (a) INTO 2 BUCKETS")
     finally:
         spark.sql("DROP TABLE bucketed_source")
-    assert buckets("t") == BucketSpec(("b",), 4, 2, (SortColumn("a"),))
-    assert buckets("u") == BucketSpec(("b",), 4, "spark", (SortColumn("a"),))
+    assert buckets("t") == BucketSpec(("b",), 4, "spark", (SortColumn("a"),))
+    assert buckets("u") == BucketSpec(("b",), 4, 1, (SortColumn("a"),))
     assert buckets("v") == BucketSpec(("a",), 2)
 
 

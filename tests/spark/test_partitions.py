@@ -270,6 +270,42 @@ def test_statements_on_a_cached_table(spark: SparkSession, rows: Rows, db: str) 
 
 
 @pytest.mark.parametrize(
+    ("type_", "there", "gone"),
+    [
+        ("date", "DATE '2027-01-01'", "DATE '2027-01-02'"),
+        ("timestamp", "TIMESTAMP '2027-01-01 10:00:00.5'", "TIMESTAMP '2027-01-02 10:00:00'"),
+        ("interval year to month", "INTERVAL '1-2' YEAR TO MONTH", "INTERVAL '1-3' YEAR TO MONTH"),
+        ("binary", "X'6162'", "X'6163'"),
+        ("string", "'a'", "'b'"),
+    ],
+)
+def test_errors_about_partitions_tell_values_as_sql_has_them(
+    spark: SparkSession, db: str, rows: Rows, type_: str, there: str, gone: str
+) -> None:
+    """A date is a date and not the number of its day: where partitions are added, dropped, renamed, emptied."""
+    spark.sql(f"CREATE TABLE {db}.t (id int, p {type_}, q int) PARTITIONED BY (p, q)")
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, {there}, 1)")
+    spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = {there}, q = 2)")
+    old, new = (str(rows(f"SELECT CAST({value} AS string)")[0][0]) for value in (there, gone))
+    for statement, shown in (
+        (f"ADD PARTITION (p = {there}, q = 2)", old),
+        (f"DROP PARTITION (p = {gone}, q = 2)", new),
+        (f"PARTITION (p = {gone}, q = 2) RENAME TO PARTITION (p = {there}, q = 3)", new),
+        (f"PARTITION (p = {there}, q = 1) RENAME TO PARTITION (p = {there}, q = 2)", old),
+    ):
+        with pytest.raises(AnalysisException) as caught:
+            spark.sql(f"ALTER TABLE {db}.t {statement}")
+        assert f"PARTITION (`p` = {shown}, `q` = 2)" in str(caught.value)
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql(f"ALTER TABLE {db}.t DROP PARTITION (p = {gone})")
+    assert f"PARTITION (`p` = {new})" in str(caught.value)
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql(f"TRUNCATE TABLE {db}.t PARTITION (q = 1, p = {gone})")
+    assert f"PARTITION (`p` = {new}, `q` = 1)" in str(caught.value)
+    assert len(rows(f"SHOW PARTITIONS {db}.t")) == 2
+
+
+@pytest.mark.parametrize(
     ("statement", "condition", "kind"),
     [
         ("ALTER TABLE {} DROP PARTITION (p = 9)", "PARTITIONS_NOT_FOUND", "NoSuchPartitionsException"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from tests.support.processes import run_python
+from parquetry import metastore as ms
+from tests.support.processes import run, run_python
 
 _SCRIPT = """
     import json, sys
@@ -171,6 +173,18 @@ def test_publish(tmp_path: Path) -> None:
         assert says in error
     assert out["exit"] == 0
     assert '{"action": "table created", "count": 1, "detail": "db.p"}' in printed
+
+
+def test_publish_where_no_metastore_is_named(tmp_path: Path) -> None:
+    """The command line says what to give, and makes no metastore in the working directory."""
+    with ms.open_metastore(str(tmp_path / "lake"), create=True) as metastore:
+        metadata = ms.TableMetadata((ms.Column("a", "integer"),), (), "parquet", f"{tmp_path}/lake/t")
+        metastore.create_table("default", "t", metadata)
+    here = tmp_path / "here"
+    here.mkdir()
+    command = [sys.executable, "-m", "parquetry.cli.main", "publish", "t", "-w", f"{tmp_path}/lake"]
+    assert "parquetry: No Hive metastore is named" in run(command, here)
+    assert list(here.iterdir()) == []
 
 
 def test_a_session_without_hive(spark: SparkSession, db: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.support.streams import FileSink, Rows, batches, forget_last_commit, in_order
@@ -296,3 +296,23 @@ def test_stream_beside_tables(spark: SparkSession, table: str, rows: Sql, tmp_pa
     query = stream.groupBy().count().writeStream.outputMode("complete").format("memory").queryName("counted")
     query.trigger(availableNow=True).start().awaitTermination()
     assert rows("SELECT * FROM counted") == [(4,)]
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("readChangeFeed", "is not recorded"),
+        ("snapshot-id", "versionAsOf"),
+        ("ignoreDeletes", "skipChangeCommits"),
+        ("stream-from-timestamp", "startingTimestamp"),
+        ("endingVersion", "ends at no version"),
+    ],
+)
+def test_options_of_streams_that_say_something_elsewhere(
+    spark: SparkSession, table: str, tmp_path: Path, option: str, says: str
+) -> None:
+    """They are refused by name, with what to say instead, before a row is read."""
+    sink = FileSink(spark, tmp_path)
+    with pytest.raises((AnalysisException, StreamingQueryException), match=f"'{option}' .*{says}"):
+        sink.run(spark.readStream.option(option, "true" if option == "ignoreDeletes" else "1").table(table))
+    assert not sink.files.exists() or not list(sink.files.glob("*.parquet"))

@@ -224,3 +224,32 @@ def test_cached_rows_of_the_table(
     again = spark.table(f"{db}.t").groupBy("p").count()
     assert sorted(tuple(row) for row in again.collect()) == [(0, 3), (1, 2), (2, 2)]
     spark.catalog.clearCache()
+
+
+@pytest.mark.parametrize("option", ["mergeSchema", "MERGESCHEMA"])
+def test_merge_schema(spark: SparkSession, source: str, rows: Sql, tmp_path: Path, option: str) -> None:
+    """The option gives the table new columns, before its partition columns, and wider types; without it the remedy is told."""
+    target = f"{source}_target"
+    spark.sql(f"CREATE TABLE {target} (id INT, p INT) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {target} VALUES (0, 7)")
+    frame = spark.readStream.table(source).selectExpr("2 AS p", "'n' AS more", "CAST(id AS BIGINT) AS id")
+    count = spark.table(source).count()
+
+    def run(checkpoint: str, **options: str) -> None:
+        writer = frame.writeStream.options(**options).option("checkpointLocation", str(tmp_path / checkpoint))
+        writer.trigger(availableNow=True).toTable(target).awaitTermination()
+
+    with pytest.raises(StreamingQueryException, match=r"more.*option\(\"mergeSchema\", \"true\"\)"):
+        run("without")
+    assert rows(f"SELECT * FROM {target}") == [(0, 7)]
+    run("with", **{option: "true"})
+    assert [field.simpleString() for field in spark.table(target).schema] == [
+        "id:bigint", "more:string", "p:int",
+    ]  # fmt: skip
+    assert rows(f"SELECT id, more, p FROM {target} WHERE p = 7") == [(0, None, 7)]
+    assert rows(f"SELECT count(*), min(more), max(p) FROM {target} WHERE p <> 7") == [(count, "n", 2)]
+    assert sorted(rows(f"SELECT id FROM {target} WHERE p = 2")) == sorted(rows(f"SELECT id FROM {source}"))
+    before = versions(rows, target)
+    forget_last_commit(tmp_path / "with")
+    run("with", **{option: "true"})
+    assert versions(rows, target) == before

@@ -142,19 +142,11 @@ def test_options_of_a_table_made_from_a_query(spark: SparkSession, db: str) -> N
     ("name", "text", "says"),
     [
         (
-            "parquetry.compression",
-            "best",
-            "Session setting 'parquetry.compression' is 'best': not one of none",
-        ),
-        ("parquetry.target-file-size", "0", "'parquetry.target-file-size' is '0': not a size such as 128mb."),
-        (
             "parquetry.sort-by",
             "nope",
             "'parquetry.sort-by': Column 'nope' is not in the table; its columns are: x",
         ),
         ("parquetry.sort-by", "m", "'parquetry.sort-by': column m is a map, and maps have no order."),
-        ("parquetry.target_file_size", "1mb", "is unknown: did you mean 'parquetry.target-file-size'?"),
-        ("parquetry.partition-order", "x", "cannot be given for a session: set the table property"),
     ],
 )
 def test_session_settings_that_cannot_be_used(
@@ -172,6 +164,77 @@ def test_session_settings_that_cannot_be_used(
     assert rows(f"SELECT x FROM {db}.t") == [(1,)]
 
 
+@pytest.mark.parametrize(
+    ("name", "good", "bad", "says"),
+    [
+        ("compression", "zstd", "best", "Session setting 'parquetry.compression' is 'best': not one of none"),
+        ("target-file-size", "1mb", "0", "'parquetry.target-file-size' is '0': not a size such as 128mb."),
+        ("runtime-pruning", "false", "flase", "'parquetry.runtime-pruning' is 'flase': not true or false."),
+        ("runtime-pruning-max-build-size", "0", "none", "is 'none': not a size such as 128mb."),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_not_taken(
+    spark: SparkSession, db: str, rows: Callable[[str], Any], name: str, good: str, bad: str, says: str
+) -> None:
+    """`SET` and `spark.conf.set` say what is wrong, as with Spark's own settings; the value before holds, and all works on."""
+    key = f"parquetry.{name}"
+    spark.sql(f"CREATE TABLE {db}.t (x INT)")
+    for before in (None, good):
+        if before is not None:
+            spark.sql(f"SET `{key}` = {before}")
+        for give in (
+            lambda: spark.sql(f"SET `{key}` = {bad}"),
+            lambda: spark.conf.set(key, bad),
+            lambda: spark.newSession().conf.set(key, bad),
+        ):
+            with pytest.raises(AnalysisException) as error:
+                give()
+            assert says in str(error.value)
+        assert spark.conf.get(key, None) == before
+        spark.sql(f"INSERT INTO {db}.t VALUES (1)")
+    assert rows(f"SELECT count(*), sum(x) FROM {db}.t") == [(2, 2)]
+    assert spark.conf.isModifiable(key)
+    spark.sql(f"RESET `{key}`")
+    assert spark.conf.get(key, None) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("parquetry.target-file-sice", "is unknown: did you mean 'parquetry.target-file-size'?"),
+        ("parquetry.runtime-prunning", "is unknown: did you mean 'parquetry.runtime-pruning'?"),
+        ("parquetry.target_file_size", "is unknown: did you mean 'parquetry.target-file-size'?"),
+        ("parquetry.partition-order", "cannot be given for a session: set the table property"),
+    ],
+)
+def test_misspelt_settings(
+    spark: SparkSession, db: str, rows: Callable[[str], Any], key: str, says: str
+) -> None:
+    """`SET` says so and sets nothing; what `spark.conf.set` took makes each read and write say so, but no other statement."""
+    spark.sql(f"CREATE TABLE {db}.t (x INT)")
+    with pytest.raises(AnalysisException) as error:
+        spark.sql(f"SET `{key}` = 1mb")
+    assert says in str(error.value)
+    assert spark.conf.get(key, None) is None
+    spark.conf.set(key, "1mb")
+    for statement in (
+        "SELECT * FROM {}",
+        "SELECT count(*) FROM {}",
+        "SELECT x FROM {} WHERE x = 1",
+        "INSERT INTO {} VALUES (1)",
+        "INSERT OVERWRITE {} SELECT 2",
+    ):
+        with pytest.raises(AnalysisException) as error:
+            spark.sql(statement.format(f"{db}.t")).collect()
+        assert says in str(error.value)
+        assert f"RESET `{key}` takes it back." in str(error.value)
+    assert rows(f"SHOW TABLES IN {db}")
+    assert rows(f"DESCRIBE TABLE {db}.t")
+    assert rows("SELECT id FROM range(1)") == [(0,)]
+    spark.sql(f"RESET `{key}`")
+    assert rows(f"SELECT * FROM {db}.t") == []
+
+
 def test_an_option_that_cannot_be_used(spark: SparkSession, db: str) -> None:
     """Its error says that it is an option."""
     spark.sql(f"CREATE TABLE {db}.t (x INT)")
@@ -182,3 +245,53 @@ def test_an_option_that_cannot_be_used(spark: SparkSession, db: str) -> None:
         with pytest.raises(AnalysisException) as error:
             spark.range(1).selectExpr("cast(id AS INT)").write.option(name, text).insertInto(f"{db}.t")
         assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("version-as-of", "0", "'version-as-of' .* say option.'versionAsOf'"),
+        ("snapshot-id", "7", "'snapshot-id' .*'versionAsOf'"),
+        ("as-of-timestamp", "1", "'as-of-timestamp' .*'timestampAsOf'"),
+        ("branch", "b", "'branch' .* neither branches nor tags"),
+        ("tag", "v1", "'tag' .* neither branches nor tags"),
+        ("readChangeFeed", "true", "'readChangeFeed' .* is not recorded"),
+        ("startingVersion", "0", "'startingVersion' .* option of streams"),
+        ("endingTimestamp", "2026-01-01", "'endingTimestamp' .* option of streams"),
+    ],
+)
+def test_options_of_reads_that_say_something_elsewhere(
+    spark: SparkSession, db: str, option: str, value: str, says: str
+) -> None:
+    """They are refused by name, with what to say instead, by queries that read no file, too; in any letter case, in SQL as well."""
+    spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS x")
+    for name in (option, option.upper()):
+        frame = spark.read.option(name, value).table(f"{db}.t")
+        for query in (frame, frame.where("x = 1"), frame.selectExpr("count(*)")):
+            with pytest.raises(AnalysisException, match=f"(?i){says}"):
+                query.collect()
+    with pytest.raises(AnalysisException, match=says):
+        spark.sql(f"SELECT * FROM {db}.t WITH (`{option}` = '{value}')").collect()
+    assert spark.read.option("header", "true").option("readChangeFeed", "false").table(f"{db}.t").count() == 1
+    assert spark.read.option("versionAsOf", "1").table(f"{db}.t").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("overwrite-mode", "dynamic", "'partitionOverwriteMode', 'dynamic'"),
+        ("merge-schema", "true", "'mergeSchema', 'true'"),
+        ("branch", "b", "neither branches nor tags"),
+        ("txnAppId", "a", "written twice"),
+        ("replaceUsing", "x", "'replaceWhere'"),
+    ],
+)
+def test_options_of_writes_that_say_something_elsewhere(
+    spark: SparkSession, db: str, option: str, value: str, says: str
+) -> None:
+    """They are refused by name, with what to say instead, and nothing is written."""
+    spark.sql(f"CREATE TABLE {db}.t AS SELECT 1L AS x")
+    rows = spark.range(3).toDF("x").write.mode("overwrite").option(option, value)
+    with pytest.raises(AnalysisException, match=f"Option '{option}' .*other rows would be written: .*{says}"):
+        rows.insertInto(f"{db}.t")
+    assert spark.table(f"{db}.t").count() == 1

@@ -176,8 +176,8 @@ def test_what_cannot_be_used_is_named_with_its_place(level: Level, kind: Any, be
     assert settings["target-file-size"] == 128 << 20
 
 
-def test_a_misspelt_name_of_the_session_keeps_nobody_from_reading() -> None:
-    """Names are not checked then; a value that is asked for is."""
+def test_names_of_the_session_that_were_checked_before() -> None:
+    """They are not checked again; a value that is asked for is."""
     session = {
         "parquetry.anything": "1",
         "parquetry.partition-order": "x",

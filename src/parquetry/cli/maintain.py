@@ -59,9 +59,9 @@ def vacuum(
         typer.Option(
             "--older-than",
             metavar="TIME",
-            formats=["%Y-%m-%dT%H:%M:%S%z"],
-            help="Versions that another took the place of before this time go, such as 2026-03-01T00:00:00+00:00; by "
-            "default seven days ago.",
+            formats=["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"],
+            help="Versions that another took the place of before this time go, such as 2026-03-01T00:00:00+00:00, or "
+            "2026-03-01, in this machine's time zone; by default seven days ago.",
             show_default=False,
         ),
     ] = None,
@@ -71,8 +71,9 @@ def vacuum(
     as_json: JsonOption = False,
 ) -> None:
     """Delete files and records that only old versions of a table need."""
+    before = older_than.astimezone() if older_than is not None and older_than.tzinfo is None else older_than
     with open_catalog(warehouse, store) as catalog:
-        removed: Sequence[Removed] = catalog.vacuum(table, older_than, dry_run=dry_run)
+        removed: Sequence[Removed] = catalog.vacuum(table, before, dry_run=dry_run)
     if as_json:
         output.print_json(map(dataclasses.asdict, removed))
         return

@@ -8,7 +8,7 @@ import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app
+from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
 from parquetry.errors import ConfigurationError
 
 
@@ -45,27 +45,13 @@ def publish(
     import parquetry
     from parquetry.warehouse import find_warehouse
 
-    configure = parquetry.configure  # says what to install if Spark is missing
-    from pyspark.sql import SparkSession
+    settings = dict(map(_setting, conf or ()))
+    with open_catalog(warehouse, store) as catalog:
+        name = catalog.table(table).name  # before Spark is started for nothing
+    _ = parquetry.configure  # says what to install if Spark is missing
+    from parquetry.spark.publishing import publish_table
 
-    found = find_warehouse(warehouse, store)
-    builder = SparkSession.builder.appName("parquetry publish").enableHiveSupport()
-    builder.config("spark.ui.enabled", "false")
-    for setting in conf or ():
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise ConfigurationError(f"Option --conf {setting!r} is no setting: write KEY=VALUE.")
-        builder.config(key, value)
-    options = {} if found.store is None else {"store": found.store}
-    spark = configure(builder, "lake", found.location, **options).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    try:
-        name = table if "." in table else f"default.{table}"
-        arguments = {"table": name, **({} if hive_table is None else {"hive_table": hive_table})}
-        given = ", ".join(f"{key} => :{key}" for key in arguments)
-        told = [row.asDict() for row in spark.sql(f"CALL lake.system.publish({given})", arguments).collect()]
-    finally:
-        spark.stop()
+    told = publish_table(find_warehouse(warehouse, store), name, hive_table, settings)
     if as_json:
         output.print_json(told)
     else:
@@ -74,3 +60,11 @@ def publish(
             ((each["action"], texts.count(each["count"]), each["detail"]) for each in told),
             numbers=("count",),
         )
+
+
+def _setting(text: str) -> tuple[str, str]:
+    """Return the name and the value of a setting."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigurationError(f"Option --conf {text!r} is no setting: write KEY=VALUE.")
+    return key, value

@@ -1,4 +1,4 @@
-"""A text that Spark is to parse, with Hive's clauses about our tables said in what Spark knows.
+"""A text that Spark is to parse, with Hive's clauses about our tables, and Delta's statements on them, said in what Spark knows.
 
 Everything else stays as it is, letter for letter, and on its line: errors that Spark finds in the rest of a statement still
 point at it. A clause that is not understood stays, too, and Spark says what it thinks of it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from parquetry.ddl import alter_table, create_table
+from parquetry.ddl import alter_table, create_table, maintenance
 from parquetry.ddl.cursor import Cursor
 from parquetry.ddl.edit import edited
 from parquetry.ddl.parameters import NONE, filled
@@ -17,10 +17,13 @@ from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError
 from parquetry.predicate.tokens import END_OF_TEXT
 
-WORDS = ("CLUSTERED", "SORTED", "BUCKETS", "SKEWED", "DIRECTORIES", "CONCATENATE")
+WORDS = ("CLUSTERED", "SORTED", "BUCKETS", "SKEWED", "DIRECTORIES", "CONCATENATE", *maintenance.WORDS)
 """Every statement that is rewritten holds one of them."""
 
-_MAY_BE = re.compile(r"\b(?:create|replace|alter)\b.*\btable\b", re.IGNORECASE | re.DOTALL)
+_MAY_BE = re.compile(
+    r"\b(?:create|replace|alter)\b.*\btable\b|\b(?:optimize|vacuum|restore)\b|\bdesc(?:ribe)?\s+(?:history|detail)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _EXPLAIN = ("explain", "extended", "codegen", "cost", "formatted", "logical")
 _BEFORE = (";", "begin", "atomic", "then", "else", "do", "loop", "repeat")
 """What stands before a statement of a script."""
@@ -56,7 +59,7 @@ def rewrite(
         return None  # Spark's parser says what is not closed
     found = []
     for at in _beginnings(cursor):
-        for edits in (create_table.edits, alter_table.edits):
+        for edits in (create_table.edits, alter_table.edits, maintenance.edits):
             cursor.at = at
             found += edits(cursor, session)
     return edited(text, found) if found else None

@@ -136,8 +136,9 @@ def unknown_columns(location: str) -> str | None:
     filesystem, root = open_location(location)
     try:
         for path in itertools.islice(visible_files(filesystem, root), _MOST_FILES):
-            told = [
-                text for field in pq.read_schema(path, filesystem=filesystem) if (text := _unknown(field))
+            footer = pq.read_metadata(path, filesystem=filesystem)
+            told = [*_unknown_leaves(footer)] or [
+                text for field in footer.schema.to_arrow_schema() if (text := _unknown(field))
             ]
             if told:
                 return f"in {posixpath.basename(path)}, {'; '.join(told)}"
@@ -170,6 +171,19 @@ def mixed_columns(location: str, columns: Sequence[Column]) -> list[str]:
     except (pa.ArrowException, OSError):
         pass  # of files that are broken MSCK tells
     return list(told.values())
+
+
+def _unknown_leaves(footer: Any) -> Iterator[str]:
+    """Yield a sentence for each leaf column of a type that Arrow reads as bytes, and Spark does not read."""
+    leaves = (footer.schema.column(place) for place in range(len(footer.schema)))
+    for leaf in leaves:
+        if leaf.logical_type.type == "UUID":
+            yield f"column {leaf.path} is a UUID, which Spark does not read from Parquet: have it written as a text (in DuckDB: {leaf.path}::VARCHAR)"
+        elif leaf.converted_type == "INTERVAL":
+            yield (
+                f"column {leaf.path} is an INTERVAL of months, days and milliseconds, which Spark does not read from Parquet: have it written "
+                "as a text or as a number of one unit"
+            )
 
 
 def _unknown(field: pa.Field) -> str | None:

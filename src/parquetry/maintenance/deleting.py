@@ -345,7 +345,8 @@ class DoomedTable:
             there = {place for place, _ in self._files.below(own.root)}
             there |= {place for place, _ in own.own_elsewhere()}
         except WarehouseError as error:
-            return [error.message]
+            # an external table that nobody has written into left nothing there, wherever that is
+            return [] if table.metadata.external and not table.version else [error.message]
         doomed = {place for place in there if own.is_own(place) or place in self._recorded}
         stray = {place for place in doomed if (file := checked_file(place)) is not None and file in there}
         failures = own.delete(own.deletable(doomed - stray - self._live))

@@ -78,14 +78,15 @@ class PassingOver:
         return [*self._live, *gone]
 
     def told(self) -> Iterator[Difference]:
-        """Yield what to say of each partition of which files were passed over."""
+        """Yield what to say of files that were passed over: one thing, however many, as it is said again by each sync to come."""
         if not self._kept:
             return
         versions = {commit.ticket: commit.version for commit in history(self._snapshot)}
-        for values, files in self._kept.values():
-            name = self._snapshot.describe(self._snapshot.key_of(values)) if values else None
-            size = sum(file.record.bytes for file in files)
-            yield Difference("ignored", name, len(files), None, size, self._detail(files, versions))
+        files = [file for _, of_partition in self._kept.values() for file in of_partition]
+        (values, _), *others = self._kept.values()
+        name = self._snapshot.describe(self._snapshot.key_of(values)) if values and not others else None
+        size = sum(file.record.bytes for file in files)
+        yield Difference("ignored", name, len(files), None, size, self._detail(files, versions))
 
     def _detail(self, files: Sequence[TakenOutFile], versions: dict[int, int]) -> str:
         known = sorted({versions[file.ticket] for file in files if file.ticket in versions})
@@ -95,9 +96,13 @@ class PassingOver:
             when = f"in version {known[0]}"
         else:
             when = f"before version {min(versions.values())}"
-        path = files[0].path
-        folder = path.rpartition("/")[0] or "."
-        what = f"{path}:" if len(files) == 1 else f"{folder}: {len(files)} files"
+        path, folders = files[0].path, {file.path.rpartition("/")[0] for file in files}
+        if len(files) == 1:
+            what = f"{path}:"
+        elif len(folders) == 1:
+            what = f"{min(folders) or '.'}: {len(files)} files"
+        else:
+            what = f"{len(files)} files in {len(folders)} folders, such as {path}:"
         return (
             f"{what} taken out {when}. CALL system.sync(table => '{self._snapshot.label}', readopt => true) "
             "takes in again what was taken out."

@@ -82,7 +82,7 @@ class _Relocation:
         if not self._matched:
             raise WarehouseError(
                 f"Nothing in the metastore of {self._metastore.warehouse} lies at {self._old} or below it: no location was "
-                "changed. Say the place as `parquetry show` has it, or the folder above."
+                "changed. Say the place as `parquetry describe` has it, or the folder above."
             )
         if dry_run or not found:
             return list(found.values())

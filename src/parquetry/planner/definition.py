@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from parquetry.config import (
+    BUCKETING_VERSION,
     CLUSTERED_BY,
     HIVE_COMPATIBLE,
     PARTITION_INDEXES,
@@ -117,6 +118,16 @@ def new_metadata(
     return msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
 
 
+def _is_bucketed_by_spark(q: questions.CreateTable, like: Mapping[str, str]) -> bool:
+    """Return whether the other table lies in buckets that Spark made by its own hash: of ours a property says by which."""
+    spread = any(transform.name in BUCKETS for transform in q.partitioning)
+    return (
+        spread
+        and not {CLUSTERED_BY} & (like.keys() | q.properties.keys())
+        and like.get("provider", "hive").lower() != "hive"
+    )
+
+
 def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.CreateTable:
     """Return the question with the properties of the other table, where the statement has none of its own.
 
@@ -127,6 +138,8 @@ def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.Creat
         for key, value in _kept_properties(our_names(like)).items()
         if not key.startswith(_OF_SPARKS_TABLES) and key not in (SKEWED_LOCATIONS, HIVE_COMPATIBLE)
     } | {key: like[key] for key in ("provider", "comment") if key in like}
+    if _is_bucketed_by_spark(q, like):
+        kept[BUCKETING_VERSION] = "spark"
     properties = {**kept, **q.properties}
     said = [
         *(BUCKETS if CLUSTERED_BY in properties else ()),

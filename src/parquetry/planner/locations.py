@@ -246,7 +246,7 @@ def _delete(tables: list[DoomedTable]) -> None:
     if failures:
         label, first = failures[0]
         raise WarehouseError(
-            f"Table {label} is gone, but {len(failures)} of its files are left: {first}. Delete by hand what of "
+            f"Table {label} is gone, but {len(failures)} of its files are left: {first.rstrip('.')}. Delete by hand what of "
             "them is not needed."
         )
 

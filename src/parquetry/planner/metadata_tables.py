@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.layout.places import join_location
 from parquetry.layout.schema_json import logical_schema
 from parquetry.metastore.snapshot import Partition, TableSnapshot
@@ -39,6 +39,11 @@ from parquetry.types import Value, parse_type
 _PARTITIONS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
 _FILES = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
 
+_ELSEWHERE = dict.fromkeys(("snapshots", "refs", "metadata_log_entries"), "history") | dict.fromkeys(
+    ("data_files", "all_data_files", "entries", "manifests"), "files"
+)
+"""Names of Iceberg's, and what tells the same."""
+
 PAGE = 5_000
 """Rows of an answer, which are about a megabyte of JSON; fewer say that there are no more."""
 _VERSION, _LONG = "version", parse_type("long")
@@ -52,9 +57,10 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
 
     Raises:
         TableNotFoundError: there is no such table, or nothing of this name about it.
+        UnsupportedError: the name is one that Iceberg has for what another tells here.
     """
     name = q.name.lower()
-    if len(q.namespace) != 2 or name not in _ROWS:
+    if len(q.namespace) != 2 or name not in _ROWS.keys() | _ELSEWHERE.keys():
         full = ".".join([lake.name, *q.namespace, q.name])
         known = ", ".join(f"{lake.name}.db.t.{known}" for known in _ROWS)
         raise TableNotFoundError(f"{full} is not a table; about a table there are {known}.")
@@ -72,6 +78,10 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         found = load_table(lake, asked)
     except NamespaceNotFoundError as error:
         raise TableNotFoundError(error.message) from None
+    if name in _ELSEWHERE:
+        raise UnsupportedError(
+            f"{found.name}.{q.name} is no table here: {found.name}.{_ELSEWHERE[name]} tells what there is to know."
+        )
     snapshot = lake.snapshot(found.table)
     fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in _columns(snapshot, name)]
     if name != "history":

@@ -195,7 +195,7 @@ def listed(lake: Lake, q: questions.ListPartitions) -> answers.Rows:
     types = snapshot.metadata.partition_types
     rows = [
         [to_wire(type_, value) for type_, value in zip(types, partition.values, strict=True)]
-        for partition in _agreeing(snapshot, q)
+        for partition in agreeing(snapshot, q.names, q.values)
     ]
     return answers.Rows(rows)
 
@@ -203,13 +203,24 @@ def listed(lake: Lake, q: questions.ListPartitions) -> answers.Rows:
 def shown(lake: Lake, q: questions.ShowPartitions) -> answers.Names:
     """Return the same partitions as SHOW PARTITIONS prints them: NULL is `__HIVE_DEFAULT_PARTITION__`."""
     snapshot = lake.current(q.table)
-    return answers.Names([snapshot.describe(partition.key) for partition in _agreeing(snapshot, q)])
+    return answers.Names(
+        [snapshot.describe(partition.key) for partition in agreeing(snapshot, q.names, q.values)]
+    )
 
 
-def _agreeing(snapshot: TableSnapshot, q: questions.ListPartitions) -> Iterator[Partition]:
+def agreeing(
+    snapshot: TableSnapshot, names: Sequence[str], values: Sequence[str | None]
+) -> Iterator[Partition]:
+    """Yield the partitions that have some values, in key order.
+
+    Args:
+        snapshot: of the table.
+        names: of partition columns; none: all partitions agree.
+        values: theirs, as a question tells them.
+    """
     metadata = snapshot.metadata
     parts: list[Predicate] = []
-    for name, text in zip(q.names, q.values, strict=True):
+    for name, text in zip(names, values, strict=True):
         type_ = metadata.column(name).column_type
         value = stored_value(from_wire(type_, text))
         parts.append(IsNull(name) if value is None else Compare("=", name, value, type_))

@@ -16,6 +16,7 @@ from parquetry.planner import (
     analyze,
     answers,
     calls,
+    checks,
     file_ends,
     metadata_tables,
     namespaces,
@@ -108,7 +109,7 @@ class Planner:
             if isinstance(question, questions.CatalogQuestion):
                 told = answer(self._lake(question), question)
             else:
-                told = statements.ANSWERS[type(question)](question)
+                told = (statements.ANSWERS | checks.ANSWERS)[type(question)](question)
             return protocol.encode(told)
         except ParquetryError as error:
             failure = answers.Error(error.code, error.message, _subject(question, error.code))

@@ -142,7 +142,7 @@ def whole(snapshot: TableSnapshot, predicates: Sequence[Filter], statement: str)
     if isinstance(selected, str):
         raise UnsupportedError(
             f"{statement} {snapshot.label} takes whole partitions only: {selected}. Name partition columns only, or "
-            "write the rows to keep with INSERT OVERWRITE."
+            "write the rows to keep as well, with INSERT OVERWRITE."
         )
     return selected
 

@@ -41,7 +41,7 @@ def by_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> list[Filte
                 found.append(predicate)
         elif opaque:
             raise UnsupportedError(
-                f"INSERT OVERWRITE of {snapshot.label} where '{predicate}': whether a row satisfies the condition is not "
+                f"REPLACE WHERE in {snapshot.label} of '{predicate}': whether a row satisfies the condition is not "
                 f"known ({opaque[0].reason}). Compare columns with values, or name partition columns only."
             )
     return found

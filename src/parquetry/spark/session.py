@@ -14,9 +14,11 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
+from parquetry.config import TABLE_SETTINGS
 from parquetry.engine_settings import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.layout.places import take_apart
+from parquetry.setting import SESSION_PREFIX
 from parquetry.spark import bridge
 from parquetry.spark.callbacks import install
 
@@ -143,6 +145,13 @@ def attach(spark: SparkSession) -> SparkSession:
     with _ATTACHING:
         if not door.installed():
             install(context._gateway, door)
+            getattr(jvm, PACKAGE).Settings.register(
+                {
+                    f"{SESSION_PREFIX}{each.name}": each.text
+                    for each in TABLE_SETTINGS
+                    if "session" in each.levels
+                }
+            )
     return spark
 
 

@@ -21,7 +21,8 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
 from parquetry.config import PURGE_ON_OVERWRITE, WRITERS
-from parquetry.errors import BatchCommittedError, PropertyError
+from parquetry.errors import BatchCommittedError, CommitConflictError, PropertyError
+from parquetry.foreign_options import refuse_foreign
 from parquetry.layout.file_names import new_prefix
 from parquetry.layout.location import require_writable
 from parquetry.layout.paths import stored_value
@@ -35,6 +36,7 @@ from parquetry.planner.column_settings import bloom_filter_options
 from parquetry.planner.destinations import Destinations, destinations_of, partitions_of
 from parquetry.planner.lake import Lake
 from parquetry.planner.own_places import own_places
+from parquetry.planner.partitions import agreeing
 from parquetry.planner.predicates import conjuncts, replace_where, whole
 from parquetry.planner.reads import is_serializable, rely_on_reads, rely_on_search
 from parquetry.planner.write_rules import require_writable_so
@@ -53,7 +55,11 @@ from parquetry.spark.written import Uncommitted, Written, collect, delete_files
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
-_OVERWRITE = "INSERT OVERWRITE of"
+_REPLACE = "REPLACE WHERE in"
+_BY_OPTION = "parquetry.replace-where"
+"""The option of a write whose condition was said by the option `replaceWhere`."""
+_IF_NOT_EXISTS = "parquetry.if-not-exists"
+"""The option of a write that names partitions, as JSON; if one of them is there, nothing is written."""
 _OPERATIONS = {
     "append": "append",
     "truncate": "overwrite",
@@ -81,14 +87,17 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         evaluate(DataFrame(data, spark))
         return told(())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
+    refuse_foreign(q.write_options, "write")
     arrangement = RowArrangement.of(snapshot.metadata, settings, gathered=batch is not None)
     serializable = is_serializable(settings)
     options = file_options(snapshot, settings, q.write_options)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)]
     require_writable_so(lake, snapshot, mode, where)
+    if _is_there(snapshot, q):
+        return told(())
     of_rows = () if any(name.lower() == CHECKED for name in q.write_options) else where
     if mode == "overwrite":
-        whole(snapshot, where, _OVERWRITE)  # before hours of work
+        whole(snapshot, where, _statement(q))  # before hours of work
         by_partition(snapshot, of_rows)
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
     destinations = destinations_of(snapshot, keeps=mode == "append")
@@ -103,12 +112,14 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         transaction = uncommitted.begin(_OPERATIONS[mode])
         if batch is not None:
             transaction.of_stream(batch)
-        _change(transaction, mode, where, written)
+        _change(transaction, mode, where, written, _statement(q))
         static = _static_partition(snapshot, of_rows) if mode == "overwrite" and not written else None
         if static is not None:
             # as Hive has it, a partition that is overwritten by nothing is empty; it is made anew, as by any rows
             transaction.append(static, (), arrangement=snapshot.metadata.arrangement)
-        replaced = _replaced(snapshot, mode, where, written) if settings[PURGE_ON_OVERWRITE] else []
+        replaced = (
+            _replaced(snapshot, mode, where, written, _statement(q)) if settings[PURGE_ON_OVERWRITE] else []
+        )
         if batch is None:
             _rely(lake, transaction, q, serializable, data, written)
         summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
@@ -116,6 +127,8 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     except BaseException as error:
         uncommitted.clean_up()
         if isinstance(error, BatchCommittedError):
+            return told(())
+        if isinstance(error, CommitConflictError) and _is_there(lake.current(q.table), q):
             return told(())
         raise
     if replaced:
@@ -149,14 +162,14 @@ def _reads(data: Any) -> list[questions.Read]:
 
 
 def _replaced(
-    snapshot: TableSnapshot, mode: str, where: Sequence[Filter], written: Sequence[Written]
+    snapshot: TableSnapshot, mode: str, where: Sequence[Filter], written: Sequence[Written], statement: str
 ) -> list[Partition]:
     """Return the partitions that a write overwrites, as they are before."""
     match mode:
         case "truncate":
             return list(snapshot.partitions())
         case "overwrite":
-            return list(whole(snapshot, where, _OVERWRITE))
+            return list(whole(snapshot, where, statement))
         case "dynamic":
             return list(partitions_of(snapshot, [snapshot.key_of(part.values) for part in written]))
     return []
@@ -177,12 +190,14 @@ def _files_of(snapshot: TableSnapshot, keys: Collection[bytes]) -> dict[bytes, S
     return {part.key: part.files for part in partitions_of(snapshot, keys)}
 
 
-def _change(transaction: Transaction, mode: str, where: Sequence[Filter], written: Sequence[Written]) -> None:
+def _change(
+    transaction: Transaction, mode: str, where: Sequence[Filter], written: Sequence[Written], statement: str
+) -> None:
     """Have a transaction drop what the write replaces, and take in what it has written."""
     if mode == "truncate":
         transaction.replace_where(None)
     elif mode == "overwrite":
-        replace_where(transaction, where, _OVERWRITE)
+        replace_where(transaction, where, statement)
     take_in(transaction, mode, written)
 
 
@@ -229,6 +244,20 @@ def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple
     return tuple(values[name] for name in names) if names and set(values) == set(names) else None
 
 
+def _statement(q: questions.Write) -> str:
+    """Return what a message about the condition of an overwrite begins with."""
+    return "Option replaceWhere of a write into" if _option(q.write_options, _BY_OPTION) else _REPLACE
+
+
+def _is_there(snapshot: TableSnapshot, q: questions.Write) -> bool:
+    """Return whether a partition is there that a write is to make only if it is not."""
+    text = _option(q.write_options, _IF_NOT_EXISTS)
+    if text is None:
+        return False
+    named = msgspec.json.decode(text)
+    return next(agreeing(snapshot, named["names"], named["values"]), None) is not None
+
+
 def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
     """Return the statement's mode, unless an option says which partitions a plain overwrite replaces.
 
@@ -241,6 +270,10 @@ def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
         return q.mode
     if asked.lower() not in ("static", "dynamic"):
         raise PropertyError(f"Write option partitionOverwriteMode is {asked!r}: say static or dynamic.")
+    if asked.lower() == "dynamic" and _option(q.write_options, _BY_OPTION) is not None:
+        raise PropertyError(
+            "Write options replaceWhere and partitionOverwriteMode both say which partitions are replaced: give one of them."
+        )
     if q.mode not in ("truncate", "dynamic") or not snapshot.metadata.partition_by:
         return q.mode
     return "dynamic" if asked.lower() == "dynamic" else "truncate"

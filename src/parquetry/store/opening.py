@@ -43,7 +43,7 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
     """Open the store of a warehouse.
 
     Args:
-        url: ``sqlite`` (or None) for the file inside the warehouse, ``sqlite:///path`` for another file,
+        url: ``sqlite`` (or None) for the file inside the warehouse, ``sqlite:///path`` (or ``sqlite:////path``) for another file,
             ``hbase://host:port/table`` for a table of HBase, ``memory`` for one that ends with the process.
         warehouse: absolute local path, or URI of another file system.
         create: make the store if it is not there.
@@ -63,7 +63,8 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
             )
         return SQLiteStore(os.path.join(warehouse, SQLITE_FILE), create=create)
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
-        return SQLiteStore(urllib.parse.unquote(url.removeprefix("sqlite://")), create=create)
+        path = urllib.parse.unquote(url.removeprefix("sqlite://"))
+        return SQLiteStore(f"/{path.lstrip('/')}", create=create)  # as others write it, sqlite:////path
     if url.startswith("hbase:"):
         from parquetry.store.hbase import HBaseStore  # needs the extra parquetry[hbase]
 

@@ -283,6 +283,8 @@ def test_lists_have_limits(run, objects):
         (("describe", "a.b.c.d"), "parquetry: 'a.b.c.d' does not name a table: say 'database.table'."),
         (("tables", "--warehouse", "missing"), "parquetry: There is no metastore at"),
         (("tables", "--store", "odd://x"), "parquetry: Store 'odd://x' is not known"),
+        (("publish", "none"), "parquetry: Table default.none does not exist"),
+        (("publish", "t", "--conf", "x"), "parquetry: Option --conf 'x' is no setting: write KEY=VALUE."),
     ],
 )
 def test_an_error_is_one_sentence_and_exit_code_1(run, arguments, sentence):

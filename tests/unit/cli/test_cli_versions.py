@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,31 @@ def test_history(run: Run) -> None:
         ("1", "append", "2", "2", "?", "1.5", "kB"),
         ("0", "create", "0", "0", "0", "0", "bytes"),
     ]
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"])
+def test_vacuum_older_than_a_time_without_a_zone(
+    run: Run, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """It is the machine's time, as a shell's `date` prints it; with a zone it is that zone's."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    now = datetime.now().astimezone()
+    assert now.utcoffset() == timedelta(hours=9)
+    removed = []
+    for hours in (-2, 2):
+        when = (now + timedelta(hours=hours)).strftime(form)
+        code, out, _ = run("vacuum", "sales.orders", "--older-than", when, "--dry-run", "--json")
+        assert code == 0
+        removed.append([each["kind"] for each in json.loads(out)])
+    monkeypatch.undo()
+    time.tzset()
+    assert removed == [[], ["commits"]]
+
+
+def test_vacuum_older_than_a_day(run: Run) -> None:
+    """A date alone is midnight."""
+    assert run("vacuum", "sales.orders", "--older-than", "2026-03-01") == (0, "Nothing to delete.\n", "")
 
 
 def test_history_as_json(run: Run) -> None:

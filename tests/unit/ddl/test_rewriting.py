@@ -15,7 +15,7 @@ from parquetry.ddl.skewed_by import parse_skewed_by
 from parquetry.predicate.tokens import tokenise
 from tests.support.goldens import GOLDENS, check_golden
 
-FILES = [GOLDENS / folder / "statements.txt" for folder in ("skewed-ddl", "bucketed-ddl")]
+FILES = [GOLDENS / folder / "statements.txt" for folder in ("skewed-ddl", "bucketed-ddl", "maintenance")]
 SESSION = Session(frozenset({"lake"}), frozenset({"other"}), "lake", ("db",))
 ELSEWHERE = Session(frozenset({"lake"}), frozenset({"other"}), "spark_catalog", ("default",))
 

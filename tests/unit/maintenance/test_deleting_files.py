@@ -84,6 +84,23 @@ def names(removed: list[Removed]) -> set[tuple[str, str]]:
 # -- dropping
 
 
+@pytest.mark.parametrize("external", [True, False])
+@pytest.mark.parametrize("written", [True, False])
+def test_a_place_that_cannot_be_reached(tmp_path: Path, external: bool, written: bool) -> None:
+    """An external table that nobody wrote into goes without a word, as it left nothing there; of others it is told."""
+    lake = Lake(tmp_path)
+    place = "nowhere://bucket/t"
+    lake.metastore.create_table("default", "far", metadata(location=place, external=external))
+    if written:
+        table = lake.metastore.table("default", "far")
+        transaction = table.begin("append")
+        transaction.append(KEY, [DataFile(own(table, "f"), 1, 1)])
+        transaction.commit()
+    failures = drop(lake, "far")
+    assert bool(failures) is (written or not external)
+    assert all("nowhere" in failure for failure in failures)
+
+
 def test_a_managed_table_takes_its_own_with_it(tmp_path: Path) -> None:
     """Files of all versions, adopted ones, those of failed writes and all checksums go; a stranger's stay."""
     lake = Lake(tmp_path)

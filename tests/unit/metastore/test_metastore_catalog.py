@@ -523,6 +523,9 @@ def test_open_remote_warehouse(tmp_path: Path) -> None:
     path = tmp_path / "meta.sqlite"
     with open_metastore("s3a://bucket/lake/", store=f"sqlite://{path}", create=True) as metastore:
         assert metastore.table_location("default", "t") == "s3a://bucket/lake/t"
+        metastore.create_table("default", "t", metadata())
+    with open_metastore("s3a://bucket/lake/", store=f"sqlite:///{path}") as metastore:  # of four strokes
+        assert metastore.tables("default") == ["t"]
     with pytest.raises(ConfigurationError, match="'mysql'"):
         open_metastore(str(tmp_path), store="mysql")
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from parquetry.errors import BridgeError
-from parquetry.planner import answers, planner, protocol, questions, statements
+from parquetry.planner import answers, checks, planner, protocol, questions, statements
 
 BASE = {"protocol": protocol.PROTOCOL, "catalog": "lake", "options": {"warehouse": "/w"}}
 TABLE = {"id": "ab", "version": 3, "database": "db", "table": "t"}
@@ -66,7 +66,7 @@ def test_both_sides_know_the_same_questions() -> None:
 
 def test_every_question_has_an_answer_of_a_type() -> None:
     """What answers a question says so in its signature, and the question's docstring names the type."""
-    functions = {**planner._ANSWERS, **statements.ANSWERS}
+    functions = {**planner._ANSWERS, **statements.ANSWERS, **checks.ANSWERS}
     # writes are answered where Spark is
     assert {*functions, questions.Write, questions.RewriteRows} == set(questions.QUESTIONS)
     for kind, function in functions.items():

@@ -10,6 +10,7 @@ from parquetry.planner.questions.catalog import (
     AlterNamespace,
     AlterTable,
     CanAlter,
+    CheckSettings,
     CreateNamespace,
     CreateTable,
     Cursor,
@@ -91,6 +92,7 @@ __all__ = [
     "CanAlter",
     "CanDelete",
     "CatalogQuestion",
+    "CheckSettings",
     "CreateNamespace",
     "CreateTable",
     "Cursor",
@@ -146,7 +148,7 @@ __all__ = [
 ]
 
 QUESTIONS: tuple[type[Question], ...] = (
-    RewriteStatement,
+    RewriteStatement, CheckSettings,
     ListNamespaces, LoadNamespace, CreateNamespace, AlterNamespace, DropNamespace,
     ListTables, LoadTable, CreateTable, StageTable, PublishTable, DiscardTable, AlterTable, CanAlter, DropTable, RenameTable,
     LoadRelation, ListViews, PutView, DropView, RenameView,

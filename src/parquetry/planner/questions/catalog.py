@@ -32,6 +32,20 @@ class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
     current_namespace: list[str] = []
 
 
+class CheckSettings(Question, tag="check_settings", frozen=True):
+    """Answer: `Done`. Asked once about each set of settings and options.
+
+    Attributes:
+        use: whether the session is given the settings, or reads with them and with options.
+        settings: of the session, those whose names begin with `parquetry.`.
+        options: of the read.
+    """
+
+    use: Literal["set", "read", "stream"]
+    settings: dict[str, str] = {}
+    options: dict[str, str] = {}
+
+
 class ListNamespaces(CatalogQuestion, tag="list_namespaces", frozen=True):
     """Answer: `Names`."""
 

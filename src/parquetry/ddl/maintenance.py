@@ -1,0 +1,100 @@
+"""The statements of Delta that look after a table, `OPTIMIZE`, `VACUUM`, `RESTORE`, `DESCRIBE HISTORY` and `DESCRIBE DETAIL`, said by
+procedures, and by what Spark describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from parquetry.ddl.cursor import Cursor
+from parquetry.ddl.edit import Edit, string
+from parquetry.ddl.session import Named, Session, read_table
+from parquetry.errors import UnsupportedError
+from parquetry.identifiers import joined_name, part_text
+
+WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL")
+"""Every statement that is rewritten holds one of them."""
+
+
+def edits(cursor: Cursor, session: Session) -> list[Edit]:
+    """Return what is to be replaced in a statement that looks after a table; nothing of any other.
+
+    Raises:
+        UnsupportedError: it asks for what no procedure does; the message says what does it.
+    """
+    begins = cursor.next.start
+    say: Callable[[Cursor, Named], str | None]
+    if cursor.take("optimize"):
+        say = _optimize
+    elif cursor.take("vacuum"):
+        say = _vacuum
+    elif cursor.take("restore"):
+        cursor.take("table")
+        say = _restore
+    elif cursor.take("describe", "history") or cursor.take("desc", "history"):
+        say = _history
+    elif cursor.take("describe", "detail") or cursor.take("desc", "detail"):
+        say = _detail
+    else:
+        return []
+    table = read_table(cursor, session)
+    said = None if table is None else say(cursor, table)
+    return [Edit(begins, cursor.behind, said)] if said is not None and cursor.ended else []
+
+
+def _optimize(cursor: Cursor, table: Named) -> str | None:
+    where = None
+    if cursor.take("where"):
+        start = cursor.next.start
+        while not cursor.ended and cursor.next.word != "zorder":
+            cursor.advance()
+        where = cursor.text[start : cursor.behind]
+    if cursor.take("zorder"):
+        raise UnsupportedError(
+            f"OPTIMIZE {joined_name(table.table)} cannot order rows: ALTER TABLE {joined_name((table.catalog, *table.table))} CLUSTER BY "
+            f"(…) says by which columns files are sorted, and {_call(table, 'compact')} writes small files anew. Leave ZORDER BY out."
+        )
+    return _call(table, "compact", *([] if where is None else [f"where => {string(where, one_line=True)}"]))
+
+
+def _vacuum(cursor: Cursor, table: Named) -> str | None:
+    given = []
+    if cursor.take("retain"):
+        hours = cursor.advance().text
+        if not hours.isdigit() or not (cursor.take("hours") or cursor.take("hour")):
+            return None
+        before = datetime.now(UTC) - timedelta(hours=int(hours))
+        given.append(f"older_than => TIMESTAMP '{before:%Y-%m-%d %H:%M:%S}+00:00'")
+    if cursor.take("dry", "run"):
+        given.append("dry_run => true")
+    return _call(table, "vacuum", *given)
+
+
+def _restore(cursor: Cursor, table: Named) -> str | None:
+    if cursor.take("to", "timestamp"):
+        raise UnsupportedError(
+            f"RESTORE {joined_name(table.table)} goes to a version, not to a time: {_call(table, 'history')} lists versions with their "
+            f"times, and {_call(table, 'rollback', 'version => 3')} goes back to one."
+        )
+    if not (cursor.take("to", "version", "as", "of") and cursor.next.text.isdigit()):
+        return None
+    return _call(table, "rollback", f"version => {cursor.advance().text}")
+
+
+def _history(cursor: Cursor, table: Named) -> str | None:
+    limit = ""
+    if cursor.take("limit"):
+        if not cursor.next.text.isdigit():
+            return None
+        limit = f" LIMIT {cursor.advance().text}"
+    return f"SELECT * FROM {joined_name((table.catalog, *table.table, 'history'))}{limit}"
+
+
+def _detail(_cursor: Cursor, table: Named) -> str | None:
+    return f"DESCRIBE TABLE EXTENDED {joined_name((table.catalog, *table.table))}"
+
+
+def _call(table: Named, procedure: str, *given: str) -> str:
+    arguments = ", ".join((f"table => {string(joined_name(table.table))}", *given))
+    return f"CALL {part_text(table.catalog)}.system.{procedure}({arguments})"

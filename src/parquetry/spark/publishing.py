@@ -1,0 +1,65 @@
+"""`CALL system.publish` in a session of its own, for the command line.
+
+What is told to Hive is the procedure's business; here a Spark with Hive support is started for it, and stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from parquetry.errors import ConfigurationError
+from parquetry.spark.session import configure
+from parquetry.warehouse import Warehouse
+
+_NAMES_A_METASTORE = ("hive.metastore.uris", "javax.jdo.option.ConnectionURL")
+"""Settings of Hive, one of which says where its metastore is; without any, Hive makes one in the working directory."""
+
+
+def publish_table(
+    warehouse: Warehouse, table: str, hive_table: str | None, conf: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Start Spark, have a table published, and stop Spark.
+
+    Args:
+        warehouse: of the table.
+        table: its name, as ``database.table``.
+        hive_table: its name in Hive; None: the same.
+        conf: settings of the Spark session.
+
+    Returns:
+        The rows of the procedure, by the names of their columns.
+
+    Raises:
+        ConfigurationError: no setting says where the metastore is.
+        BridgeError: there is no bridge for the installed PySpark.
+    """
+    builder = SparkSession.builder.appName("parquetry publish").enableHiveSupport()
+    for key, value in {"spark.ui.enabled": "false", **conf}.items():
+        builder.config(key, value)
+    options = {} if warehouse.store is None else {"store": warehouse.store}
+    spark = configure(builder, "lake", warehouse.location, **options).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        _require_metastore(spark)
+        arguments = {"table": table, **({} if hive_table is None else {"hive_table": hive_table})}
+        given = ", ".join(f"{key} => :{key}" for key in arguments)
+        return [row.asDict() for row in spark.sql(f"CALL lake.system.publish({given})", arguments).collect()]
+    finally:
+        spark.stop()
+
+
+def _require_metastore(spark: SparkSession) -> None:
+    """Make sure that a metastore is named, by settings, spark-defaults.conf or hive-site.xml, before Hive makes one.
+
+    Raises:
+        ConfigurationError: none is.
+    """
+    conf = spark._jsparkSession.sessionState().newHadoopConf()
+    if not any(conf.get(name) for name in _NAMES_A_METASTORE):
+        raise ConfigurationError(
+            "No Hive metastore is named, and Hive would make a new one in the working directory: give "
+            "--conf spark.hadoop.hive.metastore.uris=thrift://host:9083, or a hive-site.xml in SPARK_CONF_DIR."
+        )
