@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.NullType
 
 /**
  * Has a MERGE look for files by the conditions of its clauses, where Spark looks by ON alone, or not at all:
@@ -33,11 +34,18 @@ object FilesOfMerge extends Rule[LogicalPlan] {
 
   /** The matches of a row of the target. */
   private class Matches(target: LogicalPlan, source: LogicalPlan, on: Expression) {
+    private val row = AttributeSet(target.output)
     def exist: Expression = exist(TrueLiteral)
+    /** True where they do, and NULL or false where not. What is about the row alone stands outside of the subquery: the scan knows it then. */
     def exist(condition: Expression): Expression = if (condition == FalseLiteral) FalseLiteral else {
-      val asked = and(on, condition).transform {
-        case a: Attribute if AttributeSet(target.output).contains(a) => OuterReference(a)
-      }
+      val (own, others) = OnPartitions.conjuncts(and(on, condition))
+        .partition(c => c.deterministic && c.references.nonEmpty && c.references.subsetOf(row))
+      own.foldRight(subquery(others.foldLeft[Expression](TrueLiteral)(and)))(and)
+    }
+    def none: Expression = Not(subquery(on))
+
+    private def subquery(condition: Expression): Expression = {
+      val asked = condition.transform { case a: Attribute if row.contains(a) => OuterReference(a) }
       // the source is in the plan already
       val Join(_, again, _, _, _) = DeduplicateRelations(Join(source, source, Inner, None, JoinHint.NONE)): @unchecked
       val names = source.output.zip(again.output).map { case (old, fresh) => old.exprId -> fresh }.toMap
@@ -49,7 +57,7 @@ object FilesOfMerge extends Rule[LogicalPlan] {
   private def narrowed(r: ReplaceData, relation: DataSourceV2Relation, rows: MergeRows, matches: Matches): LogicalPlan = {
     val ofMatched = anyOf(rows.matchedInstructions)
     val ofOthers = anyOf(rows.notMatchedBySourceInstructions)
-    def changed = or(matches.exist(ofMatched), and(Not(matches.exist), ofOthers))
+    def changed = or(matches.exist(ofMatched), and(matches.none, ofOthers))
     def looked(condition: Expression) = Some(condition).filter(_ != TrueLiteral)
     if (ofMatched == TrueLiteral) // whatever matches is changed
       if (ofOthers == FalseLiteral) r else r.copy(groupFilterCondition = looked(or(matches.exist, ofOthers)))
@@ -64,7 +72,7 @@ object FilesOfMerge extends Rule[LogicalPlan] {
   /** The condition by which one of a MERGE's clauses applies; the last instruction leaves a row as it is. */
   private def anyOf(instructions: Seq[MergeRows.Instruction]): Expression =
     instructions.filter { case keep: MergeRows.Keep => keep.context != MergeRows.Copy; case _ => true }
-      .map(_.condition).foldLeft[Expression](FalseLiteral)(or)
+      .map(_.condition).filter(_.dataType != NullType).foldLeft[Expression](FalseLiteral)(or)
 
   private def or(left: Expression, right: Expression): Expression =
     if (left == TrueLiteral || right == FalseLiteral) left else if (right == TrueLiteral || left == FalseLiteral) right else Or(left, right)

@@ -60,6 +60,7 @@ object RowsStrategy extends SparkStrategy {
         case _ => (query, None)
       }
       RewriteRowsExec(planLater(rows), changed, projections.rowProjection.colOrdinals, write, StatementReads.of(query)) :: Nil
+    case RowsOfChangedFiles(rows, _) => planLater(rows) :: Nil // of a statement that is told of and not run
     case _ => Nil
   }
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import parquetry
 from tests.spark.test_changing_rows import Model
 from tests.support.bucketed_tables import settings
 from tests.support.streams import FileSink, batches
@@ -77,6 +78,8 @@ MERGES = [
     ((0, 6), "WHEN MATCHED AND upper(t.c) BETWEEN 'W' AND 'Y' AND nullif(s.id, t.a) = 4 THEN DELETE "
      f"{CHANGES} {INSERT}", "2 of 6",
      "SELECT id, IF(id = 3, 2, a), c, p FROM model WHERE id <> 4"),
+    ((0, 6), "WHEN MATCHED AND NULL THEN DELETE", None, "SELECT * FROM model"),
+    ((0, 6), f"WHEN MATCHED AND NULL THEN DELETE {INSERT} WHEN NOT MATCHED BY SOURCE AND NULL THEN DELETE", None, "SELECT * FROM model"),
     ((0, 6), f"WHEN MATCHED THEN UPDATE SET a = s.a {INSERT}", "3 of 6", "SELECT id, IF(id = 3, 2, a), c, p FROM model"),
     ((0, 104), "WHEN NOT MATCHED BY SOURCE AND t.id > 104 THEN DELETE", "1 of 6", "SELECT * FROM model WHERE id <> 105"),
     ((0, 106), "WHEN NOT MATCHED BY SOURCE THEN DELETE", None, "SELECT * FROM model"),
@@ -162,6 +165,22 @@ def test_without_the_look_for_files_all_are_written_anew(spark: SparkSession, st
             "SELECT id, IF(id = 3, 2, a), c, p FROM model",
         )
     assert rewritten(stock_of) == "6 of 6"
+
+
+def test_what_is_told_of_a_merge(spark: SparkSession, stock_of: Model) -> None:
+    """Before it runs, EXPLAIN and `explain` tell of the files that it may read; a report then tells of those that it read."""
+    merge = (
+        f"MERGE INTO {stock_of.table} t USING {SOURCE.format(first=0, last=6)} s ON t.id = s.id AND t.p = s.p AND t.p < 2 "
+        f"{CHANGES} {INSERT}"
+    )
+    assert "RewriteRows" in spark.sql(f"EXPLAIN {merge}").first()[0]
+    files = [step.kept for scan in parquetry.explain(merge).scans if (step := scan.step("files"))]
+    assert files == [4, 4, 4]  # to read, to look for those, and for what is written anew
+    (scan,) = parquetry.report(spark.sql(merge)).scans
+    step = scan.step("files")
+    assert step is not None
+    assert (step.kept, step.of, step.by) == (2, 4, ("rows that match",))
+    assert rewritten(stock_of) == "1 of 6"
 
 
 @pytest.mark.parametrize(
