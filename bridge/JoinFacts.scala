@@ -7,7 +7,8 @@ import scala.util.Try
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Cast, ExprId, Expression, KnownFloatingPointNormalized}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias, Attribute, AttributeReference, Cast, DynamicPruningExpression, ExprId, Expression, KnownFloatingPointNormalized}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
@@ -22,7 +23,8 @@ import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec
  * of our scans are below, and whether rows are shuffled on the way. Python judges.
  */
 object JoinFacts {
-  def of(plan: SparkPlan): Seq[JValue] = {
+  /** @param forValues subqueries, besides those of filters that Spark knows, whose joins are those of the query once more */
+  def of(plan: SparkPlan, forValues: Set[ExprId] = Set.empty): Seq[JValue] = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val found = List.newBuilder[JValue]
     def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
@@ -31,10 +33,17 @@ object JoinFacts {
         case _ =>
       }
       below(plan).foreach(visit)
-      plan.subqueries.foreach(visit)
+      plan.expressions.flatMap(subqueries(_, forValues)).foreach(visit)
     }
     visit(plan)
     found.result()
+  }
+
+  private def subqueries(e: Expression, forValues: Set[ExprId]): Seq[SparkPlan] = e match {
+    case _: DynamicPruningExpression => Nil
+    case subquery: ExecSubqueryExpression if forValues(subquery.exprId) => Nil
+    case subquery: ExecSubqueryExpression => subquery.plan +: subquery.children.flatMap(subqueries(_, forValues))
+    case other => other.children.flatMap(subqueries(_, forValues))
   }
 
   private def below(plan: SparkPlan): Seq[SparkPlan] = plan match {

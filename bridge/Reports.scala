@@ -50,7 +50,7 @@ object Reports extends PredicateHelper {
     // planning without need would cost the listing of what each task reads
     def addJoins(query: QueryExecution): Unit =
       if (query.optimizedPlan.collectWithSubqueries { case join: Join => join }.nonEmpty) {
-        joins ++= JoinFacts.of(query.executedPlan)
+        joins ++= JoinFacts.of(query.executedPlan, RuntimeFacts.forValues(query.optimizedPlan))
         values ++= RuntimeFacts.of(query)
       }
 

@@ -6,8 +6,9 @@ import scala.collection.mutable
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, ExprId}
-import org.apache.spark.sql.catalyst.plans.logical.Join
+import org.apache.spark.sql.catalyst.expressions.{
+  DynamicPruning, DynamicPruningExpression, ExprId, Expression, ScalarSubquery => LogicalScalarSubquery, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
@@ -15,12 +16,29 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 /** What was said of values that the joins of a query could find, and how many the scans got. */
 object RuntimeFacts {
   def of(query: QueryExecution): Seq[JValue] = {
-    val judged = query.optimizedPlan.collectWithSubqueries { case join: Join => join.getTagValue(RuntimeFilters.judged) }
-      .flatten.flatten.distinctBy(System.identityHashCode)
+    val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
     lazy val got = gathered(query.executedPlan)
     judged.map(each => JObject("candidate" -> each.candidate.facts,
       "verdict" -> JObject("how" -> JString(each.verdict.how), "reason" -> JString(each.verdict.reason)),
       "gathered" -> (if (each.verdict.wanted) got.getOrElse(each.candidate.exprId, JNull) else JNull)))
+  }
+
+  private def said(joins: Seq[Join]): Seq[RuntimeVerdict] =
+    joins.flatMap(_.getTagValue(RuntimeFilters.judged)).flatten.distinctBy(System.identityHashCode)
+
+  /** The subqueries of a plan that find the ends of ranges: in what they read, joins are those of the query once more. */
+  def forValues(plan: LogicalPlan): Set[ExprId] = said(plan.collectWithSubqueries { case join: Join => join })
+    .flatMap(each => JoinRanges.extremes(each.candidate.source.key).map(_.exprId)).toSet
+
+  private def joins(plan: LogicalPlan, ends: Set[ExprId]): Seq[Join] = {
+    def within(e: Expression): Seq[LogicalPlan] = e match {
+      case _: DynamicPruning => Nil
+      case end: LogicalScalarSubquery if ends(end.exprId) => Nil
+      case subquery: SubqueryExpression => subquery.plan +: subquery.children.flatMap(within)
+      case other => other.children.flatMap(within)
+    }
+    plan.collect { case join: Join => join } ++
+      plan.collect { case node => node.expressions.flatMap(within) }.flatten.flatMap(joins(_, ends))
   }
 
   private def gathered(plan: SparkPlan): Map[ExprId, JValue] = {

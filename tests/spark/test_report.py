@@ -287,3 +287,39 @@ def test_a_report_is_text_and_html(spark: SparkSession, db: str) -> None:
 def test_a_frame_of_other_tables_has_no_scans_to_report(spark: SparkSession) -> None:
     """Tables that are not Parquetry's are passed over."""
     assert scans(parquetry.explain(spark.range(3).where("id > 1"))) == []
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("broadcast", ["-1", "10mb"])
+def test_what_is_read_for_values_is_no_join_of_the_query(
+    spark: SparkSession, db: str, adaptive: bool, broadcast: str
+) -> None:
+    """A side with a join in it that runs once more for its values is told as one join, and its values once; so are ends of ranges."""
+    for name in ("b1", "b2"):
+        spark.sql(f"CREATE TABLE {db}.{name} (id BIGINT, v BIGINT) CLUSTERED BY (id) INTO 4 BUCKETS")
+        spark.sql(f"INSERT INTO {db}.{name} SELECT id, id % 8 FROM range(400)")
+    spark.sql(f"CREATE TABLE {db}.r AS SELECT 1 AS z, 1L AS lo, 3L AS hi")
+    spark.sql(
+        f"CREATE TABLE {db}.t (v BIGINT, w STRING) TBLPROPERTIES ('sort-by' = 'v', 'target-file-size' = '64kb')"
+    )
+    spark.sql(f"INSERT INTO {db}.t SELECT id DIV 1000, repeat(CAST(id AS STRING), 40) FROM range(40000)")
+    by_value = f"{db}.b1 JOIN {db}.b2 ON b1.id = b2.id JOIN {db}.t ON t.v = b1.v WHERE b2.id < 30"
+    by_range = f"{db}.r JOIN {db}.b1 ON r.z = b1.id JOIN {db}.t ON t.v BETWEEN r.lo AND r.hi"
+    changed = {
+        "spark.sql.autoBroadcastJoinThreshold": broadcast,
+        "spark.sql.adaptive.enabled": str(adaptive).lower(),
+    }
+    for name, value in changed.items():
+        spark.conf.set(name, value)
+    for joined, names in ((by_value, {"b1", "b2"}), (by_range, {"r", "b1"})):
+        frame = spark.sql(f"SELECT sum(length(t.w)) FROM {joined}")
+        frame.collect()
+        report = parquetry.report(frame)
+        between = [
+            (join.left, join.right) for join in report.joins if "t" not in (join.left[-1], join.right[-1])
+        ]
+        assert len(between) == 1
+        assert {name.rpartition(".")[2] for name in between[0]} == names
+        titles = [(each.column, each.build, each.key) for each in report.values if each.how != "refused"]
+        assert len(set(titles)) == len(titles)
+        assert any(each.table.endswith(".t") and each.how == "collected" for each in report.values)

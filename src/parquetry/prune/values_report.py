@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -158,4 +158,7 @@ def _without_parentheses(text: str) -> str:
 
 
 def _once(told: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
-    yield from dict.fromkeys(told)
+    """Yield each once: of values that stand in a plan in two places, one of which knows how many they are, that one."""
+    each = dict.fromkeys(told)
+    counted = {replace(one, values=None) for one in each if one.values is not None}
+    yield from (one for one in each if one.values is not None or one not in counted)
