@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from py4j.protocol import Py4JError
-from pyspark.errors.exceptions.base import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from tests.support.random_histories import comparing, statements, writing
@@ -156,8 +156,12 @@ class Case:
         table.gone += [c.name for c in table.shape.all if c.name not in [n.name for n in change.shape.all]]
         try:
             table.keep(self.spark, model, change.shape)
-        except _FAILURES as failed:
-            self._differs(f"{kind} is done, and its model fails", f"{model}\n{failed}")
+        except AnalysisException as failed:
+            self._differs(f"{kind} is done, and its model is not understood", f"{model}\n{failed}")
+            raise _Over from None
+        except _FAILURES:
+            # ours computes nothing with the rows that it leaves out, so that these cannot make it fail
+            self.seen["the model fails"] += 1
             raise _Over from None
         self._remember(table, change.replaces)
         self._same_columns(table, kind)
