@@ -238,7 +238,7 @@ def test_commands(run: Callable[..., tuple[int, str, str]], warehouse: Path) -> 
     ("arguments", "said"),
     [
         (("drop-partition-index", "orders"), "Say which index"),
-        (("vacuum", "orders", "--older-than", "2026-03-01T00:00:00"), "--older-than"),
+        (("vacuum", "orders", "--older-than", "yesterday"), "--older-than"),
         (("rollback", "orders", "77"), "77"),
         (("sync", "old"), "CALL system.sync"),
         (("sync", "nothing"), "nothing"),
