@@ -73,6 +73,12 @@ def test_a_listener_is_told_of_a_write_once(spark: SparkSession, db: str) -> Non
             lambda: spark.sql(f"INSERT INTO {db}.t SELECT id, 1 FROM range(3)"),
             lambda: frame.writeTo(f"{db}.t").append(),
             lambda: frame.write.insertInto(f"{db}.t", overwrite=True),
+            lambda: frame.observe(Observation(), sf.count("id")).writeTo(f"{db}.t").append(),
+            lambda: spark.sql(f"DELETE FROM {db}.t WHERE id = 1 AND p = 1"),
+            lambda: spark.sql(f"UPDATE {db}.t SET id = id + 1 WHERE id IN (SELECT max(id) FROM {db}.t)"),
+            lambda: spark.sql(
+                f"MERGE INTO {db}.t USING (SELECT 9 AS k) s ON id = k WHEN NOT MATCHED THEN INSERT (id, p) VALUES (k, k)"
+            ),
         ):
             listener.told.clear()
             write()
@@ -80,7 +86,7 @@ def test_a_listener_is_told_of_a_write_once(spark: SparkSession, db: str) -> Non
             told.append(len(listener.told))
     finally:
         spark._jsparkSession.listenerManager().unregister(listener)
-    assert told == [1, 1, 1]
+    assert told == [1, 1, 1, 1, 1, 1, 1]
 
 
 def test_numbers_in_the_ui(spark: SparkSession, db: str, rows: Rows) -> None:

@@ -9,10 +9,14 @@ import org.scalatest.funsuite.AnyFunSuiteLike
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.analysis.ResolvePartitionSpec
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.connector._
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{ClusterByTransform, FieldReference}
+import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.execution.command.v2.CommandSuiteBase
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.functions.{col, regexp_extract, when}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.ParquetryCatalog
@@ -46,6 +50,19 @@ trait RowsOnParquetry extends RowLevelOperationSuiteBase with OnParquetry {
   override protected def checkLastWriteInfo(
       expectedRowSchema: StructType, expectedRowIdSchema: Option[StructType], expectedMetadataSchema: Option[StructType]): Unit = ()
   override protected def checkLastWriteLog(expectedEntries: WriteLogEntry*): Unit = ()
+
+  /** Tables in memory look for partitions that hold a match, by their columns; ours for files, which a column names. */
+  override protected def executeAndCheckScans(query: String, primaryScanSchema: String, groupFilterScanSchema: Option[String]): Unit = {
+    val plan = executeAndKeepPlan { sql(query) }
+    val primary = collect(plan) { case scan: BatchScanExec => scan }.head
+    val expected = StructType.fromDDL(primaryScanSchema.replace("_partition STRING, index INT", "_file STRING"))
+    assert(DataTypeUtils.sameType(primary.schema, expected))
+    val groupFilters = primary.runtimeFilters.collect { case DynamicPruningExpression(in: InSubqueryExec) =>
+      collect(in.plan) { case scan: BatchScanExec if scan.schema.fieldNames.contains("_file") => scan }.head.schema.fieldNames.toSet - "_file"
+    }
+    assert(groupFilters.size === groupFilterScanSchema.size)
+    for ((read, allowed) <- groupFilters.zip(groupFilterScanSchema)) assert(read.subsetOf(StructType.fromDDL(allowed).fieldNames.toSet))
+  }
 }
 trait DeletesOnParquetry extends DeleteFromTableSuiteBase with RowsOnParquetry {
   override protected def checkDeleteMetrics(numDeletedRows: Long, numCopiedRows: Long): Unit = ()
