@@ -67,8 +67,8 @@ class FormatRow(msgspec.Struct, frozen=True):
     written_by: str
 
 
-def check_format(store: Store, *, create: bool) -> None:
-    """Make sure that a store is a metastore that can be read; make an empty store into one.
+def check_format(store: Store, *, create: bool) -> int:
+    """Make sure that a store is a metastore that can be read; make an empty store into one. Return its version.
 
     Raises:
         WarehouseError: the store is empty and `create` is not given.
@@ -83,9 +83,9 @@ def check_format(store: Store, *, create: bool) -> None:
         if next(iter(store.scan(b"", None, limit=1)), None) is not None:
             raise MetastoreVersionError("The store holds rows, but is not a metastore; choose another place.")
         if swap(store, FORMAT, None, encode(FormatRow(MAGIC, FORMAT_VERSION, __version__))):
-            return
+            return FORMAT_VERSION
         value = store.get(FORMAT) or b""
-    _read(value)
+    return version_in(value)
 
 
 def format_of(metadata: TableMetadata) -> int:

@@ -60,9 +60,9 @@ class Metastore:
     """
 
     def __init__(self, store: Store, warehouse: str, *, create: bool = True) -> None:
-        check_format(store, create=create)
+        version = check_format(store, create=create)
         self.warehouse = warehouse_location(warehouse)
-        self.store = WarehouseStore(store, self.warehouse)
+        self.store = WarehouseStore(store, self.warehouse, version)
         self._databases = Databases(self.store)
         self._names = Names(self.store, self._databases)
 

@@ -40,21 +40,21 @@ class WarehouseStore:
     Args:
         rows: the store itself.
         warehouse: absolute path, or URI.
+        version: of the store's format.
 
     Attributes:
         rows: as given: what is read and written there has relative locations.
         below: turns locations into those that are kept, and back.
     """
 
-    def __init__(self, rows: Store, warehouse: str) -> None:
+    def __init__(self, rows: Store, warehouse: str, version: int) -> None:
         self.rows = rows
         self.below = BelowWarehouse(warehouse)
         self._hints = self.below.hints
         self._raised = False
-        self._checked = False
+        self._checked = version >= CHECKED
         """Whether the store's rows may have checksums, as far as is known: whoever writes looks at the format row first."""
         self._last = threading.local()
-        self.get(FORMAT)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key; None if there is none."""

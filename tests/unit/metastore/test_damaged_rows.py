@@ -14,6 +14,7 @@ import pytest
 from parquetry.errors import MetastoreDamagedError, ParquetryError
 from parquetry.maintenance.fsck import fsck
 from parquetry.metastore import (
+    Arrangement,
     Column,
     ColumnStatistics,
     DataFile,
@@ -36,7 +37,7 @@ from parquetry.metastore.keyspace import (
     SUMMARIES,
     prefix_range,
 )
-from parquetry.metastore.model import Arrangement, TakenOut
+from parquetry.metastore.model import TakenOut
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.taken_out import taken_out
 from parquetry.store import MemoryStore, Store
