@@ -18,6 +18,8 @@ from parquetry.planner.protocol import PROTOCOL
 PARTITIONS = 100_000
 SELECTED = 30
 _FILES = 2
+_AT_ONCE = 10.0
+"""Milliseconds for an answer for which no partition is listed."""
 
 
 def run(_folder: Path, _scale: float) -> Result:
@@ -42,12 +44,31 @@ def run(_folder: Path, _scale: float) -> Result:
             timing = take_turns(job, variants, rounds=25)
             result.timings.append(timing)
             result.findings += [_milliseconds(timing, variant) for variant in variants]
+        result.findings += _aggregates(result, planner, folder)
     return result
 
 
 def _milliseconds(timing: Timing, variant: str) -> Finding:
     what = f"planning {timing.job} of {PARTITIONS:,} partitions, {variant}"
     return Finding(what, 1000 * timing.median(variant), 20.0, "ms")
+
+
+def _aggregates(result: Result, planner: Planner, folder: str) -> list[Finding]:
+    """Ask for what a whole table's totals and the ends of its keys tell, however many partitions there are."""
+    table = ask(planner, folder, op="load_table", namespace=["bench"], name="wide")["table"]
+    asked: dict[str, list[tuple[str, str | None]]] = {
+        "count(*)": [("count", None)],
+        "min(key), max(key)": [("min", "key"), ("max", "key")],
+    }
+    findings = []
+    for job, functions in asked.items():
+        calls = [{"function": function, "column": column} for function, column in functions]
+        question = {"op": "aggregate", "table": table, "predicates": [], "functions": calls, "group_by": []}
+        timing = take_turns(job, {"in a session": partial(ask, planner, folder, **question)}, rounds=25)
+        result.timings.append(timing)
+        what = f"{job} of {PARTITIONS:,} partitions"
+        findings.append(Finding(what, 1000 * timing.median("in a session"), _AT_ONCE, "ms"))
+    return findings
 
 
 def _plan(planner: Planner, folder: str, predicates: list[dict[str, Any]]) -> None:

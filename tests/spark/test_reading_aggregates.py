@@ -58,6 +58,7 @@ def _answered(spark: SparkSession, query: str) -> tuple[bool, list[tuple[Any, ..
         ("count(a)", None),
         ("min(i), max(i), min(l), max(l), min(d), max(d), min(m), max(m), min(b), max(b)", True),
         ("min(p), max(p), min(q), max(q)", True),
+        ("max(p), count(*), min(p)", True),
         ("min(f)", False),
         ("max(f), count(*)", False),
         ("sum(i)", False),

@@ -194,13 +194,23 @@ class TableSnapshot:
 
         It costs two rows, however many partitions there are.
         """
+        key = self.last_key(b"", None)
+        found = None if key is None else self.visible.newest([key]).get(key)
+        if key is None or found is None or found.is_tombstone:
+            return None
+        return Partition(self, key, complement(found.ticket), found.value)
+
+    def last_key(self, start: bytes, stop: bytes | None) -> bytes | None:
+        """Return the key of a partition's last row in a range of keys, whichever versions show the row; None if there is none.
+
+        Args:
+            start: the first key.
+            stop: the first bytes after the range; None is the end.
+        """
         prefix = partition_prefix(self.id)
-        for row_key, _ in self.store.scan(prefix, successor(prefix), limit=1, reverse=True):
-            key = row_key[ROW_PREFIX:-ROW_SUFFIX]
-            found = self.visible.newest([key]).get(key)
-            if found is not None and not found.is_tombstone:
-                return Partition(self, key, complement(found.ticket), found.value)
-        return None
+        end = successor(prefix) if stop is None else prefix + stop
+        rows = self.store.scan(prefix + start, end, limit=1, reverse=True)
+        return next((row_key[ROW_PREFIX:-ROW_SUFFIX] for row_key, _ in rows), None)
 
     def check_kept(self) -> None:
         """Make sure that no row of this version has been deleted.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -11,7 +11,7 @@ import numpy as np
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
 from parquetry.layout.file_columns import UNKNOWN, FileColumns
 from parquetry.layout.schema_json import logical_schema
-from parquetry.metastore.snapshot import Partition
+from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.chosen_files import only_chosen, with_matches
 from parquetry.planner.file_list import file_list
@@ -26,7 +26,7 @@ from parquetry.planner.values import to_wire
 from parquetry.precedence import settle
 from parquetry.predicate.nodes import columns_of
 from parquetry.prune import steps
-from parquetry.prune.aggregate import answer_aggregate
+from parquetry.prune.aggregate import AggregateCall, answer_aggregate
 from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
 from parquetry.prune.filterable import filterable, has_parts
@@ -34,8 +34,10 @@ from parquetry.prune.found_row_groups import found_ranges, of_one_group
 from parquetry.prune.partitions import candidates
 from parquetry.prune.report import Report
 from parquetry.prune.row_groups import usable
+from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.select import decided_conditions, exact_conditions, select_files
-from parquetry.types import type_from_json
+from parquetry.prune.whole_table import answer_whole_table
+from parquetry.types import Value, type_from_json
 
 _COUNT = type_from_json("long")
 
@@ -181,17 +183,13 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     snapshot = lake.snapshot(q.table)
     metadata = snapshot.metadata
     wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
-    selection = select_files(
-        snapshot,
-        conditions(snapshot, q.predicates),
-        [],
-        table=lake.full_name(snapshot),
-        about=[name for _, name in wanted if name is not None],
-        recent=lake.recent,
-    )
-    rows = answer_aggregate(metadata, selection, wanted, q.group_by)
-    if rows is None:
+    whole = None
+    if not q.predicates and not q.group_by:
+        whole = answer_whole_table(snapshot, wanted, table=lake.full_name(snapshot))
+    answer = whole or _of_files(lake, snapshot, q, wanted)
+    if answer is None:
         return answers.MaybeAggregated(None)
+    rows, report = answer
     groups = [metadata.column(name) for name in q.group_by]
     types = [column.column_type for column in groups]
     fields = logical_schema(groups)["fields"]
@@ -201,10 +199,24 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
         type_json = "long" if column is None else column.type
         fields.append({"name": f"{function}_{i}", "type": type_json, "nullable": True, "metadata": {}})
     wire = [[to_wire(type_, value) for type_, value in zip(types, row, strict=True)] for row in rows]
-    report = steps.unread(selection.report)
     schema = {"type": "struct", "fields": fields}
     text = str(Report((report,))).split("\n")[0]
     return answers.MaybeAggregated(answers.Aggregated(schema, wire, text, report_of(report)))
+
+
+def _of_files(
+    lake: Lake, snapshot: TableSnapshot, q: questions.Aggregate, wanted: Sequence[AggregateCall]
+) -> tuple[list[tuple[Value, ...]], ScanReport] | None:
+    selection = select_files(
+        snapshot,
+        conditions(snapshot, q.predicates),
+        [],
+        table=lake.full_name(snapshot),
+        about=[name for _, name in wanted if name is not None],
+        recent=lake.recent,
+    )
+    rows = answer_aggregate(snapshot.metadata, selection, wanted, q.group_by)
+    return None if rows is None else (rows, steps.unread(selection.report))
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

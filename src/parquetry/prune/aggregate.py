@@ -36,6 +36,11 @@ class _NotExactError(Exception):
     """The metastore's numbers do not do."""
 
 
+def has_extremes(kind: ColumnType) -> bool:
+    """Return whether the metastore may tell the least and the greatest value of a type."""
+    return kind.primitive and kind.name not in _UNANSWERED
+
+
 def answer_aggregate(
     metadata: TableMetadata,
     selection: Selection,
@@ -118,7 +123,7 @@ def _answer(metadata: TableMetadata, places: dict[str, int], function: str, name
     if function == "count":
         return functools.partial(_count, column, place)
     kind = column.column_type
-    if function not in ("min", "max") or not kind.primitive or kind.name in _UNANSWERED:
+    if function not in ("min", "max") or not has_extremes(kind):
         raise _NotExactError
     choose: Callable[..., Value] = min if function == "min" else max
     if place is not None:
