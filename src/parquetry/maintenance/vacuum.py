@@ -18,7 +18,7 @@ table had listed, besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError
@@ -132,7 +132,7 @@ class _Vacuum:
         rows = self._rows(head)
         if not self._dry_run:
             self._delete_files(head, doomed)
-            self._delete_rows(head)
+            self._delete_rows(head, {row.kind for row in rows})
         files = [
             Removed("data file" if c.listed else "left-over file", c.path, 1, c.info.bytes)
             for c in doomed.values()
@@ -256,6 +256,8 @@ class _Vacuum:
 
     def _spare(self, head: Head, candidates: dict[Place, _Candidate]) -> None:
         """Take out what kept versions and commits under way list."""
+        if not candidates:
+            return
         for row in stored_rows(self._store, self._id, head, self._oldest):
             if row.need in (Need.LIVE, Need.WORKING) and row.value != TOMBSTONE:
                 self._spare_listed(head, row, candidates)
@@ -383,14 +385,24 @@ class _Vacuum:
         tickets = (journal_ticket(key) for key, _ in self._store.scan(*prefix_range(JOURNAL + self._id)))
         return {ticket for ticket in tickets if ticket < head.next_ticket and ticket not in head.pending}
 
-    def _delete_rows(self, head: Head) -> None:
+    def _delete_rows(self, head: Head, counted: Container[str]) -> None:
+        """Delete the rows that are not needed.
+
+        Args:
+            head: by which they were counted.
+            counted: the kinds of which there are any: of the others, a million keys need not be gone through again.
+        """
         recovery.sweep(self._store, self._id, head)
-        delete_in_batches(self._store, entries_of_dropped(self._store, self._id, head, self._oldest))
-        entries = entries_of_rows(self._store, self._id, head, self._oldest)
-        delete_stored_rows(self._store, self._id, head, self._oldest, entries, spared=self._spared)
-        records = taken_out_prefix(self._id)
-        delete_stored_rows(self._store, self._id, head, self._oldest, lambda _: (), records)
-        delete_in_batches(self._store, (key for key, _ in self._chunks(head)))
+        if "index entries" in counted:
+            delete_in_batches(self._store, entries_of_dropped(self._store, self._id, head, self._oldest))
+        if "partition versions" in counted:
+            entries = entries_of_rows(self._store, self._id, head, self._oldest)
+            delete_stored_rows(self._store, self._id, head, self._oldest, entries, spared=self._spared)
+        if "taken-out records" in counted:
+            records = taken_out_prefix(self._id)
+            delete_stored_rows(self._store, self._id, head, self._oldest, lambda _: (), records)
+        if "file lists" in counted:
+            delete_in_batches(self._store, (key for key, _ in self._chunks(head)))
         delete_in_batches(self._store, self._commits())
         delete_in_batches(self._store, self._metadata(head))
 

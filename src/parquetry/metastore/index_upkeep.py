@@ -39,6 +39,8 @@ def unneeded_entries(store: Store, table: bytes, head: Head, oldest: Commit) -> 
         oldest: the oldest version that is kept.
     """
     yield from entries_of_dropped(store, table, head, oldest)
+    if not _kept_indexes(store, table, head, oldest):
+        return
     entries = entries_of_rows(store, table, head, oldest)
     rows = stored_rows(store, table, head, oldest)
     unneeded = (key for row in rows if row.need not in (Need.LIVE, Need.WORKING) for key in entries(row))

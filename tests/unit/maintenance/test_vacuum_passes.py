@@ -1,0 +1,52 @@
+"""How often a vacuum goes through the keys of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parquetry.maintenance.indexes import create_index
+from parquetry.maintenance.vacuum import vacuum
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, open_metastore
+from parquetry.metastore.owner import now_ms
+from tests.support.rows_examined import rows_examined
+
+PARTITIONS = 40
+
+
+def table_of(metastore: Metastore, folder: Path) -> TableSnapshot:
+    """Return a table of some partitions, each of one file."""
+    metastore.create_database("db")
+    columns = (Column("v", "integer"), Column("p", "integer"), Column("q", "integer"))
+    metadata = TableMetadata(columns, ("p", "q"), "parquet", str(folder / "t"))
+    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    for p in range(PARTITIONS):
+        transaction.append((p, p % 3), [DataFile("f", 100, 10, 7, {})])
+    return transaction.commit()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> TableSnapshot:
+    (tmp_path / "t").mkdir()
+    return table_of(open_metastore(str(tmp_path), create=True), tmp_path)
+
+
+def seen(monkeypatch: pytest.MonkeyPatch, table: TableSnapshot, *, dry_run: bool = False) -> int:
+    """Return how many rows of partitions a vacuum looks at that has nothing to do."""
+    vacuum(table, older_than=now_ms() + 1)  # the commits before
+    with rows_examined(monkeypatch, table.id) as examined:
+        assert vacuum(table, older_than=now_ms() + 1, dry_run=dry_run) == []
+    return len(examined)
+
+
+def test_nothing_to_do_is_found_by_four_passes(table: TableSnapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders, files of old rows, old rows, and lists of files are looked for, once each; none is gone through to delete nothing."""
+    assert seen(monkeypatch, table) == 4 * PARTITIONS
+    assert seen(monkeypatch, table, dry_run=True) == 4 * PARTITIONS
+
+
+def test_an_index_takes_one_pass_more(table: TableSnapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Old rows are gone through once more for their entries, where a table has an index."""
+    create_index(table, ["q"])
+    assert seen(monkeypatch, table.refresh()) == 5 * PARTITIONS
