@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -49,6 +50,12 @@ def start(folder: Path, jar: Path | None = None, hive: Path | None = None) -> Sp
     spark = parquetry.configure(builder, catalog=CATALOG, warehouse=folder / "warehouse").getOrCreate()
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.bench")
     return spark
+
+
+def processor_seconds(spark: SparkSession) -> float:
+    """Return how long the processor has worked for the session, in Python and in the JVM."""
+    jvm = spark._jvm.java.lang.ProcessHandle.current().info().totalCpuDuration().get()
+    return time.process_time() + float(jvm.toNanos()) / 1e9
 
 
 def files(folder: Path, table: str, where: str | None = None) -> list[str]:

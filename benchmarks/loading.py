@@ -1,4 +1,4 @@
-"""Loading store_sales partitioned by day: INSERT through Parquetry, and Spark's own partitioned write."""
+"""Loading store_sales partitioned by day: INSERT through Parquetry, and Spark's own partitioned write; then what is not clustered."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks import loading_unclustered
 from benchmarks.lake import CATALOG, start
 from benchmarks.measure import Finding, Result, take_turns
 from demo import tpcds
@@ -35,6 +36,7 @@ def run(folder: Path, scale: float) -> Result:
     result.findings.append(
         Finding("load of store_sales: parquetry / spark", timing.ratio("parquetry", "spark"), 1.25)
     )
+    loading_unclustered.measure(spark, folder, KEY, result)
     spark.stop()
     return result
 

@@ -95,6 +95,7 @@ def take_turns(
     rounds: int = ROUNDS,
     warmups: int = 1,
     calls: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Timing:
     """Run all variants to warm up, then all in every round, each round beginning with another.
 
@@ -105,6 +106,7 @@ def take_turns(
         warmups: rounds before.
         calls: of a variant in each of its turns; the time of a turn is that of the mean call. What takes
             microseconds is otherwise measured with the processor's caches full of what ran before.
+        clock: in seconds, such as the processor's.
     """
     for _ in range(warmups):
         for run in variants.values():
@@ -114,10 +116,10 @@ def take_turns(
     for number in range(rounds):
         shift = number % len(names)
         for name in names[shift:] + names[:shift]:
-            started = time.perf_counter()
+            started = clock()
             for _ in range(calls):
                 variants[name]()
-            seconds[name].append((time.perf_counter() - started) / calls)
+            seconds[name].append((clock() - started) / calls)
     return Timing(job, seconds)
 
 

@@ -56,10 +56,12 @@ object FileWriter {
    * @param places JSON of where slots are; if there are several, the last of the columns is the number of a slot
    * @param target bytes after which another file is begun
    * @param rowBytes what a row may take in a file, until a file has been measured; 0 if unknown
+   * @param tasks how many tasks write at most, each what successive tasks of the query have made; 0: each of them writes
+   * @param onePartition whether all rows are of one partition
    */
   def write(data: DataFrame, format: String, location: String, elsewhere: java.util.Map[String, String],
       partitionColumns: java.util.List[String],
-      places: String, prefix: String, target: Long, rowBytes: Double,
+      places: String, prefix: String, target: Long, rowBytes: Double, tasks: Int, onePartition: Boolean,
       options: java.util.Map[String, String]): String = {
     val rows = data.asInstanceOf[Dataset[_]]
     val session = rows.sparkSession
@@ -67,13 +69,15 @@ object FileWriter {
     val output = execution.analyzed.output
     val protocol = new DirectCommitProtocol(Folders(location, elsewhere.asScala.toMap), prefix, Place.read(places))
     val settings = options.asScala.toMap
+    val partitioned = partitionColumns.asScala.map(c => output.find(_.name == c).get).toSeq
+    val plan = if (tasks > 0) TasksInOrderExec(tasks, execution.executedPlan) else execution.executedPlan
     SQLExecution.withNewExecutionId(execution) { // which has no name, as listeners are told of queries with one: of the statement, once
       FileFormatWriter.write(
-        session, execution.executedPlan, new RollingFormat(formatOf(format), protocol, target, rowBytes), protocol,
+        session, plan, new RollingFormat(formatOf(format), protocol, target, rowBytes), protocol,
         FileFormatWriter.OutputSpec(location, Map.empty, output),
         session.sessionState.newHadoopConfWithOptions(settings),
-        partitionColumns.asScala.map(c => output.find(_.name == c).get).toSeq,
-        None, Nil, settings)
+        partitioned, None, Nil, settings,
+        numStaticPartitionCols = if (onePartition) partitioned.size else 0) // by which rows need not be sorted
     }
     told(protocol.committed)
   }

@@ -99,7 +99,8 @@ TABLE_SETTINGS = (
         "distribution",
         "auto",
         one_of("auto", "none"),
-        "`auto` clusters rows by partition before a write; `none` leaves them in the tasks that they are in.",
+        "`auto` shuffles rows before a write, by partition, bucket and directory, or by `sort-by`. Where there is nothing to cluster by, it keeps "
+        "their order, and [small tasks write together](sql.md#how-rows-are-distributed). `none` leaves rows in the tasks that they are in.",
         levels=EVERYWHERE,
     ),
     Setting(

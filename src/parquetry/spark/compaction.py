@@ -50,7 +50,7 @@ def compact(
     """
     require_writable(snapshot.metadata.location, table)
     settings = settle(session=session, properties=snapshot.metadata.properties)
-    arrangement = RowArrangement.of(snapshot.metadata, settings)
+    arrangement = RowArrangement.of(snapshot.metadata, settings, gathered=True)
     together = max(rewrite.bytes for rewrite in rewrites)
     arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
     if any(each.arrangement.buckets is not None for each in rewrites):

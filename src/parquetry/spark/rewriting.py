@@ -59,7 +59,7 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
     files, slots = write_files(
         snapshot,
         DataFrame(data, spark),
-        RowArrangement.of(snapshot.metadata, settings),
+        RowArrangement.of(snapshot.metadata, settings, gathered=True),
         file_options(snapshot, settings),
         destinations_of(snapshot, keeps=True),
         lambda keys: _kept(snapshot, rewritten, keys),

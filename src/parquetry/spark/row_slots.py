@@ -149,6 +149,8 @@ class RowSlots:
 
     def order(self) -> list[Column]:
         """Return what rows are sorted by that belong in one slot: the columns that their buckets are sorted by."""
+        if len(self.places) == 1:
+            return []
         runs: list[tuple[_Sort, int, int]] = []  # slots that follow each other and have one order
         for layout, first in self._first.items():
             sort, last = layout.sort, first + layout.slots - 1

@@ -39,7 +39,7 @@ from parquetry.planner.write_rules import require_writable_so
 from parquetry.precedence import Settings, settle
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
-from parquetry.spark.arranging import RowArrangement, stored_columns
+from parquetry.spark.arranging import RowArrangement, stored_rows
 from parquetry.spark.batches import batch_of, evaluate
 from parquetry.spark.empty_buckets import Kept, empty_slots, nothing_kept
 from parquetry.spark.heavy_hitters import kept as kept_rows
@@ -79,7 +79,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         evaluate(DataFrame(data, spark))
         return told(())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
-    arrangement = RowArrangement.of(snapshot.metadata, settings)
+    arrangement = RowArrangement.of(snapshot.metadata, settings, gathered=batch is not None)
     options = file_options(snapshot, settings, q.write_options)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)]
     require_writable_so(lake, snapshot, mode, where)
@@ -286,7 +286,7 @@ def write_files(
         PropertyError: the writer of the files cannot use an option.
         OutsideConditionError: a row does not satisfy the conditions.
     """
-    rows = checked_rows(snapshot, where, frame.select(*stored_columns(snapshot, frame.columns)))
+    rows = checked_rows(snapshot, where, stored_rows(snapshot, frame))
     try:
         if (skew := destinations.to_measure) is None:
             return _write(snapshot, rows, arrangement, options, destinations, kept)
@@ -311,10 +311,11 @@ def _write(
     metadata, totals = snapshot.metadata, snapshot.totals
     slots = RowSlots(snapshot, destinations)
     arrangement = arrangement.by_slot(slots)
-    rows = arrangement.apply(slots.add(rows), slots.order())
+    arranged = arrangement.apply(slots.add(rows), slots.order())
     door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter
     elsewhere = own_places(snapshot)
-    what = rows._jdf, metadata.format, metadata.location, elsewhere, list(arrangement.partition_columns)
+    columns = list(arrangement.partition_columns)
+    what = arranged.rows._jdf, metadata.format, metadata.location, elsewhere, columns
     places = json.dumps(
         [
             {"first": place.first, "directory": place.directory, "bucketed": place.bucketed}
@@ -324,7 +325,8 @@ def _write(
     prefix = new_prefix(snapshot.id)
     row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
     options = {**options, "timeZone": "UTC"}  # of timestamps in paths; see types.text_from_value
-    files = json.loads(door.write(*what, places, prefix, arrangement.file_bytes, row_bytes, options))
+    how = arrangement.file_bytes, row_bytes, arranged.tasks, arranged.one_partition
+    files = json.loads(door.write(*what, places, prefix, *how, options))
     try:
         if empty := empty_slots(snapshot, slots, files, arrangement.empty_buckets, kept):
             files += json.loads(door.writeEmpty(*what, places, prefix, json.dumps(empty), options))

@@ -1,0 +1,24 @@
+package org.apache.spark.sql.parquetry
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.{Alias, Cast}
+import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.types.{DataType, StructType}
+
+object StoredRows {
+  /** Rows with columns of these names and types (JSON of a schema), of a query's in their order: in one question, however many there are. */
+  def of(data: DataFrame, schema: String): DataFrame = {
+    val rows = data.asInstanceOf[Dataset[_]]
+    val plan = rows.queryExecution.analyzed
+    val fields = DataType.fromJson(schema).asInstanceOf[StructType]
+    require(fields.length == plan.output.length, s"${plan.output.length} columns were given for ${fields.length}")
+    rows.sparkSession.withActive { // whose settings say what a cast does
+      val columns = plan.output.zip(fields).map { case (column, field) =>
+        Alias(Cast(column, CharVarcharUtils.replaceCharVarcharWithStringForCast(field.dataType)), field.name)()
+      }
+      Dataset.ofRows(rows.sparkSession, Project(columns, plan))
+    }
+  }
+}
