@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from benchmarks.lake import CATALOG, files, processor_seconds
+import parquetry
+from benchmarks.lake import CATALOG, processor_seconds
 from benchmarks.measure import Finding, Result, take_turns
 
 _OURS, _OWN = f"{CATALOG}.bench", "spark_catalog.default"
@@ -68,7 +69,8 @@ def measure(spark: SparkSession, folder: Path, key: str, result: Result) -> None
             )
         )
         if job.table == "plain":
-            ours = sum(Path(path).stat().st_size for path in files(folder, job.table))
+            with parquetry.open(folder / "warehouse") as catalog:
+                ours = sum(file.bytes for file in catalog.files(f"bench.{job.table}"))
             theirs = sum(path.stat().st_size for path in own.rglob("*.parquet"))
             result.findings.append(
                 Finding(f"{job.what}, bytes: parquetry / spark", ours / theirs, _MOST_BYTES)
