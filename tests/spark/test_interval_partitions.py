@@ -127,3 +127,19 @@ def test_folders_that_spark_wrote(spark: SparkSession, db: str, rows: Rows, tmp_
     assert "does not fit type interval day: write it as INTERVAL '1' DAY" in str(told)
     with pytest.raises(Exception, match=r"PARTITIONED BY|column p is of type|Partition column p is of type"):
         spark.sql(f"CREATE TABLE {db}.u (id INT, p ARRAY<INT>) USING parquet PARTITIONED BY (p)")
+
+
+def test_heavy_values(spark: SparkSession, db: str, rows: Rows) -> None:
+    """Heavy values are found in partitions of an interval, and rows that are added to each come to its own directories."""
+    table = f"{db}.heavy"
+    spark.sql(
+        f"CREATE TABLE {table} (x INT, p INTERVAL YEAR TO MONTH) PARTITIONED BY (p) SKEWED BY (x) ON AUTO "
+        "STORED AS DIRECTORIES TBLPROPERTIES ('list-bucketing-rules' = 'relaxed', 'auto-skew-share' = '0.6')"
+    )
+    some = "SELECT x, p FROM VALUES (1, INTERVAL '0-1' YEAR TO MONTH), (2, INTERVAL '-0-2' YEAR TO MONTH), (3, NULL) AS v(x, p)"
+    spark.sql(f"INSERT INTO {table} {some}")
+    spark.sql(f"ALTER TABLE {table} NOT SKEWED")
+    spark.sql(f"INSERT INTO {table} {some}")
+    found = rows(f"SELECT _file FROM {table}")
+    assert sorted(file.rsplit("/", 2)[1] for (file,) in found) == ["x=1", "x=1", "x=2", "x=2", "x=3", "x=3"]
+    assert rows(f"SELECT count(*) FROM {table} WHERE x = 2 AND p = INTERVAL '-0-2' YEAR TO MONTH") == [(2,)]

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from tests.support.effort import STEP
 from tests.support.random_histories.case import Case
 
-SEEDS = range(60) if STEP == 1 else range(2 if STEP <= 3 else 1)
+SEEDS = range(3014, 3074)[: 60 if STEP == 1 else 2 if STEP <= 3 else 1]
 """All of them take about ten minutes; `python -m tests.support.random_histories` runs others, for as long as one likes."""
 
 

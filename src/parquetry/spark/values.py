@@ -1,7 +1,7 @@
 """Values of a column as text that crosses to Spark and back, in Spark's expressions.
 
-The text is that of `planner.values`, save that of timestamps without a zone: Spark has no function that makes one of
-microseconds.
+The text is that of `planner.values`; timestamps without a zone and intervals have the text that Spark casts them to, as
+it has no function that makes one of microseconds or months.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from parquetry.types import ColumnType, Value, text_from_value, value_from_text
 
 def text_of(type: ColumnType, value: Value) -> str | None:
     """Return a value as the text that `value_column` reads."""
-    if value is None or type.name != "timestamp_ntz":
+    if value is None or not _as_cast(type):
         return to_wire(type, value)
     return text_from_value(type, value)
 
@@ -25,11 +25,16 @@ def value_of(type: ColumnType, text: str | None) -> Value:
     """Return the value of a text that `text_column` has made."""
     if text is None:
         return None
-    if type.name == "timestamp_ntz":
+    if _as_cast(type):
         return value_from_text(type, text)
     if type.name == "char":
         return text.rstrip(" ").ljust(type.length)
     return from_wire(type, text)
+
+
+def _as_cast(type: ColumnType) -> bool:
+    """Return whether the text of a value is what Spark casts it to."""
+    return type.name == "timestamp_ntz" or type.interval
 
 
 def value_column(type: ColumnType, text: Column) -> Column:

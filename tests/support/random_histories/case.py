@@ -240,14 +240,17 @@ class Case:
     def _refused(self, change: Change, sql: str, model: str, error: Exception) -> None:
         """Look at whether a statement is refused with reason."""
         condition = self._count_refused(sql, error)
-        if change.computes and not condition.startswith(_OF_VALUES):
+        told = f"{sql}\n{str(error)[:_LONGEST]}"
+        if "INTERNAL" in condition:
+            self._differs("refused by an error of the program", told)
+        elif change.computes and not condition.startswith(_OF_VALUES):
             try:
-                self.spark.sql(model).collect()
+                comparing.rows(self.spark.sql(model))
             except _FAILURES:
                 return
-            self._differs("refused, and plain Spark computes it", f"{sql}\n{str(error)[:_LONGEST]}")
-        elif not change.computes and ("INTERNAL" in condition or condition == type(error).__name__):
-            self._differs("refused without a class of error", f"{sql}\n{str(error)[:_LONGEST]}")
+            self._differs("refused, and plain Spark computes it", told)
+        elif not change.computes and condition == type(error).__name__:
+            self._differs("refused without a class of error", told)
 
     def _count_refused(self, sql: str, error: Exception) -> str:
         found = error.getCondition() if isinstance(error, PySparkException) else None
