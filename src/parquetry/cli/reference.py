@@ -37,7 +37,7 @@ The store is taken from where the warehouse is taken from (`PARQUETRY_STORE` goe
 error names tables that may be meant. `parquetry --install-completion` teaches the shell to complete commands, options and
 names of tables.
 
-**Output.** Tables for people, in which paths below the table's location are relative to it; with `--json` a
+**Output.** Tables for people, in which paths below the table's location are relative to it (but those of `fsck`); with `--json` a
 list of objects, one a line (`conf` and `plan` print one object), in which paths are absolute. In JSON, dates and
 times are ISO text, decimals are text, binary values are hexadecimal text, and NULL is `null`.
 `rows` is `null` where some file does not tell how many it has.
