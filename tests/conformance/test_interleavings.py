@@ -7,6 +7,9 @@ To see what a finding is about, replay its schedule: `Explorer(…).replay((0, 0
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
 import pytest
 
 from tests.support.effort import STEP, examples
@@ -25,34 +28,42 @@ from tests.support.interleavings.scenarios import (
 )
 from tests.support.interleavings.world import Surroundings
 
-STATES = None if STEP == 1 else 3000 // STEP
-"""How many states of two actors are gone through, before some orders are drawn instead; all, if the whole test is run."""
+STATES = 40_000 if STEP == 1 else 1500 // STEP
+"""How many states of two actors are gone through; where there are more, orders are drawn besides."""
 CRASHED_STATES = 2000 if STEP == 1 else 0
 """The same where actors crash, which takes many times as long."""
 
-SAME_RENAMING = "both want the same, and who finishes what the other announced cannot tell it from its own"
-PARTS = "CASCADE drops table after table: another may look when its table is gone, and the database not yet"
-OLD_VERSION = "a version that is being read is vacuumed away, and its rows are missed before it is"
-RARE: dict[tuple[str, tuple[str, ...]], str] = {
-    ("rename default.t to default.u, rename default.t to default.u", ("done", "done")): SAME_RENAMING,
-    ("rename default.t to default.u, rename default.t to default.u", ("TABLE_EXISTS", "done")): SAME_RENAMING,
-    ("rename default.t to default.u, rename default.t to default.u", ("done", "TABLE_EXISTS")): SAME_RENAMING,
-    ("drop database x, drop database x", ("done", "done")): "a removal that is not answered looks the same",
-    (
-        "drop database x, drop database x",
-        ("done", "NAMESPACE_NOT_EMPTY"),
-    ): "each took the other's mark off ten times",
-    (
-        "drop database x, drop database x",
-        ("NAMESPACE_NOT_EMPTY", "done"),
-    ): "each took the other's mark off ten times",
-    ("drop database x cascade, rename x.t to default.t", ("done", "TABLE_NOT_FOUND")): PARTS,
-    ("drop database x cascade, rename x.t to x.u", ("done", "TABLE_NOT_FOUND")): PARTS,
-    ("vacuum default.t, roll default.t back to 2", ("done", "TABLE_NOT_FOUND")): OLD_VERSION,
-    ("vacuum default.t, vacuum default.t", ("done", "TABLE_NOT_FOUND")): OLD_VERSION,
-    ("vacuum default.t, vacuum default.t", ("TABLE_NOT_FOUND", "done")): OLD_VERSION,
-}
-"""What no order of the operations comes to, and is permitted all the same: by scenario, and what the actors are told."""
+
+class Rare(NamedTuple):
+    """What no order of the operations comes to, and is permitted all the same.
+
+    Attributes:
+        scenario: a pattern.
+        told: to the actors, a pattern.
+        why: it is permitted.
+    """
+
+    scenario: str
+    told: str
+    why: str
+
+
+_SAME = "both want the same, and who finishes what the other announced cannot tell it from its own"
+_MARKS = "each took the other's mark off, ten times in turn"
+_PARTS = "CASCADE drops table after table: another may look, or it may crash, when a table is gone and the database is not"
+_VERSION = "a version that is being read is vacuumed away, and its rows are missed before it is"
+RARE = [
+    Rare("rename default.t to default.u, rename default.t to default.u", "done done", _SAME),
+    Rare("rename default.t to default.u, rename default.t to default.u", "TABLE_EXISTS done", _SAME),
+    Rare("rename default.t to default.u, rename default.t to default.u", "done TABLE_EXISTS", _SAME),
+    Rare("drop database x, drop database x", "done done", "a removal without an answer looks the same"),
+    Rare("drop database x, drop database x", "done NAMESPACE_NOT_EMPTY", _MARKS),
+    Rare("drop database x, drop database x", "NAMESPACE_NOT_EMPTY done", _MARKS),
+    Rare("drop database x cascade, rename *", "* TABLE_NOT_FOUND*", _PARTS),
+    Rare("drop database x cascade, *", "crashed *", _PARTS),
+    Rare("replace x.t B, drop database x cascade", "* crashed", _PARTS),
+    Rare("*vacuum default.t*", "*TABLE_NOT_FOUND*", _VERSION),
+]
 
 TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING]
 
@@ -63,7 +74,11 @@ def judge(scenario: Scenario, explorer: Explorer) -> None:
 
 
 def is_permitted(scenario: Scenario, finding: Finding) -> bool:
-    return finding.what.startswith("no order") and (str(scenario), finding.told) in RARE
+    """Return whether the table above says why a finding may come to pass; files and tables are never lost."""
+    told = " ".join(finding.told)
+    return finding.what.startswith("no order") and any(
+        fnmatchcase(str(scenario), rare.scenario) and fnmatchcase(told, rare.told) for rare in RARE
+    )
 
 
 @pytest.mark.parametrize("scenario", TWO, ids=str)
@@ -84,7 +99,7 @@ def test_a_crash_at_every_step_of_two(scenario: Scenario) -> None:
     with around.in_force():
         explorer = Explorer(around, make(around, scenario.before), scenario.actors, crashes=True)
         if not CRASHED_STATES or not explorer.all(CRASHED_STATES):
-            explorer.sample(examples(900), seed=2)
+            explorer.sample(examples(450), seed=2)
     judge(scenario, explorer)
 
 
@@ -94,5 +109,5 @@ def test_orders_of_three(scenario: Scenario) -> None:
     around = Surroundings()
     with around.in_force():
         explorer = Explorer(around, make(around, scenario.before), scenario.actors, crashes=True)
-        explorer.sample(examples(3000), seed=3)
+        explorer.sample(examples(900), seed=3)
     judge(scenario, explorer)
