@@ -87,8 +87,9 @@ def content(world: World) -> Content:
 
 def clean(world: World) -> None:
     """Remove what is left over, as vacuums do."""
+    store = Metastore(world.store, LAKE).store
     for _ in range(2):
-        remove_orphans(world.store, Files())
+        remove_orphans(store, Files())
 
 
 def leftovers(world: World, whole: bool) -> Iterator[str]:
@@ -104,7 +105,7 @@ def leftovers(world: World, whole: bool) -> Iterator[str]:
         for database in metastore.databases()
         for name in [*metastore.tables(database), *metastore.views(database)]
     }
-    for key, value in world.store.scan(*prefix_range(HEADS)):
+    for key, value in metastore.store.scan(*prefix_range(HEADS)):
         head = decode_head(value)
         if key[len(HEADS) :] not in there:
             yield f"a table that is {head.state} and calls itself {head.database}.{head.name}"
