@@ -143,9 +143,12 @@ class Committer:
         except ParquetryError:
             # What is missing in the base may have been vacuumed away.
             head = read_head(self._store, self._table)
-            if head is not None:
-                require_open(self._base, head)
-                self._require_kept(head, self._base.version)
+            if head is None:
+                raise TableNotFoundError(
+                    f"Table {self._base.label} was dropped meanwhile; nothing was written."
+                ) from None
+            require_open(self._base, head)
+            self._require_kept(head, self._base.version)
             raise
         self._conflicts = Conflicts(self._transaction, self._metadata, self._changes, self._before, in_scope)
         with active_owner() as owner:

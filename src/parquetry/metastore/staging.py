@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import weakref
 
@@ -119,7 +120,8 @@ class StagedTable:
                 self._set_name("", "", b"", "live", "staged")
                 raise
             except NamespaceNotFoundError:
-                self._set_name("", "", b"", "live", "staged")
+                with contextlib.suppress(TableNotFoundError):  # it was dropped with the database
+                    self._set_name("", "", b"", "live", "staged")
                 self._names.release(self._database, self._name, self.id + token)
                 raise
             if self._names.finish(self.id, token):

@@ -125,6 +125,12 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
         raise CommitConflictError(
             f"{error.message.removesuffix('.')}: others have made it since the statement began; nothing was written: run it again."
         ) from None
+    except TableNotFoundError as error:
+        if q.mode != "create_or_replace":
+            raise
+        raise CommitConflictError(
+            f"{error.message.removesuffix('.')}: run it again, to make the table."
+        ) from None
     del lake.staged[q.table.id]
     if isinstance(staged.table, Replacement):
         _purge_replaced(lake, published)

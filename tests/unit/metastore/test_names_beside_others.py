@@ -42,7 +42,7 @@ def test_the_row_of_a_renaming_that_begins_meanwhile_is_not_left_over() -> None:
             with contextlib.suppress(Crash):  # it has announced the name, and written the row
                 Metastore(Client(store, 2), "/lake").rename_table("default", "t", "default", "u")
 
-        found = orphans.Orphans(interrupted(store, number, rename_in_part)).names()
+        found = orphans.Orphans(Metastore(interrupted(store, number, rename_in_part), "/lake").store).names()
         assert found == []
         if not came:
             break
@@ -65,7 +65,7 @@ def test_a_table_that_has_lost_its_name(tmp_path: Path) -> None:
     row = store.get(name_key("default", "lost"))
     store.delete_many([name_key("default", "lost")])
     for _ in range(2):
-        assert remove_orphans(store, Files()).tables == 0
+        assert remove_orphans(Metastore(store, "/lake").store, Files()).tables == 0
     assert path.exists()
     other = metastore.table("default", "t")
     (finding,) = [each for each in fsck(other) if each.kind.startswith("lost")]
@@ -128,12 +128,12 @@ def test_a_creation_cut_short_in_a_database_that_goes(tmp_path: Path, vacuumed: 
         if "x" in metastore.databases():
             continue
         if vacuumed:
-            remove_orphans(store, Files())
+            remove_orphans(Metastore(store, "/lake").store, Files())
             assert count(store, HEADS) == count(store, NAMES) == 1
         metastore.create_database("x")
         assert metastore.tables("x") == []
         metastore.create_table("x", "t", metadata(location=str(tmp_path)))
-        remove_orphans(store, Files())
+        remove_orphans(Metastore(store, "/lake").store, Files())
         assert count(store, HEADS) == count(store, NAMES) == 2
     assert calls > 10
 

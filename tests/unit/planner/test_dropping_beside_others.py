@@ -11,12 +11,13 @@ import pytest
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.layout.places import join_location
-from parquetry.metastore import DataFile, Metastore
+from parquetry.metastore import DataFile, Metastore, open_metastore
 from parquetry.planner import namespaces, questions, tables
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import PROTOCOL
 from parquetry.store import MemoryStore
+from tests.support.asked_lake import Lake as AskedLake
 from tests.support.interleavings.steps import interrupted
 from tests.support.metastores import metadata
 
@@ -117,3 +118,18 @@ def test_files_go_with_their_table_alone(tmp_path: Path, what: str, rival: str, 
         else:
             assert {path for path in folder.rglob("pq-*") if path.is_file()} == kept
     assert number > 5
+
+
+def test_a_table_that_is_dropped_while_it_is_replaced(tmp_path: Path) -> None:
+    """CREATE OR REPLACE conflicts with who drops the table meanwhile; REPLACE, which wants it to be there, does not find it."""
+    for mode, code in (
+        ("create_or_replace", "COMMIT_CONFLICT"),
+        ("replace", "TABLE_NOT_FOUND"),
+    ):
+        with open_metastore(str(tmp_path), create=True) as metastore:
+            lake = AskedLake(tmp_path, metastore)
+            lake.create(properties={})
+            staged = lake.create(op="stage_table", mode=mode, properties={})["table"]
+            metastore.drop_table("default", "t")
+            error = lake.ask("publish_table", table=staged, mode=mode)
+        assert error["code"] == code, error

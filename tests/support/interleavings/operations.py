@@ -1,0 +1,361 @@
+"""What the actors of an interleaving do: each is an operation as a statement runs it, with the data files that go with it.
+
+Each takes a `Site` and returns what its user is told, if that is more than that it was done.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from parquetry.errors import CommitConflictError, ParquetryError, TableExistsError, TableNotFoundError
+from parquetry.maintenance.dump import dump
+from parquetry.maintenance.files import Files
+from parquetry.maintenance.orphan_tables import remove_orphans
+from parquetry.maintenance.rollback import rollback
+from parquetry.maintenance.vacuum import vacuum
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.replacement import Replacement
+from parquetry.metastore.staging import StagedTable
+from parquetry.planner import questions, views
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.lake import Lake
+from parquetry.planner.locations import Dropping, delete_replacement, doomed_staged
+from parquetry.planner.protocol import PROTOCOL
+from tests.support.interleavings.world import LAKE, NOW, Surroundings
+
+_FUTURE = 1 << 50
+DONE = "done"
+_ENGINE = NoEngine("UTC")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where an operation is run.
+
+    Attributes:
+        metastore: opened for it.
+        around: where its files are.
+    """
+
+    metastore: Metastore
+    around: Surroundings
+
+    @property
+    def lake(self) -> Lake:
+        return Lake("lake", self.metastore, _ENGINE)
+
+    def file(self, table: TableSnapshot, tag: str, d: int) -> DataFile:
+        """Write a file of a partition of a table."""
+        name = f"pq-{table.id.hex()}-{tag}.parquet"
+        self.around.write(f"{table.default_location((d,))}/{name}")
+        return DataFile(name, 1, 1, NOW // 1_000_000)
+
+    def commit(self, transaction: Transaction, written: list[DataFile], d: int) -> None:
+        """Commit; the files that were written go if that is known to have failed."""
+        try:
+            transaction.commit()
+        except BaseException:
+            if not transaction.may_be_visible:
+                folder = transaction.base.default_location((d,))
+                for file in written:
+                    Files().delete(Files().place(f"{folder}/{file.path}"))
+            raise
+
+
+Operation = Callable[[Site], str | None]
+
+
+@dataclass(frozen=True)
+class Named:
+    """An operation, and what it is called.
+
+    Attributes:
+        name: for messages.
+        run: does it.
+        changes: whether it is to change anything that can be seen.
+    """
+
+    name: str
+    run: Operation
+    changes: bool = True
+
+
+def _metadata(tag: str) -> TableMetadata:
+    columns = Column("v", "long"), Column("d", "integer")
+    return TableMetadata(columns, ("d",), "parquet", f"{LAKE}/{tag}", comment=tag)
+
+
+# -- tables
+
+
+def create(name: str, tag: str) -> Named:
+    """CREATE TABLE."""
+
+    def run(site: Site) -> None:
+        site.metastore.create_table(*name.split("."), _metadata(tag))
+
+    return Named(f"create {name} {tag}", run)
+
+
+def _publish(site: Site, staged: StagedTable, tag: str, rows: bool) -> None:
+    if rows:
+        transaction = staged.begin("append")
+        transaction.append((1,), [site.file(transaction.base, tag, 1)])
+        transaction.commit()
+    try:
+        staged.publish()
+    except ParquetryError:
+        delete_files = doomed_staged(staged)
+        staged.discard()
+        delete_files()
+        raise
+
+
+def create_as_select(name: str, tag: str) -> Named:
+    """CREATE TABLE … AS SELECT."""
+
+    def run(site: Site) -> None:
+        _publish(site, site.metastore.stage_table(*name.split("."), _metadata(tag)), tag, rows=True)
+
+    return Named(f"create {name} {tag} with rows", run)
+
+
+def replace(name: str, tag: str, *, rows: bool = False) -> Named:
+    """CREATE OR REPLACE TABLE, with a row or without."""
+
+    def run(site: Site) -> None:
+        try:
+            base = site.metastore.table(*name.split("."))
+        except TableNotFoundError:
+            try:
+                _publish(site, site.metastore.stage_table(*name.split("."), _metadata(tag)), tag, rows)
+            except TableExistsError as error:
+                raise CommitConflictError(error.message) from None
+            return
+        replacement = Replacement(base, _metadata(tag))
+        if rows:
+            transaction = replacement.snapshot.begin("append")
+            transaction.append((1,), [site.file(replacement.snapshot, tag, 1)])
+            transaction.commit()
+        try:
+            replacement.publish()
+        except ParquetryError as error:
+            if not replacement.may_be_visible:
+                delete_replacement(replacement)
+            if isinstance(error, TableNotFoundError):
+                raise CommitConflictError(error.message) from None
+            raise
+
+    return Named(f"replace {name} {tag}{' with rows' if rows else ''}", run)
+
+
+def drop(name: str, kind: str = "table") -> Named:
+    """DROP TABLE or DROP VIEW."""
+
+    def run(site: Site) -> None:
+        dropping = Dropping(site.lake)
+        dropping.drop(*name.split("."), kind="view" if kind == "view" else "table")
+        dropping.delete_files()
+
+    return Named(f"drop {kind} {name}", run)
+
+
+def rename(name: str, new: str) -> Named:
+    """ALTER TABLE … RENAME TO."""
+
+    def run(site: Site) -> None:
+        site.metastore.rename_table(*name.split("."), *new.split("."))
+
+    return Named(f"rename {name} to {new}", run)
+
+
+# -- views and databases
+
+
+def create_view(name: str, tag: str, *, replacing: bool = False) -> Named:
+    """CREATE VIEW, or CREATE OR REPLACE VIEW."""
+    database, view = name.split(".")
+    question = questions.PutView(
+        protocol=PROTOCOL,
+        catalog="lake",
+        options={},
+        namespace=[database],
+        name=view,
+        view=questions.View(
+            schema={"type": "struct", "fields": []}, text="SELECT 1 AS v", properties={"comment": tag}
+        ),
+        mode="create_or_replace" if replacing else "create",
+    )
+
+    def run(site: Site) -> None:
+        views.ANSWERS[questions.PutView](site.lake, question)
+
+    return Named(f"{'replace' if replacing else 'create'} view {name} {tag}", run)
+
+
+def create_database(name: str) -> Named:
+    """CREATE NAMESPACE."""
+
+    def run(site: Site) -> None:
+        site.metastore.create_database(name)
+
+    return Named(f"create database {name}", run)
+
+
+def drop_database(name: str, *, cascade: bool = False) -> Named:
+    """DROP NAMESPACE."""
+
+    def run(site: Site) -> None:
+        dropping = Dropping(site.lake)
+        try:
+            site.metastore.drop_database(
+                name, cascade, lambda database, table: dropping.drop(database, table, kind=None)
+            )
+        finally:
+            dropping.delete_files()
+
+    return Named(f"drop database {name}{' cascade' if cascade else ''}", run)
+
+
+# -- rows
+
+
+def _write(
+    name: str, operation: str, change: Callable[[Site, Transaction], list[DataFile]], d: int = 1
+) -> Operation:
+    def run(site: Site) -> None:
+        transaction = site.metastore.table(*name.split(".")).begin(operation)
+        site.commit(transaction, change(site, transaction), d)
+
+    return run
+
+
+def append(name: str, tag: str, d: int = 1) -> Named:
+    """INSERT INTO."""
+
+    def change(site: Site, transaction: Transaction) -> list[DataFile]:
+        file = site.file(transaction.base, tag, d)
+        transaction.append((d,), [file])
+        return [file]
+
+    return Named(f"append {tag} to {name}", _write(name, "append", change, d))
+
+
+def overwrite(name: str, tag: str, d: int = 1) -> Named:
+    """INSERT OVERWRITE of one partition."""
+
+    def change(site: Site, transaction: Transaction) -> list[DataFile]:
+        file = site.file(transaction.base, tag, d)
+        transaction.replace((d,), [file])
+        return [file]
+
+    return Named(f"overwrite {name} with {tag}", _write(name, "overwrite", change, d))
+
+
+def count_up(name: str) -> Named:
+    """Read how many files there are, and put one more in their place: a lost update shows."""
+
+    def change(site: Site, transaction: Transaction) -> list[DataFile]:
+        base = transaction.base
+        number = 1 + sum(len(part.files) for part in base.partitions())
+        files = [site.file(base, f"n{i}-{site.around.actor}", 1) for i in range(number)]
+        transaction.replace((1,), files)
+        return files
+
+    return Named(f"count up {name}", _write(name, "update", change))
+
+
+def drop_partition(name: str, d: int = 1) -> Named:
+    """ALTER TABLE … DROP PARTITION."""
+
+    def change(_: Site, transaction: Transaction) -> list[DataFile]:
+        transaction.drop((d,))
+        return []
+
+    return Named(f"drop partition {d} of {name}", _write(name, "drop", change))
+
+
+def comment(name: str, tag: str) -> Named:
+    """ALTER TABLE … SET TBLPROPERTIES."""
+
+    def change(_: Site, transaction: Transaction) -> list[DataFile]:
+        transaction.set_metadata(msgspec.structs.replace(transaction.base.metadata, comment=tag))
+        return []
+
+    return Named(f"comment {name} {tag}", _write(name, "alter", change))
+
+
+def roll_back(name: str, version: int) -> Named:
+    """CALL system.rollback."""
+
+    def run(site: Site) -> None:
+        database, table = name.split(".")
+        rollback(
+            site.metastore.table(database, table), site.metastore.table(database, table, version=version)
+        )
+
+    return Named(f"roll {name} back to {version}", run)
+
+
+# -- what changes nothing that can be seen
+
+
+def clear(name: str) -> Named:
+    """CALL system.vacuum of a table, which removes all versions but the newest, and what is left over of any table."""
+
+    def run(site: Site) -> None:
+        vacuum(site.metastore.table(*name.split(".")), older_than=_FUTURE)
+
+    return Named(f"vacuum {name}", run, changes=False)
+
+
+def clear_orphans() -> Named:
+    """What a vacuum of any table removes of others."""
+
+    def run(site: Site) -> None:
+        remove_orphans(site.metastore.store, Files())
+
+    return Named("vacuum of another table", run, changes=False)
+
+
+def list_tables(database: str) -> Named:
+    """SHOW TABLES."""
+
+    def run(site: Site) -> str:
+        return f"lists {' '.join(site.metastore.tables(database))}"
+
+    return Named(f"list {database}", run, changes=False)
+
+
+def read(name: str) -> Named:
+    """SELECT."""
+
+    def run(site: Site) -> str:
+        table = site.metastore.table(*name.split("."))
+        return f"reads {table.metadata.comment} {sorted(_tags(table))}"
+
+    return Named(f"read {name}", run, changes=False)
+
+
+def _tags(table: TableSnapshot) -> list[str]:
+    return [file.path.rpartition("-")[2] for part in table.partitions() for file in part.files]
+
+
+def back_up() -> Named:
+    """`parquetry dump`."""
+
+    def run(site: Site) -> str:
+        folder = Path(tempfile.mkdtemp())
+        try:
+            tables = dump(site.metastore, folder / "dump").tables
+        finally:
+            shutil.rmtree(folder)
+        return f"dumps {' '.join(sorted(f'{table.database}.{table.name}' for table in tables))}"
+
+    return Named("dump", run, changes=False)

@@ -1,0 +1,159 @@
+"""What an interleaving has come to, and what it may come to: what some order of its operations comes to, one after the other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError
+from parquetry.maintenance.files import Files
+from parquetry.maintenance.orphan_tables import remove_orphans
+from parquetry.metastore import Metastore, owner
+from parquetry.metastore.head import decode_head
+from parquetry.metastore.keyspace import HEADS, NAMES, prefix_range
+from tests.support.interleavings.operations import DONE, Named, Site
+from tests.support.interleavings.steps import SteppedStore
+from tests.support.interleavings.world import LAKE, Surroundings, World
+
+CRASHED = "crashed"
+CONFLICTS = (CommitConflictError.code, CommitUnknownError.code)
+"""Who is told one of these has done nothing, or does not know it."""
+
+Content = tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]
+
+
+class Outcome(NamedTuple):
+    """What an interleaving has come to.
+
+    Attributes:
+        told: to each of the actors.
+        content: the databases, with the name, kind, comment and files of each table and view.
+    """
+
+    told: tuple[str, ...]
+    content: Content
+
+
+def run(operation: Named, site: Site) -> str:
+    """Run an operation; return what its user is told."""
+    try:
+        return operation.run(site) or DONE
+    except ParquetryError as error:
+        return error.code
+
+
+def site_of(around: Surroundings) -> Site:
+    """Return where an operation is run that nobody interrupts."""
+    return Site(Metastore(SteppedStore(around.world.store, around.step, around.saw), LAKE), around)
+
+
+def make(around: Surroundings, operations: Sequence[Named]) -> World:
+    """Return a world in which these operations were done, one after the other."""
+    around.enter(World())
+    Metastore(around.world.store, LAKE)
+    for number, operation in enumerate(operations):
+        around.actor = f"before {number}"
+        assert run(operation, site_of(around)) == DONE, operation.name
+    owner._active.clear()
+    return around.world
+
+
+def content(world: World) -> Content:
+    """Return what can be seen in a world.
+
+    Raises:
+        ParquetryError: a table that is listed cannot be read.
+        AssertionError: a file that one lists is gone.
+    """
+    metastore = Metastore(world.store, LAKE)
+    found = []
+    for database in metastore.databases():
+        tables: list[tuple[object, ...]] = []
+        for name in metastore.tables(database):
+            table = metastore.table(database, name)
+            tags = []
+            for part in table.partitions():
+                for file in part.files:
+                    if f"{part.location}/{file.path}" not in world.files:
+                        raise AssertionError(f"{database}.{name} lists {file.path}, which is gone")
+                    tags.append((part.values, file.path.rpartition("-")[2]))
+            tables.append(("table", name, table.metadata.comment, tuple(sorted(tags))))
+        views = [metastore.table(database, name, kind="view") for name in metastore.views(database)]
+        tables += [("view", view.name, view.metadata.comment) for view in views]
+        found.append((database, tuple(tables)))
+    return tuple(found)
+
+
+def clean(world: World) -> None:
+    """Remove what is left over, as vacuums do."""
+    store = Metastore(world.store, LAKE).store
+    for _ in range(2):
+        remove_orphans(store, Files())
+
+
+def leftovers(world: World, whole: bool) -> Iterator[str]:
+    """Yield what is in a world after vacuums that belongs to no table.
+
+    Args:
+        world: after `clean`.
+        whole: whether nobody has crashed: then no file of a table that is gone is there.
+    """
+    metastore = Metastore(world.store, LAKE)
+    there = {
+        metastore.table(database, name, kind=None).id
+        for database in metastore.databases()
+        for name in [*metastore.tables(database), *metastore.views(database)]
+    }
+    for key, value in metastore.store.scan(*prefix_range(HEADS)):
+        head = decode_head(value)
+        if key[len(HEADS) :] not in there:
+            yield f"a table that is {head.state} and calls itself {head.database}.{head.name}"
+    if (rows := sum(1 for _ in world.store.scan(*prefix_range(NAMES)))) != len(there):
+        yield f"{rows} rows of names for {len(there)} tables"
+    if whole:
+        yield from (path for path in sorted(world.files) if not any(id.hex() in path for id in there))
+    for database in {key[1:].split(b"\0")[0].decode() for key, _ in world.store.scan(*prefix_range(NAMES))}:
+        if database not in metastore.databases():
+            yield f"a table in {database}, which is gone"
+
+
+def possible(
+    around: Surroundings, initial: World, operations: Sequence[Named]
+) -> dict[Outcome, tuple[int, ...]]:
+    """Return the outcomes of all orders of the operations, in which any may be left out, with what was left out."""
+    everyone = range(len(operations))
+    found: dict[Outcome, tuple[int, ...]] = {}
+    for count in everyone:
+        for left_out in itertools.combinations(everyone, count):
+            for order in itertools.permutations(each for each in everyone if each not in left_out):
+                outcome = _serial(around, initial, operations, order)
+                found.setdefault(outcome, left_out)
+    found.setdefault(_serial(around, initial, operations, ()), tuple(everyone))
+    return found
+
+
+def _serial(
+    around: Surroundings, initial: World, operations: Sequence[Named], order: Iterable[int]
+) -> Outcome:
+    around.enter(initial.copy())
+    owner._active.clear()
+    told = [""] * len(operations)
+    for number in order:
+        around.actor = f"a{number}"
+        told[number] = run(operations[number], site_of(around))
+    around.actor = "vacuum"
+    clean(around.world)
+    return Outcome(tuple(told), content(around.world))
+
+
+def is_possible(outcome: Outcome, allowed: Iterable[Outcome]) -> bool:
+    """Return whether an outcome is that of some order; whoever conflicts, or crashes, may be left out of it."""
+    return any(
+        other.content == outcome.content
+        and all(
+            told in (wanted, CRASHED) or (wanted == "" and told in CONFLICTS)
+            for told, wanted in zip(outcome.told, other.told, strict=True)
+        )
+        for other in allowed
+    )

@@ -1,0 +1,190 @@
+"""Which operations are interleaved, and in what world."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tests.support.interleavings.operations import (
+    Named,
+    append,
+    back_up,
+    clear,
+    clear_orphans,
+    comment,
+    count_up,
+    create,
+    create_as_select,
+    create_database,
+    create_view,
+    drop,
+    drop_database,
+    drop_partition,
+    list_tables,
+    overwrite,
+    read,
+    rename,
+    replace,
+    roll_back,
+)
+
+
+class Scenario(NamedTuple):
+    """Operations that are run at once.
+
+    Attributes:
+        before: what has been done before.
+        actors: an operation each.
+    """
+
+    before: tuple[Named, ...]
+    actors: tuple[Named, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(actor.name for actor in self.actors)
+
+
+T, U = "default.t", "default.u"
+NOTHING: tuple[Named, ...] = ()
+EMPTY = (create(T, "A"),)
+FILLED = (create_as_select(T, "A"),)
+TWO = (create(T, "A"), create("default.s", "S"))
+DATABASE = (create_database("x"),)
+IN_DATABASE = (create_database("x"), create_as_select("x.t", "A"))
+PAST = (
+    create_as_select(T, "A"),
+    append(T, "f1"),
+    overwrite(T, "f2"),
+    append(T, "f3", 2),
+    drop_partition(T, 2),
+)
+
+NAMES = [
+    Scenario(NOTHING, (create(T, "B"), create(T, "C"))),
+    Scenario(NOTHING, (create(T, "B"), create_view(T, "V"))),
+    Scenario(NOTHING, (create(T, "B"), list_tables("default"))),
+    Scenario(NOTHING, (create_as_select(T, "B"), clear_orphans())),
+    Scenario(NOTHING, (create_as_select(T, "B"), back_up())),
+    Scenario(NOTHING, (create(T, "B"), drop(T))),
+    Scenario(EMPTY, (create(T, "B"), drop(T))),
+    Scenario(FILLED, (drop(T), drop(T))),
+    Scenario(FILLED, (drop(T), read(T))),
+    Scenario(FILLED, (drop(T), clear_orphans())),
+    Scenario(FILLED, (drop(T), back_up())),
+    Scenario(FILLED, (rename(T, U), drop(T))),
+    Scenario(FILLED, (rename(T, U), drop(U))),
+    Scenario(EMPTY, (rename(T, U), rename(T, "default.w"))),
+    Scenario(EMPTY, (rename(T, U), rename(T, U))),
+    Scenario(EMPTY, (rename(T, U), rename(U, T))),
+    Scenario(TWO, (rename(T, U), rename("default.s", T))),
+    Scenario(EMPTY, (rename(T, U), create(T, "B"))),
+    Scenario(EMPTY, (rename(T, U), create(U, "B"))),
+    Scenario(EMPTY, (rename(T, U), clear_orphans())),
+    Scenario(EMPTY, (rename(T, U), list_tables("default"))),
+    Scenario(EMPTY, (rename(T, "default.a"), list_tables("default"))),
+    Scenario(FILLED, (rename(T, U), back_up())),
+    Scenario(FILLED, (rename(T, U), append(T, "f"))),
+    Scenario(FILLED, (rename(T, U), read(T))),
+    Scenario(FILLED, (rename(T, U), comment(T, "c"))),
+]
+
+VIEWS = [
+    Scenario((create_view(T, "V"),), (drop(T, "view"), create(T, "B"))),
+    Scenario((create_view(T, "V"),), (create_view(T, "W", replacing=True), drop(T, "view"))),
+    Scenario(
+        (create_view(T, "V"),),
+        (create_view(T, "W", replacing=True), create_view(T, "X", replacing=True)),
+    ),
+    Scenario(NOTHING, (create_view(T, "W", replacing=True), create_view(T, "X", replacing=True))),
+    Scenario((create_view(T, "V"),), (create_view(T, "W", replacing=True), list_tables("default"))),
+]
+
+DATABASES = [
+    Scenario(DATABASE, (drop_database("x"), create("x.t", "B"))),
+    Scenario(DATABASE, (drop_database("x"), create_database("x"))),
+    Scenario(DATABASE, (drop_database("x"), create_view("x.v", "V", replacing=True))),
+    Scenario(DATABASE, (drop_database("x"), drop_database("x"))),
+    Scenario((*DATABASE, *EMPTY), (drop_database("x"), rename(T, "x.t"))),
+    Scenario(IN_DATABASE, (drop_database("x"), rename("x.t", "x.u"))),
+    Scenario(IN_DATABASE, (drop_database("x"), drop("x.t"))),
+    Scenario(IN_DATABASE, (drop_database("x"), rename("x.t", T))),
+    Scenario(IN_DATABASE, (drop_database("x", cascade=True), rename("x.t", T))),
+    Scenario(IN_DATABASE, (drop_database("x", cascade=True), rename("x.t", "x.u"))),
+    Scenario(IN_DATABASE, (drop_database("x", cascade=True), create("x.u", "B"))),
+    Scenario(IN_DATABASE, (drop_database("x", cascade=True), clear_orphans())),
+    Scenario(IN_DATABASE, (drop_database("x", cascade=True), back_up())),
+]
+
+COMMITS = [
+    Scenario(EMPTY, (append(T, "f"), append(T, "g"))),
+    Scenario(FILLED, (append(T, "f"), overwrite(T, "g"))),
+    Scenario(EMPTY, (count_up(T), count_up(T))),
+    Scenario(FILLED, (count_up(T), append(T, "f"))),
+    Scenario(FILLED, (count_up(T), drop_partition(T))),
+    Scenario(FILLED, (comment(T, "c"), append(T, "f"))),
+    Scenario(FILLED, (comment(T, "c"), comment(T, "d"))),
+    Scenario(FILLED, (drop(T), append(T, "f"))),
+    Scenario(PAST, (roll_back(T, 2), append(T, "f"))),
+    Scenario(PAST, (roll_back(T, 2), roll_back(T, 3))),
+    Scenario(FILLED, (append(T, "f"), back_up())),
+]
+
+VACUUMS = [
+    Scenario(PAST, (clear(T), append(T, "f"))),
+    Scenario(PAST, (clear(T), overwrite(T, "g"))),
+    Scenario(PAST, (clear(T), roll_back(T, 2))),
+    Scenario(PAST, (clear(T), drop(T))),
+    Scenario(PAST, (clear(T), rename(T, U))),
+    Scenario(PAST, (clear(T), clear(T))),
+    Scenario(PAST, (clear(T), back_up())),
+]
+
+REPLACING = [
+    Scenario(NOTHING, (replace(T, "B"), replace(T, "C"))),
+    Scenario(FILLED, (replace(T, "B"), replace(T, "C"))),
+    Scenario(FILLED, (replace(T, "B", rows=True), replace(T, "C", rows=True))),
+    Scenario(FILLED, (replace(T, "B"), create(T, "C"))),
+    Scenario(FILLED, (replace(T, "B", rows=True), append(T, "f"))),
+    Scenario(FILLED, (replace(T, "B"), overwrite(T, "f"))),
+    Scenario(FILLED, (replace(T, "B"), comment(T, "c"))),
+    Scenario(FILLED, (replace(T, "B"), drop(T))),
+    Scenario(FILLED, (replace(T, "B"), rename(T, U))),
+    Scenario((*FILLED, create("default.s", "S")), (replace(T, "B"), rename("default.s", T))),
+    Scenario(FILLED, (replace(T, "B", rows=True), read(T))),
+    Scenario(FILLED, (replace(T, "B"), list_tables("default"))),
+    Scenario(FILLED, (replace(T, "B", rows=True), back_up())),
+    Scenario(FILLED, (replace(T, "B"), clear_orphans())),
+    Scenario((create_view(T, "V"),), (replace(T, "B"), create_view(T, "W", replacing=True))),
+    Scenario(IN_DATABASE, (replace("x.t", "B"), drop_database("x"))),
+    Scenario(IN_DATABASE, (replace("x.t", "B"), drop_database("x", cascade=True))),
+    Scenario(DATABASE, (replace("x.t", "B", rows=True), drop_database("x"))),
+    Scenario(PAST, (replace(T, "B", rows=True), clear(T))),
+    Scenario(PAST, (replace(T, "B", rows=True), roll_back(T, 2))),
+]
+
+THREE = [
+    Scenario(EMPTY, (rename(T, U), drop(T), create(T, "C"))),
+    Scenario(TWO, (rename(T, U), rename("default.s", U), create(U, "C"))),
+    Scenario(EMPTY, (rename(T, U), rename(U, "default.w"), clear_orphans())),
+    Scenario(TWO, (rename(T, U), rename("default.s", T), list_tables("default"))),
+    Scenario(TWO, (rename(T, U), rename("default.s", T), back_up())),
+    Scenario(NOTHING, (create(T, "B"), create(T, "C"), clear_orphans())),
+    Scenario(NOTHING, (create_as_select(T, "B"), create_as_select(T, "C"), clear_orphans())),
+    Scenario(EMPTY, (create(T, "C"), drop(T), clear_orphans())),
+    Scenario(IN_DATABASE, (drop_database("x"), create("x.u", "B"), drop("x.t"))),
+    Scenario(IN_DATABASE, (drop_database("x", cascade=True), rename("x.t", T), clear_orphans())),
+    Scenario(DATABASE, (drop_database("x"), create_database("x"), create("x.t", "B"))),
+    Scenario(DATABASE, (drop_database("x"), create("x.t", "B"), clear_orphans())),
+    Scenario(EMPTY, (append(T, "f"), append(T, "g"), overwrite(T, "h"))),
+    Scenario(FILLED, (count_up(T), count_up(T), clear(T))),
+    Scenario(PAST, (clear(T), roll_back(T, 2), append(T, "f"))),
+    Scenario(FILLED, (drop(T), append(T, "f"), back_up())),
+]
+
+THREE_REPLACING = [
+    Scenario(FILLED, (replace(T, "B"), replace(T, "C"), clear_orphans())),
+    Scenario(FILLED, (replace(T, "B"), drop(T), create(T, "C"))),
+    Scenario(FILLED, (replace(T, "B", rows=True), rename(T, U), create(T, "C"))),
+    Scenario(FILLED, (rename(T, U), replace(T, "C"), clear_orphans())),
+    Scenario(NOTHING, (replace(T, "B"), replace(T, "C"), drop(T))),
+    Scenario(FILLED, (replace(T, "B", rows=True), append(T, "f"), clear(T))),
+]
