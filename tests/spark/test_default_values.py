@@ -91,7 +91,9 @@ def test_either_reader(spark: SparkSession, db: str, rows: Rows, vectorized: str
 
 
 @pytest.mark.parametrize("setting", ["enableVectorizedReader", "enableNestedColumnVectorizedReader"])
-def test_columns_that_files_lack_before_others(spark: SparkSession, db: str, rows: Rows, setting: str) -> None:
+def test_columns_that_files_lack_before_others(
+    spark: SparkSession, db: str, rows: Rows, setting: str
+) -> None:
     """Where a column stands before others that a file has, no default comes in the place of values, and no NULL in the place of a default."""
     spark.conf.set(f"spark.sql.parquet.{setting}", "false")
     table = f"{db}.t"
