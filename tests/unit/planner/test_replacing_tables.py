@@ -1,0 +1,34 @@
+"""What the planner answers about a table while a statement replaces it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from parquetry.metastore import DataFile, Metastore
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.lake import Lake, Staged
+from parquetry.planner.questions import TableRef
+from parquetry.store import MemoryStore
+from tests.support.metastores import metadata
+
+
+def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> None:
+    """Neither what is being written nor the finished replacement is taken for the version that a query names."""
+    metastore = Metastore(MemoryStore(), str(tmp_path))
+    table = metastore.create_table("default", "t", metadata(location=str(tmp_path / "t")))
+    transaction = table.begin("append")
+    transaction.append((1, "a"), [DataFile("a", 1, 1)])
+    table = transaction.commit()
+    lake = Lake("lake", metastore, NoEngine("UTC"))
+    query = TableRef(table.id.hex(), table.version, "default", "t")
+    replacement = metastore.replace_table("default", "t", metadata(location=str(tmp_path / "t")))
+    lake.staged[replacement.id.hex()] = Staged(replacement, "default", "t")
+    writer = TableRef(replacement.id.hex(), table.version, "default", "t")
+    assert list(lake.snapshot(writer).partitions()) == []
+    filled = lake.snapshot(writer).begin("append")
+    filled.append((2, "b"), [DataFile("b", 1, 1)])
+    lake.hold(filled.commit())
+    assert [part.values for part in lake.snapshot(query).partitions()] == [(1, "a")]
+    lake.hold(replacement.publish())
+    assert [part.values for part in lake.snapshot(query).partitions()] == [(1, "a")]
+    assert [part.values for part in lake.current(query).partitions()] == [(2, "b")]
