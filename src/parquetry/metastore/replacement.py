@@ -135,7 +135,7 @@ class Successor(TableSnapshot):
 
     def __init__(self, replacement: Replacement, base: TableSnapshot, metadata: TableMetadata) -> None:
         nothing = Commit(
-            version=base.version,
+            version=-1,  # it is none yet: what is remembered of versions must never be taken for what is to come
             ticket=0,
             id="",
             committed_at=base.committed_at,

@@ -22,7 +22,7 @@ from parquetry.maintenance.skew import skew_properties
 from parquetry.metastore.indexes import index_columns
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.model import TableMetadata
-from parquetry.metastore.replacement import Replacement, Successor
+from parquetry.metastore.replacement import Replacement
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.staging import StagedTable
 from parquetry.metastore.touched import TouchedPartitions
@@ -115,12 +115,7 @@ class Lake:
         return joined_name((self.name, snapshot.database, snapshot.name))
 
     def hold(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """Keep a version at hand for the questions that will follow about it.
-
-        What is to replace a table is no version of it yet, and is found by a reference of its own.
-        """
-        if isinstance(snapshot, Successor):
-            return snapshot
+        """Keep a version at hand for the questions that will follow about it."""
         with self._lock:
             self._snapshots[snapshot.id.hex(), snapshot.version] = snapshot
             while len(self._snapshots) > _KEPT:
