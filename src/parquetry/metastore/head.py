@@ -39,7 +39,8 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """The head of a table.
 
     Attributes:
-        state: ``staged`` tables have no name yet; ``replaced`` and ``dropped`` ones have it no longer.
+        state: ``staged`` tables have no name yet; ``dropped`` ones have it no longer, nor have ``replaced`` ones, which only libraries
+            before format 5 made.
         database: lower-case.
         name: lower-case.
         token: what the row of the table's name must hold to be taken for this table's.
