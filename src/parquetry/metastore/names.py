@@ -2,8 +2,12 @@
 
 The row of a name holds a table's id and a token; it counts only if the table's head has the same name and
 token. So a row that a crash left behind means nothing, and may be overwritten: once stale, a row stays so,
-because tokens are not used twice. Where one table took another's place, the head of the old one leads to the
-new one.
+because tokens are not used twice. Earlier versions had one table take another's place: there the head of the old one
+leads to the new one.
+
+Who writes a row has announced it in the head before: a renaming, and a new table with its first name. When the row is written the head
+says that the name is in force. So whoever finds a row can finish what was begun, and a live head that announces nothing
+is a table that somebody has.
 """
 
 from __future__ import annotations
