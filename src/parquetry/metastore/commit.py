@@ -189,14 +189,8 @@ class Committer:
 
     def _require_open(self, head: Head) -> None:
         require_open(self._base, head)
-        if self._transaction.keeps_name and (head.database, head.name) != (
-            self._base.database,
-            self._base.name,
-        ):
-            raise CommitConflictError(
-                f"Table {self._base.label} became {head.database}.{head.name} meanwhile; nothing was written: run the statement again "
-                "with the name that is meant."
-            )
+        if self._transaction.keeps_name:
+            require_name(self._base, head)
 
     def _require_kept(self, head: Head, version: int) -> None:
         if head.oldest > version:
@@ -480,3 +474,16 @@ def require_open(base: TableSnapshot, head: Head) -> None:
     """
     if head.is_gone:
         raise TableNotFoundError(f"Table {base.label} was {head.state} meanwhile; nothing was written.")
+
+
+def require_name(base: TableSnapshot, head: Head) -> None:
+    """Make sure that a table still has its name.
+
+    Raises:
+        CommitConflictError: it was renamed.
+    """
+    if (head.database, head.name) != (base.database, base.name):
+        raise CommitConflictError(
+            f"Table {base.label} became {head.database}.{head.name} meanwhile; nothing was written: run the statement again "
+            "with the name that is meant."
+        )

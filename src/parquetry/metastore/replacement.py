@@ -13,6 +13,7 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.layout.places import join_location, path_below
+from parquetry.metastore.commit import require_name
 from parquetry.metastore.head import live_head, pause
 from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals
 from parquetry.metastore.snapshot import TableSnapshot, load
@@ -83,21 +84,24 @@ class Replacement:
         """
         if self._reads:  # the content is right for the version that was read, and no other
             return self._publish(self._base)
-        for attempt in range(ATTEMPTS - 1):
+        attempt = 0
+        while True:
+            newest = self._newest()
             try:
-                return self._publish(self._newest())
+                return self._publish(newest)
             except CommitConflictError:
+                attempt += 1
+                if attempt == ATTEMPTS:
+                    raise
                 pause(attempt)
-        return self._publish(self._newest())
 
     def _newest(self) -> TableSnapshot:
         base = self._base
         head = live_head(
             base.store, base.id, f"Table {base.label} was dropped meanwhile; nothing was written."
         )
-        newest = load(base.store, base.id, head)
-        newest.database, newest.name = base.database, base.name  # under another name the commit fails
-        return newest
+        require_name(base, head)  # trying again would not help
+        return load(base.store, base.id, head)
 
     def _publish(self, now: TableSnapshot) -> TableSnapshot:
         self._transaction = transaction = now.begin("replace")
