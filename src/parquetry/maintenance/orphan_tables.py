@@ -49,6 +49,7 @@ def remove_orphans(store: Store, files: Files, *, dry_run: bool = False) -> Remo
         if not dry_run:
             orphans.remove(orphan)
     if not dry_run:
+        orphans.finish_first_names()
         orphans.withdraw_renamings()
     names = orphans.names()
     for key, row in () if dry_run else names:

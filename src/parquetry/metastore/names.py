@@ -225,6 +225,17 @@ class Names:
         if not self._databases.pin(database):
             raise NamespaceNotFoundError(f"Database {database!r} does not exist; CREATE DATABASE makes it.")
 
+    def settle_name(self, database: str, name: str) -> None:
+        """Finish the renaming, or the creation, that has reserved a name.
+
+        Raises:
+            NamespaceNotFoundError: the database is gone.
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        row = self._store.get(name_key(database, name))
+        if row is not None:
+            self._settle(row, database)
+
     def settle(self, database: str) -> None:
         """Finish the renamings that have reserved a name in a database."""
         for _, row in self._store.scan(*prefix_range(names_prefix(database))):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from parquetry.errors import TableNotFoundError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.keys import successor
 from parquetry.metastore.databases import Databases
 from parquetry.metastore.head import Head, decode_head, edit_head, swap
@@ -153,6 +153,13 @@ class Orphans:
     def release(self, key: bytes, row: bytes) -> None:
         """Remove the row of a name that leads nowhere: it never will again."""
         swap(self._store, key, row, None)
+
+    def finish_first_names(self) -> None:
+        """Have tables that are reached by their first names say that they have them, where their makers have died before they did."""
+        for head in self._heads().values():
+            if head.is_first_name and head.author is not None and head.author.is_dead(now_ms(), MAKING_MS):
+                with contextlib.suppress(NamespaceNotFoundError, TableNotFoundError):
+                    self._names.settle_name(head.database, head.name)
 
     def withdraw_renamings(self) -> None:
         """Take back what was announced and not done within a while; who was at it is told."""
