@@ -12,7 +12,7 @@ from tests.support.bucketed_tables import settings
 
 SMALL = {
     "parquet": "'parquet.block.size' = '4096', 'parquet.block.size.row.check.min' = '100', 'parquet.page.size' = '256'",
-    "orc": "'orc.row.index.stride' = '1000'",
+    "orc": "'orc.row.index.stride' = '1000', 'orc.bloom.filter.fpp' = '0.001'",
 }
 TYPES = {
     "tinyint": ("1Y", "-128Y", "127Y"),
