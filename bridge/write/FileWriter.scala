@@ -70,7 +70,8 @@ object FileWriter {
     val protocol = new DirectCommitProtocol(Folders(location, elsewhere.asScala.toMap), prefix, Place.read(places))
     val settings = options.asScala.toMap
     val partitioned = partitionColumns.asScala.map(c => output.find(_.name == c).get).toSeq
-    val plan = if (tasks > 0) TasksInOrderExec(tasks, execution.executedPlan) else execution.executedPlan
+    // a step takes the session of the thread that makes it, which may have none
+    val plan = if (tasks > 0) session.withActive(TasksInOrderExec(tasks, execution.executedPlan)) else execution.executedPlan
     SQLExecution.withNewExecutionId(execution) { // which has no name, as listeners are told of queries with one: of the statement, once
       FileFormatWriter.write(
         session, plan, new RollingFormat(formatOf(format), protocol, target, rowBytes), protocol,

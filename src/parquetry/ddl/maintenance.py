@@ -65,7 +65,7 @@ def _vacuum(cursor: Cursor, table: Named) -> str | None:
         if not hours.isdigit() or not (cursor.take("hours") or cursor.take("hour")):
             return None
         before = datetime.now(UTC) - timedelta(hours=int(hours))
-        given.append(f"older_than => TIMESTAMP '{before:%Y-%m-%d %H:%M:%S}+00:00'")
+        given.append(f"older_than => TIMESTAMP '{before:%Y-%m-%d %H:%M:%S.%f}+00:00'")
     if cursor.take("dry", "run"):
         given.append("dry_run => true")
     return _call(table, "vacuum", *given)
