@@ -155,8 +155,12 @@ def test_metadata_tables(rows: Rows, db: str, table: str) -> None:
     rows(f"INSERT INTO {db}.history VALUES (7, 1)")
     assert rows(f"SELECT n, files FROM {db}.history") == [(1, 7)]
     assert rows(f"SELECT files, _files FROM {db}.history.partitions") == [(7, 1)]
-    for unknown in (f"{table}.snapshots", f"{db}.nothing.files"):
-        with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+    for unknown, says in (
+        (f"{table}.snapshots", r"history tells"),
+        (f"{table}.nothing", "TABLE_OR_VIEW_NOT_FOUND"),
+        (f"{db}.nothing.files", "TABLE_OR_VIEW_NOT_FOUND"),
+    ):
+        with pytest.raises(AnalysisException, match=says):
             rows(f"SELECT * FROM {unknown}")
     with pytest.raises(AnalysisException):
         rows(f"INSERT INTO {table}.files SELECT * FROM {table}.files")
