@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parquetry.key_schema import KeyField, KeySchema
-from parquetry.keys import decode_value, encode_value, split_fields, successor
+from parquetry.keys import decode_value, encode_value, field_count, split_fields, successor
 from parquetry.types import Value, order_key, parse_type
 from tests.support.effort import examples
 from tests.support.generated_tables import free_values, tables, types, values
@@ -59,6 +59,8 @@ def test_a_key_gives_its_values_back(data: st.DataObject) -> None:
     schema = KeySchema.of(columns, descending)
     key = schema.encode(row)
     decoded = schema.decode(key)
+    assert schema.fits(key)
+    assert field_count(key) == len(kinds)
     assert list(map(order_key, decoded)) == list(map(order_key, row))
     assert [str(value) for value in decoded] == [
         "0.0" if value == 0 and isinstance(value, float) else str(value) for value in row

@@ -22,7 +22,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.layout.places import Place, folder_of, is_below, join_location
+from parquetry.layout.places import Place, base_name, folder_of, is_below, join_location
 from parquetry.maintenance.deleting import Territory
 from parquetry.maintenance.files import Files, Info, checked_file, checksum_of
 from parquetry.maintenance.orphan_tables import remove_orphans
@@ -270,9 +270,10 @@ class _Vacuum:
 
     def _spare_listed(self, head: Head, row: StoredRow, candidates: dict[Place, _Candidate]) -> None:
         entry = decode_entry(row.value)
-        for layout in self._kept_layouts(head):
-            if not layout.key_schema.fits(row.key):
-                continue
+        layouts = [layout for layout in self._kept_layouts(head) if layout.key_schema.fits(row.key)]
+        if not layouts:  # a REPLACE TABLE under way, whose partition columns no version has yet
+            self._spare_named(entry, candidates)
+        for layout in layouts:
             try:
                 for path, _ in self._listed(layout, row.key, entry):
                     candidates.pop(self._place(path), None)
@@ -280,6 +281,15 @@ class _Vacuum:
                 # A commit under way may not have written yet what its row refers to.
                 if row.need is not Need.WORKING:
                     raise
+
+    def _spare_named(self, entry: PartitionEntry, candidates: dict[Place, _Candidate]) -> None:
+        """Take out the files of a partition wherever they lie; names of files are not used twice."""
+        try:
+            names = {base_name(file.path) for file in read_files(self._store, self._id, entry)}
+        except TableNotFoundError:  # a commit under way may not have written the list yet
+            return
+        for place in [place for place in candidates if base_name(place.path) in names]:
+            del candidates[place]
 
     def _kept_layouts(self, head: Head) -> list[TableSnapshot]:
         """Return a version for each place in which partitions of kept versions lie by default."""

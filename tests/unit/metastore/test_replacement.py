@@ -277,3 +277,33 @@ def test_what_was_read_for_a_replacement_must_be_as_it_was(tmp_path: Path) -> No
                 replacement.publish()
         else:
             assert replacement.publish().version == base.version + 2
+
+
+def vacuumed_under_way(folder: Path, stop: int) -> bool:
+    """Vacuum a table before one write of a replacement, if that has listed its file by then; return whether it had."""
+    store = MemoryStore()
+    metastore, history = some_table(store, folder)
+    faulty = FaultyStore(store)
+    new = Metastore(faulty, metastore.warehouse).replace_table("default", "t", layout(2, folder))
+    transaction = new.snapshot.begin("append")
+    file = history.write(new.snapshot, ("a",))
+    transaction.append(("a",), [file])
+    transaction.commit()
+    (path,) = folder.rglob(file.path)
+    listed: list[bool] = []
+
+    def meanwhile(writes: int) -> None:
+        rows = store.scan(*prefix_range(partition_prefix(history.id)))
+        if writes == stop and any(file.path.encode() in value for _, value in rows):
+            vacuum(metastore.table("default", "t"), older_than=NOW, safety=-1000)
+            listed.append(True)
+
+    faulty.before_write = meanwhile
+    new.publish()
+    assert path.exists() or not listed
+    return bool(listed)
+
+
+def test_a_vacuum_spares_the_files_of_a_replacement_under_way(tmp_path: Path) -> None:
+    """Once its rows list them, with partition columns that no version has yet, and however old the files are."""
+    assert sum(vacuumed_under_way(tmp_path / str(stop), stop) for stop in range(16)) > 0
