@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from parquetry.layout.bounds import FileBounds, bounds_reader
@@ -67,8 +67,12 @@ def tables(draw: st.DrawFn) -> tuple[Column, list[DataFile]]:
     return Column("x", kind, metadata=metadata), some * draw(st.sampled_from([1, 4 * FEW]))
 
 
+UNKNOWN = ColumnStatistics(9, 0, None, None, False, False)
+
+
 @settings(max_examples=examples(600), deadline=None)
 @given(tables())
+@example((Column("x", "boolean"), [DataFile("f", 9, 1, 1, {"X": UNKNOWN, "x": UNKNOWN})] * (4 * FEW)))
 def test_all_at_once_is_one_by_one(table: tuple[Column, list[DataFile]]) -> None:
     """Bounds of files in arrays are those that `bounds_reader` gives of each record, however the files are held."""
     column, records = table
