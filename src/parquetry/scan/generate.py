@@ -32,8 +32,7 @@ are read one by one. Past a limit a part of the condition stays a residual; no k
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -48,26 +47,21 @@ from parquetry.predicate.nodes import (
     TRUE,
     And,
     Compare,
-    Constant,
     Not,
-    Opaque,
     Or,
     Predicate,
     TupleIn,
     columns_of,
 )
 from parquetry.predicate.normalise import conjoin, conjuncts, disjoin
-from parquetry.scan.marker import END, FieldSpace, Span
-from parquetry.scan.overlay import Piece, contiguous, intersection, union
+from parquetry.scan.cutter import Cutter, not_understood
+from parquetry.scan.marker import END
+from parquetry.scan.overlay import Piece, contiguous
 from parquetry.scan.plan import EVERYTHING, KeyScan, ScanPlan
 from parquetry.types import Value
 
 MAX_SCANS = 10_000
 """Ranges in a plan, past which a column's spans are read as one."""
-MAX_STEPS = 20_000
-"""Conditions found in spans, past which no more columns are cut."""
-MAX_VISITS = 6
-"""How often a part of the filter is looked at, on average, past which no more columns are cut."""
 MERGE_POINTS = 64
 """Spans of one column, past which neighbouring single values are read as one range: a seek costs more."""
 
@@ -119,11 +113,15 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
     node = _without_small_tuples(filter.node)
     if node == TRUE:
         return EVERYTHING
-    planner = _Planner(schema, MAX_VISITS * max(_parts(node), 100))
-    node = planner.without_contradictions(node)
+    planner = _Planner(schema, node)
+    node = planner.contradictions.without_contradictions(node)
+    return ScanPlan(_scans(planner.cut(node, 0, MAX_SCANS), filter))
+
+
+def _scans(ranges: Iterable[_Range], filter: Filter) -> tuple[KeyScan, ...]:
     scans: list[KeyScan] = []
     residuals = {id(filter.node): filter}  # one for each condition, as thousands of ranges share them
-    for low, high, residual, widths in planner.cut(node, 0, MAX_SCANS):
+    for low, high, residual, widths in ranges:
         rest = residuals.get(id(residual))
         if rest is None and residual != TRUE:
             rest = residuals[id(residual)] = Filter(residual)
@@ -140,7 +138,7 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
         else:
             key = low + trailer(tuple(accumulate(widths)))
             scans.append(KeyScan("get", key, successor(key), rest))
-    return ScanPlan(tuple(scans))
+    return tuple(scans)
 
 
 def _whole_key(node: Predicate, schema: KeySchema) -> bytes | None:
@@ -159,11 +157,6 @@ def _whole_key(node: Predicate, schema: KeySchema) -> bytes | None:
     if len(values) != len(schema):
         return None
     return schema.encode([values[field.name] for field in schema.fields])
-
-
-def _parts(node: Predicate) -> int:
-    """Count a condition's parts, itself included."""
-    return 1 + sum(map(_parts, node.children)) if isinstance(node, And | Or) else 1
 
 
 def _without_small_tuples(node: Predicate) -> Predicate:
@@ -218,43 +211,19 @@ class _Item:
 
 
 class _Planner:
-    """The cutting of one condition; remembers what it has met, as many values leave the same condition.
+    """The ranges of one condition; remembers what it has met, as many values leave the same condition.
 
     Args:
         schema: of the keys.
-        visits: of parts of the condition, past which no more columns are cut.
+        node: the condition.
     """
 
-    def __init__(self, schema: KeySchema, visits: int) -> None:
-        self._spaces = [FieldSpace(field) for field in schema.fields]
-        self._steps = 0
-        self._visits_left = visits
+    def __init__(self, schema: KeySchema, node: Predicate) -> None:
+        self._cutter = Cutter(schema, node)
+        self.contradictions = self._cutter.with_own_budget()
+        self._spaces = self._cutter.spaces
         # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
         self._cuts: dict[tuple[int, int, int], tuple[Predicate, list[_Range]]] = {}
-        self._about: dict[int, tuple[Predicate, set[str]]] = {}
-        self._spans: dict[tuple[int, int], tuple[Predicate, list[Span]]] = {}
-
-    @property
-    def _exhausted(self) -> bool:
-        return self._steps > MAX_STEPS or self._visits_left < 0
-
-    def without_contradictions(self, node: Predicate) -> Predicate:
-        """Put FALSE in place of what asks for two things of one column, wherever the column stands in the key."""
-        match node:
-            case Or(children):
-                return disjoin(map(self.without_contradictions, children))
-            case And(children):
-                whole = conjoin(map(self.without_contradictions, children))
-                if not isinstance(whole, And):
-                    return whole
-                about = Counter(column for child in whole.children for column in self._columns(child))
-                for depth, space in enumerate(self._spaces):
-                    if self._exhausted:
-                        break
-                    if about[space.field.name] > 1 and not self._pieces(whole, depth):
-                        return FALSE
-                return whole
-        return node
 
     def cut(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
         """Give the ranges for a condition on the columns from `depth` on, relative to the fields before."""
@@ -262,7 +231,11 @@ class _Planner:
             return []
         if depth == len(self._spaces):
             return [_Range(b"", None, node, () if depth else None)]
-        if node == TRUE or self._exhausted or self._spaces[depth].field.name not in self._columns(node):
+        if (
+            node == TRUE
+            or self._cutter.exhausted
+            or self._spaces[depth].field.name not in self._cutter.columns(node)
+        ):
             return [_Range(b"", None, node, None)]
         key = (id(node), depth, budget)
         if key not in self._cuts:
@@ -271,7 +244,7 @@ class _Planner:
 
     def _cut(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
         space = self._spaces[depth]
-        pieces = self._pieces(node, depth)
+        pieces = self.pieces(node, depth)
         if not pieces:
             return []
         everything = pieces[0][0] == space.low and pieces[-1][1] == END and contiguous(pieces)
@@ -279,6 +252,15 @@ class _Planner:
             # Some branch of an OR has to look at every key of the column: one scan of all keys, with the whole
             # condition as its residual, reads no more than several scans that lie side by side.
             return [_Range(b"", None, node, None)]
+        return self.ranges(node, depth, pieces, budget)
+
+    def pieces(self, node: Predicate, depth: int) -> list[Piece]:
+        """Cut the column at `depth` into pieces, without those that no key satisfies."""
+        pieces = self._cutter.pieces(node, depth)
+        return [piece for piece in pieces if self.contradictions.satisfiable(piece[2])]
+
+    def ranges(self, node: Predicate, depth: int, pieces: Sequence[Piece], budget: int) -> list[_Range]:
+        """Give the ranges for some pieces of the column at `depth`, with what is cut of the columns behind it."""
         if len(pieces) > budget:
             return [self._as_range(node, depth, pieces)]
         items = [_Item(piece, self._below(piece, depth, budget // len(pieces))) for piece in pieces]
@@ -299,7 +281,7 @@ class _Planner:
         space = self._spaces[depth]
         if not space.point(low, high):
             return None
-        if node != TRUE and space.field.name in self._columns(node):
+        if node != TRUE and space.field.name in self._cutter.columns(node):
             node = _at(node, space.field.name, space.field.decode(low)[0])
         return self.cut(node, depth + 1, max(budget, 1))
 
@@ -307,59 +289,10 @@ class _Planner:
         low, high = pieces[0][0], pieces[-1][1]
         rest = pieces[0][2]
         if len(pieces) > 1 and not (contiguous(pieces) and all(piece[2] == TRUE for piece in pieces)):
-            rest = self._within(node, depth, low, high)
+            rest = self._cutter.within(node, depth, low, high)
         return _Range(
             b"" if low == self._spaces[depth].low else low, None if high == END else high, rest, None
         )
-
-    def _pieces(self, node: Predicate, depth: int) -> list[Piece]:
-        """Cut the column at `depth` into pieces, each with what the condition still asks for in it."""
-        self._visits_left -= 1
-        match node:
-            case And(children):
-                pieces = intersection([self._pieces(child, depth) for child in children])
-            case Or(children):
-                pieces = union([self._pieces(child, depth) for child in children])
-            case Constant(truth):
-                return [(self._spaces[depth].low, END, TRUE)] if truth else []
-            case _:
-                pieces = self._spans_of(node, depth)
-        self._steps += sum(len(rest.children) if isinstance(rest, And | Or) else 1 for _, _, rest in pieces)
-        return pieces
-
-    def _spans_of(self, leaf: Predicate, depth: int) -> list[Span]:
-        space = self._spaces[depth]
-        if space.field.name not in self._columns(leaf) or _not_understood(leaf):
-            return [(space.low, END, leaf)]
-        key = (id(leaf), depth)
-        if key not in self._spans:
-            self._spans[key] = (leaf, space.spans(leaf))
-        return self._spans[key][1]
-
-    def _within(self, node: Predicate, depth: int, low: bytes, high: bytes) -> Predicate:
-        """Leave out of a condition what a range of the column at `depth` decides."""
-        if self._exhausted:
-            return node
-        match node:
-            case And(children):
-                return conjoin(self._within(child, depth, low, high) for child in children)
-            case Or(children):
-                return disjoin(self._within(child, depth, low, high) for child in children)
-        self._steps += 1
-        met = [span for span in self._spans_of(node, depth) if span[0] < high and low < span[1]]
-        if not met:
-            return FALSE
-        decided = contiguous(met) and met[0][0] <= low and high <= met[-1][1]
-        return TRUE if decided and all(span[2] == TRUE for span in met) else node
-
-    def _columns(self, node: Predicate) -> set[str]:
-        if id(node) not in self._about:
-            self._about[id(node)] = (node, columns_of(node))
-        return self._about[id(node)][1]
-
-
-def _not_understood(leaf: Predicate) -> bool:
-    return isinstance(leaf, Opaque) or (isinstance(leaf, Not) and isinstance(leaf.child, Opaque))
 
 
 def _at(node: Predicate, column: str, value: Value) -> Predicate:
@@ -369,7 +302,7 @@ def _at(node: Predicate, column: str, value: Value) -> Predicate:
             return conjoin(_at(child, column, value) for child in children)
         case Or(children):
             return disjoin(_at(child, column, value) for child in children)
-    if _not_understood(node) or columns_of(node) != {column}:
+    if not_understood(node) or columns_of(node) != {column}:
         return node
     return TRUE if evaluate(node, {column: value}) is True else FALSE
 

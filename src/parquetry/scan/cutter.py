@@ -1,0 +1,168 @@
+"""Cutting a condition along one column of the key, and finding out whether anything can satisfy it.
+
+`Cutter.pieces` lays the spans of all leaves about a column over one another. Each piece of the column carries what
+the condition still asks for in it:
+
+    (d = 1 OR s = 'a') AND (s = 'b' OR d = 2)      cut along d
+
+    d = 1               s = 'b'
+    d = 2               s = 'a'
+    everything else     s = 'a' AND s = 'b'
+
+The last piece asks for two values of one column. `Cutter.satisfiable` sees that by cutting it along `s` in turn,
+where nothing is left of it. It says True when it runs out of budget, so that no key is lost.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+
+from parquetry.key_schema import KeySchema
+from parquetry.predicate.nodes import (
+    FALSE,
+    NULL,
+    TRUE,
+    And,
+    Constant,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    columns_of,
+)
+from parquetry.predicate.normalise import conjoin, disjoin
+from parquetry.scan.marker import END, FieldSpace, Span
+from parquetry.scan.overlay import Piece, contiguous, intersection, union
+
+MAX_STEPS = 20_000
+"""Conditions found in spans, past which no more columns are cut."""
+MAX_VISITS = 6
+"""Visits to each part of the condition, on average, past which no more columns are cut."""
+MIN_PARTS = 100
+"""Conditions of fewer parts have the budget of one with so many."""
+
+
+class Cutter:
+    """The pieces of one condition along each column, within a budget; what it has computed is kept.
+
+    Args:
+        schema: of the keys.
+        node: the condition; its size determines the budget.
+    """
+
+    def __init__(self, schema: KeySchema, node: Predicate) -> None:
+        self.spaces = [FieldSpace(field) for field in schema.fields]
+        self._visits = MAX_VISITS * max(_parts(node), MIN_PARTS)
+        self._steps_left, self._visits_left = MAX_STEPS, self._visits
+        # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
+        self._about: dict[int, tuple[Predicate, set[str]]] = {}
+        self._spans: dict[tuple[int, int], tuple[Predicate, list[Span]]] = {}
+        self._satisfiable: dict[int, tuple[Predicate, bool]] = {}
+
+    def with_own_budget(self) -> Cutter:
+        """Return a cutter of the same condition whose work does not count here; both share what they compute."""
+        other = copy.copy(self)
+        other._steps_left, other._visits_left = MAX_STEPS, self._visits
+        return other
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is used up."""
+        return self._steps_left < 0 or self._visits_left < 0
+
+    def columns(self, node: Predicate) -> set[str]:
+        """Return the columns that a condition is about."""
+        if id(node) not in self._about:
+            self._about[id(node)] = (node, columns_of(node))
+        return self._about[id(node)][1]
+
+    def pieces(self, node: Predicate, depth: int) -> list[Piece]:
+        """Cut the column at `depth` into pieces, each with what the condition still asks for in it."""
+        self._visits_left -= 1
+        match node:
+            case And(children):
+                pieces = intersection([self.pieces(child, depth) for child in children])
+            case Or(children):
+                pieces = union([self.pieces(child, depth) for child in children])
+            case Constant(truth):
+                return [(self.spaces[depth].low, END, TRUE)] if truth else []
+            case _:
+                pieces = self._spans_of(node, depth)
+        self._steps_left -= sum(
+            len(rest.children) if isinstance(rest, And | Or) else 1 for _, _, rest in pieces
+        )
+        return pieces
+
+    def within(self, node: Predicate, depth: int, low: bytes, high: bytes) -> Predicate:
+        """Leave out of a condition what a range of the column at `depth` decides."""
+        if self.exhausted:
+            return node
+        match node:
+            case And(children):
+                return conjoin(self.within(child, depth, low, high) for child in children)
+            case Or(children):
+                return disjoin(self.within(child, depth, low, high) for child in children)
+        self._steps_left -= 1
+        met = [span for span in self._spans_of(node, depth) if span[0] < high and low < span[1]]
+        if not met:
+            return FALSE
+        decided = contiguous(met) and met[0][0] <= low and high <= met[-1][1]
+        return TRUE if decided and all(span[2] == TRUE for span in met) else node
+
+    def without_contradictions(self, node: Predicate) -> Predicate:
+        """Put FALSE in place of each AND that nothing can satisfy, wherever its columns stand in the key."""
+        match node:
+            case Or(children):
+                return disjoin(map(self.without_contradictions, children))
+            case And(children):
+                whole = conjoin(map(self.without_contradictions, children))
+                return whole if self.satisfiable(whole) else FALSE
+        return node
+
+    def satisfiable(self, node: Predicate) -> bool:
+        """Return False if no key satisfies a condition; True if one may."""
+        if node in (FALSE, NULL):
+            return False
+        if not isinstance(node, And | Or):
+            return True
+        if id(node) not in self._satisfiable:
+            self._satisfiable[id(node)] = (node, self._is_satisfiable(node))
+        return self._satisfiable[id(node)][1]
+
+    def _is_satisfiable(self, node: And | Or) -> bool:
+        if isinstance(node, Or):
+            return any(map(self.satisfiable, node.children))
+        about = Counter(column for child in node.children for column in self.columns(child))
+        shared = [depth for depth, space in enumerate(self.spaces) if about[space.field.name] > 1]
+        for depth in shared:
+            if self.exhausted:
+                return True
+            column = self.spaces[depth].field.name
+            left = {id(rest): rest for _, _, rest in self.pieces(node, depth)}
+            if not left:
+                return False
+            # What still names the column could not be cut, and would not be by another look.
+            if any(column in self.columns(rest) for rest in left.values()):
+                continue
+            return any(map(self.satisfiable, left.values()))
+        return True
+
+    def _spans_of(self, leaf: Predicate, depth: int) -> list[Span]:
+        space = self.spaces[depth]
+        if space.field.name not in self.columns(leaf) or not_understood(leaf):
+            return [(space.low, END, leaf)]
+        key = (id(leaf), depth)
+        if key not in self._spans:
+            self._spans[key] = (leaf, space.spans(leaf))
+        return self._spans[key][1]
+
+
+def not_understood(leaf: Predicate) -> bool:
+    """Return whether a leaf cannot be turned into spans."""
+    return isinstance(leaf, Opaque) or (isinstance(leaf, Not) and isinstance(leaf.child, Opaque))
+
+
+def _parts(node: Predicate) -> int:
+    """Count a condition's parts, itself included."""
+    return 1 + sum(map(_parts, node.children)) if isinstance(node, And | Or) else 1
