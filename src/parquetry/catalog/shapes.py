@@ -214,8 +214,10 @@ class Plan:
     """How the partitions of a filter are found: ranges of keys to read, with what to test there.
 
     Attributes:
-        scans: the ranges, in the order of their keys, without what the metastore puts before and behind those.
-        index: name of the index that they are of; None: they are of the partitions' own keys.
+        scans: the ranges, in the order of their keys, without what the metastore puts before and behind those; of a
+            union, those of the partitions' own keys first, then those of each index.
+        index: name of the index that they are of, or None if they are of the partitions' own keys, or of a union;
+            `to_dict` names the index of each range.
         estimates: how many keys each way examines, where there was a choice.
         partitions: how many were found; None if the plan was not run.
         keys_examined: how many keys were looked at for that, to choose between indexes included.
@@ -242,9 +244,10 @@ class Plan:
                     "start": scan.start.hex(),
                     "stop": (beyond if scan.stop is None else scan.stop).hex(),
                     "residual": None if scan.residual is None else str(scan.residual),
-                    "index": self.index,
+                    "index": None if part.index is None else part.index.name,
                 }
-                for scan in self.scans
+                for part in (self._plan, *self._plan.by_indexes)
+                for scan in part.scans
             ],
             "partitions": self.partitions,
             "keys_examined": self.keys_examined,

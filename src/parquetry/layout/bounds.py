@@ -102,7 +102,11 @@ def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
         # Adopted files may spell a name in another letter case. Spark reads a file with two such columns in
         # case-sensitive sessions only, and then takes the exact one.
         exact = columns.get(physical)
-        spelled = [columns[name] for name in columns if name.lower() == physical.lower()] if exact is None else [exact]
+        spelled = (
+            [columns[name] for name in columns if name.lower() == physical.lower()]
+            if exact is None
+            else [exact]
+        )
         if not spelled and not filled:
             return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
         return bounds_of(kind, spelled[0], file.rows) if len(spelled) == 1 else None

@@ -1,11 +1,14 @@
-"""Reading a plan's partitions, by their own keys or by the entries of an index."""
+"""Reading a plan's partitions, by their own keys, by the entries of an index, or by both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from operator import itemgetter
 
 from parquetry.key_schema import KeySchema
 from parquetry.metastore.indexes import partition_key
+from parquetry.metastore.keyspace import TICKET_BYTES
 from parquetry.metastore.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.predicate.filter import Filter
 from parquetry.scan.execute import Test, compile_residual
@@ -56,6 +59,42 @@ def by_index(
     keys = plan.found
     if keys is None:
         keys = tuple(sorted(filter(None, entries(visible, plan, schema, examined))))
+    yield from _rows(visible, keys, examined)
+
+
+def by_union(
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
+) -> Iterator[Row]:
+    """Yield the rows of the partitions of a union, each once, in the order of the partitions' keys.
+
+    Args:
+        visible: of the version to read.
+        plan: that reads the partitions' own keys, indexes, or both.
+        schema: of the partitions' keys.
+        examined: counts the rows read.
+    """
+    keys = plan.found
+    if keys is None:
+        parts = [filter(None, entries(visible, part, schema, examined)) for part in plan.by_indexes]
+        keys = united(plan, parts)
+    by_index = _rows(visible, keys, examined)
+    if not plan.scans:
+        return by_index
+    return merge(by_keys(visible, plan, schema, examined), by_index, key=itemgetter(0))
+
+
+def united(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...]:
+    """Return the keys, in order, to which the indexes of a union lead, without those that its own ranges hold.
+
+    Args:
+        plan: the union.
+        parts: keys of partitions, each with the age of its row behind it, by each of the indexes.
+    """
+    keys = {key for part in parts for key in part}
+    return tuple(sorted(key for key in keys if not plan.reads_key(key[:-TICKET_BYTES])))
+
+
+def _rows(visible: VisibleRows, keys: Sequence[bytes], examined: Examined | None) -> Iterator[Row]:
     for start in range(0, len(keys), _BATCH):
         yield from visible.rows(keys[start : start + _BATCH], examined)
 
@@ -69,6 +108,8 @@ def entries(
         keys of partitions, each with the age of the row behind it, in the order of the entries.
     """
     assert plan.index is not None
+    if not plan.scans:
+        return
     schema = schema.reordered(plan.index.order)
     where = scans_condition(plan.scans, schema) if examined is None else None
     ranges = [(scan.start, scan.stop) for scan in plan.scans]

@@ -27,7 +27,7 @@ from parquetry.metastore.keyspace import (
 )
 from parquetry.metastore.model import Commit, TableMetadata, Totals
 from parquetry.metastore.partition import Partition
-from parquetry.metastore.reading import by_index, by_keys
+from parquetry.metastore.reading import by_index, by_keys, by_union
 from parquetry.metastore.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.metastore.wire import decoder
 from parquetry.scan.plan import ScanPlan
@@ -166,14 +166,15 @@ class TableSnapshot:
         self.check_kept()
 
     def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
-        if plan.index is None:
-            return by_keys(self.visible, plan, self.key_schema, examined)
-        if not any(index.ready and index.id == plan.index.id for index in self.metadata.indexes):
-            raise UnsupportedError(
-                f"Index {plan.index.name!r} does not lead to all partitions of version {self.version} of table "
-                f"{self.label}; plan for this version."
-            )
-        return by_index(self.visible, plan, self.key_schema, examined)
+        ready = {index.id for index in self.metadata.indexes if index.ready}
+        for index in plan.indexes:
+            if index.id not in ready:
+                raise UnsupportedError(
+                    f"Index {index.name!r} does not lead to all partitions of version {self.version} of table "
+                    f"{self.label}; plan for this version."
+                )
+        read = by_union if plan.by_indexes else by_keys if plan.index is None else by_index
+        return read(self.visible, plan, self.key_schema, examined)
 
     def partition(self, values: Sequence[Value]) -> Partition | None:
         """Return the partition of these values; None if there is none.

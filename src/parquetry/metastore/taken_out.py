@@ -88,7 +88,7 @@ def records_of(
             continue
         for path, file in _foreign(base, key, there.location, _readable(base, there)):
             rows[path] = TakenOut(file.bytes, file.modified)
-    if rows or base.visible.of_taken_out().count([(b"", None)], 1)[0]:
+    if rows or base.visible.of_taken_out().keys([(b"", None)], 1)[0]:
         incoming = _incoming(transaction, changes, before)
         for path in incoming:
             rows.pop(path, None)

@@ -320,7 +320,7 @@ class Transaction:
             UnsupportedError: the plan may select partitions that do not fulfil its filter, or uses an index,
                 which says nothing of later versions.
         """
-        if plan is not None and plan.index is not None:
+        if plan is not None and plan.indexes:
             raise UnsupportedError(
                 f"Partitions of table {self.base.label} cannot be replaced by a plan for an index; plan for "
                 "their own keys."

@@ -200,24 +200,39 @@ class VisibleRows:
                 found.append(stored)
         return found if passes is None else [key for key in found if passes(self._prefix + key)]
 
-    def count(self, ranges: Sequence[Range], limit: int) -> tuple[int, list[Range]]:
-        """Count the rows that a scan of ranges of keys would read, of this version or not.
+    def keys(self, ranges: Sequence[Range], limit: int) -> tuple[list[bytes], list[Range]]:
+        """Return the keys of the rows that a scan of ranges of keys would read first, of this version or not.
 
         Args:
             ranges: disjoint and in order, without the table's prefix.
             limit: how many at most.
 
         Returns:
-            their number, and what is left of the ranges: nothing if there are no more.
+            the keys of their partitions, and what is left of the ranges: nothing if there are no more.
         """
-        last: bytes | None = None
-        number = 0
-        for row_key, _ in self._store.scan_ranges(self._absolute(ranges), limit=limit, groups=self._informed):
-            number, last = number + 1, row_key
-        if number < limit or last is None:
-            return number, []
-        after = self._groups.end(last)[len(self._prefix) :]
-        return number, [(max(start, after), stop) for start, stop in ranges if stop is None or stop > after]
+        rows = self._store.scan_ranges(self._absolute(ranges), limit=limit, groups=self._informed)
+        keys = [row_key for row_key, _ in rows]
+        partitions = [key[len(self._prefix) : -TICKET_BYTES] for key in keys]
+        if len(keys) < limit or not keys:
+            return partitions, []
+        after = self._groups.end(keys[-1])[len(self._prefix) :]
+        left = [(max(start, after), stop) for start, stop in ranges if stop is None or stop > after]
+        return partitions, left
+
+    def listed_keys(self) -> list[bytes] | None:
+        """Return the keys of all partitions if the table's head lists them, so that nothing has to be read; else None."""
+        if not self._is_whole:
+            return None
+        return [key for key, row in decode_newest(self._newest) if not row.gone]
+
+    def first_keys(self, ranges: Sequence[Range], examined: Examined | None = None) -> Iterator[bytes]:
+        """Yield the key of the first partition in each of some ranges; one that is gone counts.
+
+        Args:
+            ranges: disjoint and in order, without the table's prefix.
+            examined: counts the rows read.
+        """
+        return (key for key, _, _ in self._rows(self._absolute(ranges), True, examined))
 
     def _absolute(self, ranges: Sequence[Range]) -> list[Range]:
         prefix = self._prefix

@@ -141,7 +141,9 @@ class _Wanted:
         start = bytes.fromhex(after.partition)
         plan = partition_plan(self.snapshot, self._filters) or EVERYTHING
         if plan.index is None:
-            return self.snapshot.partitions(_from(plan, start))
+            plan = _from(plan, start)
+        if not plan.indexes:
+            return self.snapshot.partitions(plan)
         if plan.found is not None:
             plan = replace(plan, found=plan.found[bisect_left(plan.found, start) :])
         return (each for each in self.snapshot.partitions(plan) if each.key >= start)

@@ -118,6 +118,33 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
     return ScanPlan(_scans(planner.cut(node, 0, MAX_SCANS), filter))
 
 
+class Cut:
+    """A condition cut along the first column of a key, so that its pieces can be planned in different ways.
+
+    Attributes:
+        node: the condition.
+        pieces: disjoint and in key order; no key outside of them satisfies the condition.
+    """
+
+    def __init__(self, filter: Filter, schema: KeySchema) -> None:
+        """Cut a filter on the key's columns."""
+        self._filter = filter
+        node = _without_small_tuples(filter.node)
+        self._planner = _Planner(schema, node)
+        self.node = self._planner.contradictions.without_contradictions(node)
+        self.pieces: Sequence[Piece] = (
+            [] if self.node in (FALSE, NULL) else self._planner.pieces(self.node, 0)
+        )
+
+    def is_point(self, piece: Piece) -> bool:
+        """Return whether a piece is a single value of the column."""
+        return self._planner.is_point(piece)
+
+    def scans(self, pieces: Sequence[Piece]) -> tuple[KeyScan, ...]:
+        """Return the ranges of keys for some of the pieces, in their order."""
+        return _scans(self._planner.ranges(self.node, 0, pieces, MAX_SCANS), self._filter) if pieces else ()
+
+
 def _scans(ranges: Iterable[_Range], filter: Filter) -> tuple[KeyScan, ...]:
     scans: list[KeyScan] = []
     residuals = {id(filter.node): filter}  # one for each condition, as thousands of ranges share them
@@ -253,6 +280,10 @@ class _Planner:
             # condition as its residual, reads no more than several scans that lie side by side.
             return [_Range(b"", None, node, None)]
         return self.ranges(node, depth, pieces, budget)
+
+    def is_point(self, piece: Piece, depth: int = 0) -> bool:
+        """Return whether a piece of the column at `depth` is a single value."""
+        return self._spaces[depth].point(piece[0], piece[1])
 
     def pieces(self, node: Predicate, depth: int) -> list[Piece]:
         """Cut the column at `depth` into pieces, without those that no key satisfies."""

@@ -6,6 +6,7 @@ Keys here begin after the table's own prefix and end before whatever the metasto
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -54,18 +55,25 @@ class Estimate:
     """How many keys a way to the partitions has to examine.
 
     Attributes:
-        index: name of the index; None: the partitions' own keys.
+        indexes: names of the indexes that are read.
+        own_keys: whether the partitions' own keys are read, be it besides indexes.
         keys: their number; of an index, entries and the partitions that they lead to.
-        complete: whether they were counted to the end; otherwise there are more.
+        complete: whether they were counted to the end.
+        sampled: whether the number is an estimate from a sample of the table's keys; if it is neither complete nor
+            sampled, there are more keys.
     """
 
-    index: str | None
+    indexes: tuple[str, ...]
+    own_keys: bool
     keys: int
     complete: bool
+    sampled: bool = False
 
     def __str__(self) -> str:
-        way = "the partitions' keys" if self.index is None else f"index {self.index}"
-        return f"{way}: {'' if self.complete else 'more than '}{self.keys:,}"
+        ways = [f"index {name}" for name in self.indexes]
+        ways += ["the partitions' keys"] if self.own_keys else []
+        number = "" if self.complete else "about " if self.sampled else "more than "
+        return f"{' and '.join(ways)}: {number}{self.keys:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +82,56 @@ class ScanPlan:
 
     No ranges means that no key can satisfy the condition.
 
+    A *union* reads some branches of an OR by the partitions' own keys, and others by indexes. Take the key (day, store)
+    with an index on `store`:
+
+        day = 77 OR store = 'zz'        scan day = 77
+                                        by index store: scan index store = 'zz'
+
+    The partition (77, 'zz') is in both parts. It is read once, because partitions that an index leads to are left out
+    where they lie in a range of `scans`.
+
     Attributes:
         scans: the ranges.
         index: whose entries the ranges are about; None: the partitions' own keys.
+        by_indexes: of a union, the plans by indexes, one for each index.
         estimates: by which the way was chosen, where there was a choice.
-        found: keys of the rows that the index leads to, in order, if choosing has found them all.
+        found: keys of the rows that the indexes lead to, in order, if choosing has found them all.
     """
 
     scans: tuple[KeyScan, ...]
     index: IndexOrder | None = None
+    by_indexes: tuple[ScanPlan, ...] = ()
     estimates: tuple[Estimate, ...] = field(default=(), compare=False)
     found: tuple[bytes, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def exact(self) -> bool:
         """Whether every key found surely satisfies the condition; else some of them only may."""
-        return not any(scan.residual is not None and opaque_parts(scan.residual.node) for scan in self.scans)
+        return not any(
+            scan.residual is not None and opaque_parts(scan.residual.node) for scan in self.scans
+        ) and all(part.exact for part in self.by_indexes)
+
+    @property
+    def indexes(self) -> tuple[IndexOrder, ...]:
+        """Return the indexes that are read."""
+        own = () if self.index is None else (self.index,)
+        return own + tuple(index for part in self.by_indexes for index in part.indexes)
 
     @property
     def whole(self) -> bool:
         """Whether the plan reads every key of the table, with or without a test."""
         return len(self.scans) == 1 and self.scans[0].start == b"" and self.scans[0].stop is None
+
+    def scan_of(self, key: bytes) -> KeyScan | None:
+        """Return the range of `scans` in which a key lies, whatever its residual says of the key; None if in none."""
+        place = bisect_right(self.scans, key, key=lambda scan: scan.start)
+        scan = self.scans[place - 1] if place else None
+        return scan if scan is not None and (scan.stop is None or key < scan.stop) else None
+
+    def reads_key(self, key: bytes) -> bool:
+        """Return whether a key lies in one of the ranges of `scans`."""
+        return self.scan_of(key) is not None
 
 
 EVERYTHING = ScanPlan((KeyScan("range", b"", None, None),))

@@ -27,16 +27,19 @@ from parquetry.types import ColumnType, Value, text_from_value
 
 
 def plan_text(plan: ScanPlan, schema: KeySchema) -> str:
-    """Return a plan's text: a line for each range, the index if there is one, and what the ways would cost.
+    """Return a plan's text: a line for each range, behind the name of its index, and what the ways would cost.
 
     Args:
         plan: of a table's partitions.
         schema: of the partitions' keys, be the plan one of an index or not.
     """
-    ordered = schema if plan.index is None else schema.reordered(plan.index.order)
-    lines = [scan_text(scan, ordered) for scan in plan.scans] or ["nothing to scan"]
-    if plan.index is not None:
-        lines.insert(0, f"by index {plan.index.name}")
+    lines: list[str] = []
+    for part in (plan, *plan.by_indexes):
+        ordered = schema if part.index is None else schema.reordered(part.index.order)
+        if part.index is not None:
+            lines.append(f"by index {part.index.name}")
+        lines += [scan_text(scan, ordered) for scan in part.scans]
+    lines = lines or ["nothing to scan"]
     if plan.estimates:
         lines.append(f"keys to examine by {'; by '.join(map(str, plan.estimates))}")
     return "\n".join(lines)

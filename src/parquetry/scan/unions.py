@@ -1,0 +1,178 @@
+"""Unions: the branches of an OR that the key's order serves are read by keys, the others by indexes.
+
+The condition is cut along the first column of the key (`generate.Cut`). Take the key (day, store, item) with indexes on
+`store` and on `item`, and
+
+    day = 77 OR store = 'zz' OR day > 90 AND item = 5
+
+    before 77, 77 to 90     store = 'zz'                    by the index on store
+    77                      nothing: all of it is wanted    by keys
+    after 90                store = 'zz' OR item = 5        by both indexes
+
+A piece is read by indexes if they serve all of what it still asks for: the first column of an index is bound by it, or
+it is an OR of which each branch is served, or an AND of which one part is. The pieces are disjoint, so what the keys
+give and what the indexes give is disjoint, too; two indexes may lead to the same partition.
+
+There is more than one way to divide the pieces, and none is always the best. `unions` gives two, and whoever knows the
+table counts which reads less: the first reads pieces by indexes wherever it can, the second only where the pieces are
+ranges and the indexes are asked for single values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from parquetry.key_schema import KeySchema
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import TRUE, And, Or, Predicate
+from parquetry.predicate.normalise import conjoin, conjuncts, disjoin
+from parquetry.scan.cutter import Cutter
+from parquetry.scan.generate import Cut, plan_scan
+from parquetry.scan.marker import END
+from parquetry.scan.overlay import Piece, contiguous
+from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
+
+MAX_CONDITIONS = 64
+"""Different conditions in the pieces of one filter, past which no union is tried."""
+
+
+def plan_by_index(filter: Filter, schema: KeySchema, index: IndexOrder) -> ScanPlan:
+    """Plan the reading of an index's entries that a condition may be TRUE for.
+
+    Args:
+        filter: on the key's columns only.
+        schema: of the partitions' keys.
+        index: whose entries to read.
+    """
+    plan = plan_scan(filter, schema.reordered(index.order))
+    return ScanPlan(tuple(KeyScan("index", s.start, s.stop, s.residual) for s in plan.scans), index)
+
+
+def unions(filter: Filter, schema: KeySchema, indexes: Sequence[IndexOrder]) -> Iterator[ScanPlan]:
+    """Yield plans that read some pieces of a condition by indexes.
+
+    Args:
+        filter: on the key's columns only.
+        schema: of the partitions' keys.
+        indexes: that lead to all partitions.
+
+    Returns:
+        none if no piece is served, or if one index serves all of them.
+    """
+    if not indexes or not _has_or(filter.node):
+        return
+    pieces = _Pieces(filter, schema, indexes)
+    if len({id(rest) for _, _, rest in pieces.cut.pieces}) > MAX_CONDITIONS:
+        return
+    eager = pieces.plan(careful=False)
+    careful = pieces.plan(careful=True)
+    if eager is not None:
+        yield eager
+    if careful is not None and careful != eager:
+        yield careful
+
+
+class _Cover(NamedTuple):
+    """How indexes serve a condition.
+
+    Attributes:
+        branches: indexes with the conditions that they are read for; together they cover the condition.
+        selective: whether each of the indexes is asked for single values of its first column.
+    """
+
+    branches: tuple[tuple[IndexOrder, Predicate], ...]
+    selective: bool
+
+
+class _Pieces:
+    """The pieces of a condition, and how indexes serve each."""
+
+    def __init__(self, filter: Filter, schema: KeySchema, indexes: Sequence[IndexOrder]) -> None:
+        self.cut = Cut(filter, schema)
+        self._schema = schema
+        self._cutters = [(index, Cutter(schema.reordered(index.order), filter.node)) for index in indexes]
+        self._covers: dict[int, _Cover | None] = {}
+
+    def plan(self, *, careful: bool) -> ScanPlan | None:
+        """Return a union; None if keys alone, or one index alone, read all pieces."""
+        by_keys: list[Piece] = []
+        by_index: dict[IndexOrder, list[Predicate]] = {}
+        for piece in self.cut.pieces:
+            cover = self._cover_of(piece, careful)
+            if cover is None:
+                by_keys.append(piece)
+            else:
+                for index, branch in cover.branches:
+                    by_index.setdefault(index, []).append(branch)
+        if len(by_index) + bool(by_keys) < 2 or not by_index:
+            return None
+        parts = [
+            plan_by_index(Filter(_both(self.cut.node, disjoin(branches))), self._schema, index)
+            for index, branches in by_index.items()
+        ]
+        if any(part.whole for part in parts):
+            return None
+        return ScanPlan(self.cut.scans(by_keys), by_indexes=tuple(part for part in parts if part.scans))
+
+    def _cover_of(self, piece: Piece, careful: bool) -> _Cover | None:
+        rest = piece[2]
+        if rest == TRUE or (careful and self.cut.is_point(piece)):
+            return None
+        if id(rest) not in self._covers:
+            self._covers[id(rest)] = self._cover(rest)
+        cover = self._covers[id(rest)]
+        return None if cover is not None and careful and not cover.selective else cover
+
+    def _cover(self, node: Predicate) -> _Cover | None:
+        """Return how indexes serve a condition, if they do; as selective as can be."""
+        found: _Cover | None = None
+        for index, cutter in self._cutters:
+            cover = _by(index, cutter, node)
+            if cover is not None and (found is None or (cover.selective and not found.selective)):
+                found = cover
+        if found is not None and found.selective:
+            return found
+        match node:
+            case Or(children):
+                covers = [self._cover(child) for child in children]
+                known = [cover for cover in covers if cover is not None]
+                if len(known) == len(covers):
+                    united = _Cover(
+                        tuple(branch for cover in known for branch in cover.branches),
+                        all(cover.selective for cover in known),
+                    )
+                    if found is None or united.selective:
+                        return united
+            case And(children):
+                for child in children:
+                    part = self._cover(child) if isinstance(child, Or) else None
+                    if part is not None and (found is None or part.selective):
+                        return part
+        return found
+
+
+def _by(index: IndexOrder, cutter: Cutter, node: Predicate) -> _Cover | None:
+    """Return how one index serves a condition; None if its first column is not bound by it."""
+    space = cutter.spaces[0]
+    if space.field.name not in cutter.columns(node) or cutter.exhausted:
+        return None
+    pieces = cutter.pieces(node, 0)
+    if pieces and pieces[0][0] == space.low and pieces[-1][1] == END and contiguous(pieces):
+        return None
+    return _Cover(((index, node),), all(space.point(low, high) for low, high, _ in pieces))
+
+
+def _both(node: Predicate, branch: Predicate) -> Predicate:
+    """Join a condition and a branch of it with AND, without the ORs of the condition that the branch implies."""
+    alternatives = branch.children if isinstance(branch, Or) else (branch,)
+    asked = [
+        part
+        for part in conjuncts(node)
+        if not (isinstance(part, Or) and all(each in part.children for each in alternatives))
+    ]
+    return conjoin((*asked, branch))
+
+
+def _has_or(node: Predicate) -> bool:
+    return isinstance(node, Or) or (isinstance(node, And) and any(map(_has_or, node.children)))
