@@ -11,6 +11,7 @@ import contextlib
 import shutil
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,7 @@ from benchmarks.metastore_table import (
     ASKED,
     DATABASE,
     KEYS,
+    RARE,
     SELECTED,
     TABLE,
     Grid,
@@ -62,7 +64,7 @@ class _Kind:
         name: for the report.
         make: gives one of a number, for a table.
         found: partitions that it finds.
-        target: milliseconds that it may take among a million partitions.
+        target: milliseconds that it may take among a million partitions, or a ratio.
     """
 
     name: str
@@ -85,6 +87,8 @@ _KINDS = (
     _Kind("a non-leading column", Grid.skipping, SELECTED, 2.0),
 )
 _SCAN_TARGET = 1500.0
+_UNION_TARGET, _CHOICE_TARGET = 0.1, 1.05
+"""Ratios of CPU time: of a union to a scan of all keys, and of a filter that no index serves to the same without index."""
 _ADD_TARGET = 1.5
 _GROWTH = 1.3
 """How many times as long a filter may take among a hundred times as many partitions."""
@@ -113,6 +117,7 @@ def run(folder: Path, scale: float) -> Result:
         with console.status("finding partitions"):
             _find(result, tables)
             _scan(result, large, tables[large])
+            _choose(result, medium, tables[medium])
             _parse(result, large)
         with console.status("adding partitions"):
             _add(result, kept(folder, large, console)[0], large, int(_ADDED * min(1, scale)))
@@ -175,6 +180,27 @@ def _scan(result: Result, grid: Grid, table: TableSnapshot) -> None:
     result.timings.append(timing)
     what = f"{timing.job}, of {grid.partitions:,}"
     result.findings.append(Finding(what, 1000 * timing.median(""), _SCAN_TARGET, "ms"))
+
+
+def _choose(result: Result, grid: Grid, table: TableSnapshot) -> None:
+    """Measure the choice of an index where it serves one branch of an OR, and where it serves nothing."""
+
+    def by_keys(filter: Filter) -> int:
+        return found_by(table, plan_scan(filter, table.key_schema))
+
+    kinds = (
+        _Kind("leading columns or a non-leading one", Grid.either, 2 * SELECTED, _UNION_TARGET),
+        _Kind("an unselective filter", Grid.unselective, grid.partitions - SELECTED * RARE, _CHOICE_TARGET),
+    )
+    for kind in kinds:
+        variants = {
+            "with the index": kind.lookups(grid, partial(_plan_and_read, table)),
+            "by keys": kind.lookups(grid, by_keys),
+        }
+        timing = take_turns(f"{kind.label}, of {grid.partitions:,}", variants, 7, clock=time.process_time)
+        result.timings.append(timing)
+        ratio = timing.ratio("with the index", "by keys")
+        result.findings.append(Finding(f"{timing.job}, CPU with the index beside none", ratio, kind.target))
 
 
 def _load(result: Result, grid: Grid, metastore: Metastore) -> None:

@@ -30,7 +30,7 @@ from parquetry.metastore import (
     TableSnapshot,
     open_metastore,
 )
-from parquetry.predicate.nodes import And, Compare, In, Predicate, equal
+from parquetry.predicate.nodes import And, Compare, In, Or, Predicate, equal
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import STRING
 
@@ -48,7 +48,9 @@ COMMIT = 100_000
 _FIRST_DAY = datetime.date(2012, 1, 1)
 _HOURS = tuple(f"{hour:02d}" for hour in range(24))
 _REGIONS = tuple(f"region-{letter}" for letter in "abcdefghijkl")
-_RARE = tuple(f"rare-{number}" for number in range(10))
+RARE = 10
+"""Regions with `SELECTED` partitions each."""
+_RARE = tuple(f"rare-{number}" for number in range(RARE))
 _A_DAY = len(_HOURS) * len(_REGIONS)
 _FILE = DataFile(
     "part-00000-7d2f6a0e-4f0b-4c8e-9b57-3f1f0c7a5d11-c000.snappy.parquet",
@@ -114,6 +116,14 @@ class Grid:
     def skipping(self, number: int) -> Predicate:
         """Return a filter by the last column: 24 partitions, far from each other."""
         return equal("region", _RARE[number % len(_RARE)], STRING)
+
+    def either(self, number: int) -> Predicate:
+        """Return a filter by a day and two of its hours or by the last column: 48 partitions, half of them together."""
+        return Or((self.leading(number), self.skipping(number)))
+
+    def unselective(self, number: int) -> Predicate:
+        """Return a filter by the last column that all but the rare regions satisfy."""
+        return Compare(">=", "region", f"region-{chr(ord('A') + number)}", STRING)
 
     def scattered(self, number: int) -> Predicate:
         """Return a filter by many whole keys: 24 partitions, far from each other."""
