@@ -99,17 +99,14 @@ def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
         columns = file.columns
         if not columns:
             return None
-        # Adopted files may spell a name in another letter case. Spark reads a file with two such columns in
-        # case-sensitive sessions only, and then takes the exact one.
-        exact = columns.get(physical)
-        spelled = (
-            [columns[name] for name in columns if name.lower() == physical.lower()]
-            if exact is None
-            else [exact]
-        )
+        # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
+        spelled = [name for name in columns if name.lower() == physical.lower()]
         if not spelled and not filled:
             return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
-        return bounds_of(kind, spelled[0], file.rows) if len(spelled) == 1 else None
+        if len(spelled) != 1:
+            return None
+        statistics = columns[spelled[0]]
+        return bounds_of(kind, statistics, file.rows)
 
     return read
 

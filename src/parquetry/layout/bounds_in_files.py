@@ -86,8 +86,7 @@ def _said(column: Column, files: FileColumns) -> tuple[StatisticsColumn | None, 
     physical = column.physical
     exact = files.statistics(physical)
     absent = np.zeros(files.count, np.bool_)
-    # Adopted files may spell a name in another letter case. Spark reads a file with two such columns in
-    # case-sensitive sessions only, and then takes the exact one.
+    # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
     spelled = [name for name in files.names if name != physical and name.lower() == physical.lower()]
     variants = [found for name in spelled if (found := files.statistics(name)) is not None]
     if not variants and exact is not None and np.array_equal(exact.there, files.described):
@@ -98,14 +97,12 @@ def _said(column: Column, files: FileColumns) -> tuple[StatisticsColumn | None, 
         absent = files.with_entries() & (spellings == 0)
     if not variants:
         return exact, absent
-    usable = spellings == 1
-    if exact is not None:
-        usable |= exact.there
-    if not usable.any():
+    once = spellings == 1
+    if not once.any():
         return None, absent
     records: list[ColumnStatistics | None] = [None] * files.count
-    for found in named:  # the exact one comes last, and replaces another
-        for place in np.flatnonzero(found.there & usable).tolist():
+    for found in named:
+        for place in np.flatnonzero(found.there & once).tolist():
             records[place] = found.take(np.array([place])).records()[0]
     return StatisticsColumn.of(records), absent
 

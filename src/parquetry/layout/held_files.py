@@ -63,7 +63,9 @@ def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, St
         names: of the columns, as the table spells them for its files.
     """
     found = {name: files.statistics(name) for name in names}
-    if any(each is None or not np.array_equal(each.there, files.described) for each in found.values()):
+    if isinstance(files, RecordedFiles) or any(
+        each is None or not np.array_equal(each.there, files.described) for each in found.values()
+    ):
         wanted = {name.lower() for name in names}
         found = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
     return {name: column for name, column in found.items() if column is not None}
