@@ -115,7 +115,8 @@ class _ByIndex(_Way):
         super().__init__(plan)
         self._read = Examined()
         self._rows: list[bytes] = []
-        self._entries = entries(snapshot.visible, plan, snapshot.key_schema, self._read)
+        # the cost of an index is the number of all its entries in the ranges
+        self._entries = entries(snapshot.visible, plan, snapshot.key_schema, self._read, tested=False)
 
     def count(self, upto: int, examined: Examined | None) -> None:
         before = self._read.keys

@@ -115,7 +115,7 @@ class Operands:
         return value
 
     def columns(self) -> Columns | None:
-        """Read `(a, b)` or `STRUCT(a, b)`; None, and nothing is read, if the next tokens are something else."""
+        """Read `(a, b)` or `STRUCT(a, b)`; return None, and read nothing, if the next tokens are something else."""
         first, start = self._at, self.next.start
         struct = self.take_struct()
         if not self.take("("):

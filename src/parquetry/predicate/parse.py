@@ -14,8 +14,8 @@ understood to its last character.
     literal    = 'text' | "text" | number | TRUE | FALSE | NULL | X'…'
                | DATE '…' | TIMESTAMP '…' | TIMESTAMP_NTZ '…' | 2024-02-29 | 2024-02-29 12:34:56
 
-That is all of what Hive's own filters say (its `Filter.g`, and from version 4 on `PartitionFilter.g4`), but for texts
-side by side (`'a' 'b'`): they are a comma forgotten more often than one text.
+This covers the grammar of Hive's own filters (`Filter.g`, and from version 4 on `PartitionFilter.g4`) with one exception: texts side by
+side (`'a' 'b'`) are refused, because a forgotten comma looks the same.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ class _Parser(Operands):
 
 
 def _any_equality(column: Name, parts: Sequence[Predicate]) -> Predicate:
-    """Make one IN of the equalities of a column, of which those with NULL are NULL."""
+    """Make one IN of a column's equalities. An equality with NULL is NULL."""
     equalities = [part for part in parts if part != NULL]
     if not equalities:
         return NULL

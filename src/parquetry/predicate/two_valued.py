@@ -1,6 +1,6 @@
 """Say in two truth values that a condition is TRUE: `(a = 1) IS TRUE` is FALSE, and not NULL, where `a` is NULL.
 
-So its contrary takes in the rows for which the condition is NULL: `(a = 1) IS NOT TRUE` is `NOT (a <=> 1)`.
+So `(a = 1) IS NOT TRUE` is TRUE where `a` is NULL: it is `NOT (a <=> 1)`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def is_true(node: Predicate) -> Predicate:
     """Return the condition that is TRUE where another is TRUE, and FALSE everywhere else.
 
     Args:
-        node: bound; AND and OR lie within each other no more than `DEEPEST` deep.
+        node: bound, and no deeper than `DEEPEST`.
 
     >>> from parquetry.types import ColumnType
     >>> a = Compare("<", "a", 5, ColumnType("int"))
@@ -41,7 +41,7 @@ def is_true(node: Predicate) -> Predicate:
 
 
 def _true(node: Predicate) -> Predicate:
-    """Go through a normalised condition, in which NOT stands before IS NULL, IN, LIKE and what is not understood only."""
+    """Rewrite a normalised condition: NOT stands only before IS NULL, IN, LIKE and Opaque."""
     match node:
         case And(children):
             return all_of(map(_true, children))
@@ -73,7 +73,7 @@ def _true(node: Predicate) -> Predicate:
 
 
 def _differs(within: TupleIn, row: tuple[Value, ...]) -> Predicate:
-    """Say that a column is another value than that of a row."""
+    """Say that at least one column has another value than the row."""
     return any_of(
         _true(Compare("!=", column, value, type))
         for column, value, type in zip(within.columns, row, within.types, strict=True)
