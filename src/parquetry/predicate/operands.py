@@ -131,9 +131,8 @@ class Operands:
 
     def take_struct(self) -> bool:
         """Take the word STRUCT if a list follows it; otherwise it is the name of a column."""
-        return self._tokens[min(self._at + 1, len(self._tokens) - 1)].word == "(" and bool(
-            self.take("struct")
-        )
+        listed = self.next.kind != END_OF_TEXT and self._tokens[self._at + 1].word == "("
+        return listed and self.take("struct") is not None
 
     def at_name(self) -> bool:
         """Return whether a column is next."""

@@ -5,7 +5,7 @@ The grammar is here and not sqlglot's, whose parser is too kind: it takes `p = 1
 understood to its last character.
 
     condition  = NOT condition | condition AND condition | condition OR condition | ( condition ) | comparison
-               | condition IS [NOT] (TRUE FALSE)
+               | condition IS [NOT] TRUE | condition IS [NOT] FALSE
     comparison = operand (= == <=> != <> < <= > >=) operand | operand [NOT] BETWEEN operand AND operand
                | column [NOT] IN (literal, …) | columns [NOT] IN (row, …)
                | column [NOT] LIKE 'pattern' [ESCAPE 'c'] | column IS [NOT] NULL | boolean column

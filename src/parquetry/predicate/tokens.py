@@ -12,7 +12,7 @@ from parquetry.predicate.nodes import RESERVED
 
 END_OF_TEXT = "end of text"
 BARE = {"bare date": "date", "bare timestamp": "timestamp"}
-"""Kinds of dates and timestamps without quotes, which Hive's filters have; the types that they are of."""
+"""Kinds of the dates and timestamps without quotes in Hive's filters, and their types."""
 _NAME = re.compile(r"\w+")
 _BARE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?P<time> [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?)?(?![\w.:]|-(?!-))"
