@@ -95,6 +95,10 @@ class CountingStore(Store):
         self._store = store
         self.written = 0
 
+    @property
+    def leaves_out(self) -> bool:
+        return self._store.leaves_out
+
     def get(self, key: bytes) -> bytes | None:
         return self._store.get(key)
 

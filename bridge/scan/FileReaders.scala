@@ -29,22 +29,27 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   /**
    * The session's settings; but Parquet columns are read in batches where any has a default. Where a file lacks two columns, Spark's reader
    * of rows takes the last two to be the missing ones: those get a default instead of their values, and the others NULL instead of a default.
+   * ORC's reader of rows parses each default once more for each row, so it reads none of those that are filled in here.
    */
   private lazy val conf = {
     val given = session.sessionState.conf
-    if (table.format == "orc" || !read.exists(_.getExistenceDefaultValue().isDefined)) given
+    if (defaults.isEmpty && (table.format == "orc" || !columns.exists(_.getExistenceDefaultValue().isDefined))) given
     else {
       val batched = given.clone()
       Seq(SQLConf.PARQUET_VECTORIZED_READER_ENABLED, SQLConf.PARQUET_VECTORIZED_READER_NESTED_COLUMN_ENABLED,
-        SQLConf.PARQUET_VECTORIZED_READER_NULL_TYPE_ENABLED).foreach(batched.setConf(_, true))
+        SQLConf.PARQUET_VECTORIZED_READER_NULL_TYPE_ENABLED, SQLConf.ORC_VECTORIZED_READER_ENABLED,
+        SQLConf.ORC_VECTORIZED_READER_NESTED_COLUMN_ENABLED).foreach(batched.setConf(_, true))
       batched
     }
   }
   private lazy val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
     case (p, l) if !table.partitionColumns.contains(l.name) => p
   })
-  private lazy val read = StructType(
+  private lazy val columns = StructType(
     Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType].fields ++ hidden.counted)
+  /** The defaults that Spark's readers of batches cannot fill in, by the places of their columns. */
+  private lazy val defaults = FilledDefaults.of(columns)
+  private lazy val read = FilledDefaults.without(columns, defaults.keySet)
   // readers go by place, and ORC's would convert a column of the same name that files hold, too
   private lazy val inPath = StructType(
     (partitionSchema.fields ++ hidden.read).zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
@@ -53,7 +58,9 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
     val hadoop = ReaderSettings.of(session)
     val readers = table.format match {
-      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory()
+      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory() match {
+        case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = conf)
+      }
       case _ => ParquetScan(session, hadoop, index, whole, read, inPath, Array.empty, options, None, Nil, Nil, Array.empty)
         .createReaderFactory()
     }
@@ -95,6 +102,8 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
         (orc.copy(filters = usable), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }
     val each = if (conf.v2BucketingPreserveOrderingOnCoalesceEnabled) new SeparateReaderFactory(files) else files
-    hidden.joined(new PreparedReaderFactory(each, steps), dataSchema, partitionSchema)
+    val prepared = new PreparedReaderFactory(each, steps)
+    val filled = if (defaults.isEmpty) prepared else new FilledDefaultsFactory(prepared, table.format == "orc", columns, defaults)
+    hidden.joined(filled, dataSchema, partitionSchema)
   }
 }

@@ -52,7 +52,10 @@ class Setting:
         try:
             return self.parse(text)
         except ValueError as error:
-            raise self.refused(level, f" is {text!r}: {error}.") from None
+            remedy = (
+                f"; SET another value, or RESET `{SESSION_PREFIX}{self.name}`" if level == "session" else ""
+            )
+            raise self.refused(level, f" is {text!r}: {error}{remedy}.") from None
 
     def refused(self, level: Level, says: str) -> ConfigurationError | PropertyError:
         """Return the error that begins with the setting's name, and with where it was given."""

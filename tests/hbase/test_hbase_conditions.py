@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from parquetry.key_schema import KeySchema
-from parquetry.metastore import Column, Metastore, TableSnapshot
+from parquetry.metastore import Column, Examined, Metastore, TableSnapshot
 from parquetry.metastore.access import cheapest_plan
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
@@ -265,7 +265,7 @@ READS = [
 
 @pytest.mark.usefixtures("exact")
 def test_what_filters_of_a_table_take(hbase: HBaseServer, proxy: Proxy, table: str) -> None:
-    """Leading columns name the rows, HBase tests the others, and the answer comes in one request or a few."""
+    """Leading columns name the rows, HBase tests the others, and the answer comes in one request or a few; counted, too."""
     store = HBaseStore("127.0.0.1", proxy.port, table)
     filled = fill_table(store, 10)
     columns = filled.key_schema.types
@@ -276,12 +276,21 @@ def test_what_filters_of_a_table_take(hbase: HBaseServer, proxy: Proxy, table: s
         plan = cheapest_plan(filled, predicate)
         examined()
         proxy.requests.clear()
+        received = proxy.received
         found = [partition.values for partition in filled.partitions(plan)]
         # One more request asks whether the version was kept meanwhile.
         assert proxy.requests == ["getScannerResults"] * requests + ["getMultiple"], text
         head = 1
         assert looked_at <= examined() - head <= looked_at + 2 * requests, text
         assert len(found) == count, text
+        received = proxy.received - received
+        counted, before = Examined(), proxy.received
+        assert len(list(filled.partitions(plan, examined=counted))) == count
+        assert (proxy.received - before, counted.keys, counted.tested) == (
+            received,
+            count,
+            looked_at > count,
+        ), text
         assert found == [
             row for row in everything if evaluate(predicate.node, dict(zip(columns, row, strict=True)))
         ]

@@ -77,6 +77,10 @@ def test_there_and_back(hbase: HBaseServer, table: str, tmp_path: Path, run: Any
     assert tables_of(tmp_path / "two") == tables_of(tmp_path / "three") == first
     manifests = [(tmp_path / name / "manifest.json").read_bytes() for name in ("one", "two", "three")]
     assert manifests[0] == manifests[1] == manifests[2]
+    # The keys that were read to choose between two ways are among them.
+    for kept, counts in (("sqlite", (1, 15, 15)), (url, (1, None, 8))):
+        plan = run("plan", "t", "s like '%any'", "--run", "-w", str(lake), "--store", kept)
+        assert (plan["partitions"], plan["keys_examined"], plan["keys_returned"]) == counts, kept
     with open_metastore(str(lake), url) as metastore:
         found = metastore.table("default", "t")
         assert content(found) == EXPECTED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,7 @@ from parquetry.types import ColumnType, Value, parse_type
 from tests.support.effort import examples
 from tests.support.generated_tables import POOLS, predicates, rows, tables
 
+_QUOTED_DATE = re.compile(r"DATE '(\d{4}-\d{2}-\d{2})'")
 RELAXED = settings(
     max_examples=examples(200),
     deadline=None,
@@ -43,13 +45,23 @@ def test_normalising_changes_no_truth(data: st.DataObject) -> None:
 @settings(RELAXED, max_examples=examples(120))
 @given(st.data())
 def test_a_condition_can_be_read_back_from_its_text(data: st.DataObject) -> None:
-    """`parse_condition(str(p))` says for every row what `p` says."""
+    """`parse_condition(str(p))` says for every row what `p` says, without quotes around dates too, and IS TRUE in two values."""
     columns = data.draw(tables())
     predicate = normalise(data.draw(predicates(columns)))
-    read = parse_condition(str(predicate), dict(columns))
+    text, types = str(predicate), dict(columns)
+    read = parse_condition(text, types)
+    assert parse_condition(_QUOTED_DATE.sub(r"\1", text), types) == read
+    told = {
+        (truth, negated): parse_condition(f"({text}) IS {'NOT ' * negated}{truth}", types)
+        for truth in (True, False)
+        for negated in (True, False)
+    }
     for row in data.draw(rows(columns)):
         named = dict(zip("abc", row, strict=False))
-        assert evaluate(read, named) is evaluate(predicate, named)
+        expected = evaluate(predicate, named)
+        assert evaluate(read, named) is expected
+        for (truth, negated), condition in told.items():
+            assert evaluate(condition, named) is ((expected is truth) is not negated), condition
 
 
 NUMERIC = [

@@ -108,6 +108,61 @@ def test_columns_that_files_lack_before_others(
     spark.conf.set(f"spark.sql.parquet.{setting}", "true")
 
 
+_SPOILED = {
+    "b": ("BINARY", "X'6162'"),
+    "m": ("MAP<STRING, INT>", "map('x', 1, 'y', 2)"),
+    "l": ("ARRAY<INT>", "array(1, NULL)"),
+    "st": ("STRUCT<x: INT, y: BINARY>", "named_struct('x', CAST(NULL AS INT), 'y', X'61')"),
+    "d": ("DECIMAL(38,2)", "-123456789012345678901234567890.12BD"),
+    "ml": (
+        "ARRAY<STRUCT<m: MAP<STRING, BINARY>>>",
+        "array(named_struct('m', map('k', X'', 'n', NULL)), NULL)",
+    ),
+    "v": ("VARIANT", "parse_json('[1, null]')"),
+}
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_defaults_that_sparks_readers_of_batches_cannot_give(
+    spark: SparkSession, db: str, rows: Rows, format: str
+) -> None:
+    """Every row of old files holds them, of several batches too, and no row of new files does, whichever way Spark reads."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (a INT, s STRING, p INT) USING {format} PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, string(id), 1 FROM range(5000)")
+    columns = {n: each for n, each in _SPOILED.items() if (n, format) != ("v", "orc")}
+    for n, (type, default) in columns.items():
+        place = "FIRST" if n in ("m", "v") else ""
+        spark.sql(f"ALTER TABLE {table} ADD COLUMN {n} {type} DEFAULT {default} {place}")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN n INT AFTER a")
+    spark.sql(f"INSERT INTO {table} (a, {', '.join(columns)}) VALUES (7000{', NULL' * len(columns)})")
+    spark.sql(f"INSERT INTO {table} (a, b) VALUES (7001, X'6162')")  # and the defaults, which the file holds
+    texts = ", ".join("string(d) AS d" if n == "d" else f"to_json(struct({n})) AS {n}" for n in columns)
+    values = ", ".join(f"CAST({default} AS {type}) AS {n}" for n, (type, default) in columns.items())
+    wanted = rows(f"SELECT {texts} FROM (SELECT {values})")
+    counts = ", ".join(f"count({n})" for n in columns)
+    for batches, fields in (
+        ("true", "100"),
+        ("false", "1"),
+    ):  # with more fields Spark has batches given as rows
+        spark.conf.set(f"spark.sql.{format}.enableVectorizedReader", batches)
+        spark.conf.set("spark.sql.codegen.maxFields", fields)
+        assert rows(f"SELECT DISTINCT {texts} FROM {table} WHERE s = string(a) AND n IS NULL") == wanted
+        assert rows(f"SELECT {counts} FROM {table} WHERE a = 7000") == [(0,) * len(columns)]
+        assert rows(f"SELECT {texts} FROM {table} WHERE a = 7001") == wanted
+        condition = "b = X'6162' AND m['y'] = 2"
+        assert rows(f"SELECT count(*), {counts} FROM {table} WHERE {condition}") == [
+            (5001,) * (1 + len(columns))
+        ]
+        hidden, number = ("row_index", 5000) if format == "parquet" else ("file_name", 2)
+        counted = rows(f"SELECT count(DISTINCT _metadata.{hidden}), count(m) FROM {table} WHERE b > X'61'")
+        assert counted == [(number, 5001)]
+    spark.conf.unset(f"spark.sql.{format}.enableVectorizedReader")
+    spark.conf.unset("spark.sql.codegen.maxFields")
+    spark.sql(f"UPDATE {table} SET b = DEFAULT, a = -a WHERE a = 4999")
+    assert rows(f"SELECT DISTINCT {texts} FROM {table} WHERE a < 5000") == wanted
+
+
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_changing_rows(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
     """UPDATE and MERGE know the word DEFAULT, and what they rewrite keeps the old default where nothing else is said."""

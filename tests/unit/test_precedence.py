@@ -166,12 +166,13 @@ def test_session_settings_that_would_do_nothing(key: str, says: str) -> None:
     ],
 )
 def test_what_cannot_be_used_is_named_with_its_place(level: Level, kind: Any, begins: str) -> None:
-    """The error says where the value was given, which one it is, and which there are; other settings can be read."""
+    """The error says where the value was given, which one it is, and which there are, and how a session gets rid of it; other settings can be read."""
     settings = settle(**given("compression", {level: "best"}))
     with pytest.raises(kind) as error:
         settings["compression"]
+    remedy = "; SET another value, or RESET `parquetry.compression`" if level == "session" else ""
     assert error.value.message == (
-        f"{begins} is 'best': not one of none, uncompressed, snappy, gzip, lz4, zstd, brotli, zlib, lzo."
+        f"{begins} is 'best': not one of none, uncompressed, snappy, gzip, lz4, zstd, brotli, zlib, lzo{remedy}."
     )
     assert settings["target-file-size"] == 128 << 20
 

@@ -179,7 +179,8 @@ class CatalogReader:
         if not run:
             return plan_view(snapshot, plan)
         partitions = sum(1 for _ in snapshot.partitions(plan, examined=examined))
-        return plan_view(snapshot, plan, partitions, examined.keys)
+        exact = not (examined.tested and snapshot.store.leaves_out)
+        return plan_view(snapshot, plan, partitions, examined.keys if exact else None, examined.keys)
 
     @staticmethod
     def _files(

@@ -220,7 +220,9 @@ class Plan:
             `to_dict` names the index of each range.
         estimates: how many keys each way examines, where there was a choice.
         partitions: how many were found; None if the plan was not run.
-        keys_examined: how many keys were looked at for that, to choose between indexes included.
+        keys_examined: how many keys were looked at for that, to choose between indexes included. None if the plan was not run, or if
+            the store tested keys itself, as HBase does without saying how many.
+        keys_returned: how many of these keys the store returned.
     """
 
     scans: tuple[KeyScan, ...]
@@ -228,6 +230,7 @@ class Plan:
     estimates: tuple[Estimate, ...]
     partitions: int | None = None
     keys_examined: int | None = None
+    keys_returned: int | None = None
     _plan: ScanPlan = field(default=EVERYTHING, repr=False, compare=False)
     _schema: KeySchema = field(default=KeySchema(()), repr=False, compare=False)
 
@@ -251,6 +254,7 @@ class Plan:
             ],
             "partitions": self.partitions,
             "keys_examined": self.keys_examined,
+            "keys_returned": self.keys_returned,
         }
 
     def _repr_html_(self) -> str:
@@ -260,4 +264,8 @@ class Plan:
         text = plan_text(self._plan, self._schema)
         if self.partitions is None:
             return text
-        return f"{text}\n{self.partitions:,} partitions found, {self.keys_examined:,} keys examined"
+        if self.keys_examined is None:
+            keys = f"{self.keys_returned:,} keys returned: the store tested the others, and does not say how many"
+        else:
+            keys = f"{self.keys_examined:,} keys examined"
+        return f"{text}\n{self.partitions:,} partitions found, {keys}"

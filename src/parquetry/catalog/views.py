@@ -22,11 +22,17 @@ def plan_view(
     plan: ScanPlan,
     partitions: int | None = None,
     keys_examined: int | None = None,
+    keys_returned: int | None = None,
 ) -> Plan:
     """Return a plan as users see it."""
     index = None if plan.index is None else plan.index.name
+<<<<<<< HEAD
     scans = plan.scans + tuple(scan for part in plan.by_indexes for scan in part.scans)
     return Plan(scans, index, plan.estimates, partitions, keys_examined, plan, snapshot.key_schema)
+=======
+    counts = partitions, keys_examined, keys_returned
+    return Plan(plan.scans, index, plan.estimates, *counts, plan, snapshot.key_schema)
+>>>>>>> w/text
 
 
 def table_view(snapshot: ms.TableSnapshot) -> Table:

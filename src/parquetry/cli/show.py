@@ -200,7 +200,10 @@ def plan(
     table: TableArgument,
     where: Annotated[str, typer.Argument(metavar="FILTER", help="A filter on partition columns, in SQL.")],
     run: Annotated[
-        bool, typer.Option("--run", help="Read the partitions, too, and count them and the keys examined.")
+        bool,
+        typer.Option(
+            "--run", help="Read the partitions, too, and count them and the keys examined (HBase: returned)."
+        ),
     ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,

@@ -110,7 +110,8 @@ class ByIndex(Way):
         self._schema = snapshot.key_schema
         self._tests: dict[Filter, Test] = {}
         self._read = Examined()
-        self._entries = entries(snapshot.visible, plan, snapshot.key_schema, self._read)
+        # The cost of an index is the number of all its entries in the ranges.
+        self._entries = entries(snapshot.visible, plan, snapshot.key_schema, self._read, tested=False)
         self.counted: list[bytes] = []
 
     def count(self, limit: int, examined: Examined | None) -> None:

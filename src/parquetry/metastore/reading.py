@@ -32,8 +32,7 @@ def by_keys(
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
     single = not schema.fields or all(scan.kind == "get" for scan in plan.scans)
     residuals = [scan.residual for scan in plan.scans]
-    # a store that leaves rows out cannot count them
-    where = scans_condition(plan.scans, schema) if examined is None else None
+    where = scans_condition(plan.scans, schema)
     common = residuals[0] if residuals else None
     if all(residual is common for residual in residuals):
         test = None
@@ -100,9 +99,16 @@ def _rows(visible: VisibleRows, keys: Sequence[bytes], examined: Examined | None
 
 
 def entries(
-    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None, *, tested: bool = True
 ) -> Iterator[bytes | None]:
     """Yield for each entry of a plan's ranges where it leads; None if the residual excludes it.
+
+    Args:
+        visible: of the version to read.
+        plan: for an index.
+        schema: of the partitions' keys.
+        examined: counts the entries read.
+        tested: whether the store may leave out entries that the residual excludes.
 
     Returns:
         keys of partitions, each with the age of the row behind it, in the order of the entries.
@@ -111,7 +117,7 @@ def entries(
     if not plan.scans:
         return
     schema = schema.reordered(plan.index.order)
-    where = scans_condition(plan.scans, schema) if examined is None else None
+    where = scans_condition(plan.scans, schema) if tested else None
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
     rows = visible.of_index(plan.index.id).scan(ranges, examined=examined, where=where)
     passes = _Residuals(plan, schema)

@@ -55,10 +55,18 @@ class Found(NamedTuple):
 
 
 class Examined:
-    """Counts the keys that a reader looks at, whether or not they are part of the answer."""
+    """Counts the keys that a store returns to a reader, whether or not they are part of the answer.
+
+    Counting changes nothing about what is read.
+
+    Attributes:
+        keys: their number.
+        tested: whether the store was given a condition. A store that `leaves_out` rows then examined more keys than it returned.
+    """
 
     def __init__(self) -> None:
         self.keys = 0
+        self.tested = False
 
     def counting(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
         """Yield rows, and count them."""
@@ -303,6 +311,7 @@ class VisibleRows:
             groups=self._groups if len(ranges) == 1 and single else self._informed,
         )
         if examined is not None:
+            examined.tested |= where is not None
             rows = examined.counting(rows)
         unsure: set[bytes] = set()
         if passes is not None:

@@ -56,6 +56,11 @@ class WarehouseStore:
         """Whether the store's rows may have checksums, as far as is known: whoever writes looks at the format row first."""
         self._last = threading.local()
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the store tests conditions, and leaves out rows that do not satisfy them."""
+        return self.rows.leaves_out
+
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key; None if there is none."""
         kept = self.rows.get(key)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
 from parquetry.predicate import bind
-from parquetry.predicate.tokens import END_OF_TEXT, Token, is_name, tokenise
+from parquetry.predicate.tokens import BARE, END_OF_TEXT, Token, is_name, tokenise
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
 
 _TIMES = {
@@ -37,12 +37,21 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal, where it stands, and its text if it was quoted."""
+    """A literal, where it stands, its text if it was quoted, and whether it is a date or a timestamp without quotes."""
 
     value: Value
     type: ColumnType
     start: int
     text: str = ""
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Several columns that are compared together, `(a, b)` or `STRUCT(a, b)`, and where they stand in the text."""
+
+    names: tuple[Name, ...]
+    start: int
 
 
 class Operands:
@@ -105,6 +114,26 @@ class Operands:
             self.expect(")", "close the parenthesis")
         return value
 
+    def columns(self) -> Columns | None:
+        """Read `(a, b)` or `STRUCT(a, b)`; return None, and read nothing, if the next tokens are something else."""
+        first, start = self._at, self.next.start
+        struct = self.take_struct()
+        if not self.take("("):
+            return None
+        if not struct and not (is_name(self.next) and self._tokens[self._at + 1].word == ","):
+            self._at = first
+            return None
+        names = [self.name()]
+        while self.take(","):
+            names.append(self.name())
+        self.expect(")", "close the list of columns")
+        return Columns(tuple(names), start)
+
+    def take_struct(self) -> bool:
+        """Take the word STRUCT if a list follows it; otherwise it is the name of a column."""
+        listed = self.next.kind != END_OF_TEXT and self._tokens[self._at + 1].word == "("
+        return listed and self.take("struct") is not None
+
     def at_name(self) -> bool:
         """Return whether a column is next."""
         token, following = (
@@ -134,6 +163,9 @@ class Operands:
                 "values, or ask with spark.sql, which knows them.",
                 name.start,
             )
+        self._require_no_arithmetic()
+
+    def _require_no_arithmetic(self) -> None:
         if self.next.kind in _ARITHMETIC:
             raise self.error(
                 f"{self.shown} is not understood: a filter given as text knows no arithmetic; compare a column with "
@@ -155,6 +187,7 @@ class Operands:
         if token.quoted:
             return Literal(token.text, STRING, start, token.text)
         if token.kind == "NUMBER":
+            self._require_no_arithmetic()
             return Literal(self.placed(start, lambda: _number(token.text)), bind.NUMBER, start)
         if token.kind == "HEX_STRING" and self._text[start] in "xX":
             data = self.placed(start, lambda: _bytes(token.text))
@@ -164,15 +197,19 @@ class Operands:
         if token.word in ("true", "false"):
             return Literal(token.word == "true", BOOLEAN, start)
         if token.word in _TIMES and self.next.kind == "STRING":
-            type = parse_type(_TIMES[token.word])
-            text = self.next
             self._at += 1
-            value = self.placed(text.start, lambda: value_from_text(type, text.text, self._zone))
-            return Literal(value, type, text.start, text.text)
+            return self._time(self._tokens[self._at - 1], _TIMES[token.word])
+        if token.kind in BARE:
+            return self._time(token, BARE[token.kind], bare=True)
         if is_name(token):
             self._require_plain(token)
         self._at -= token.kind != END_OF_TEXT
         raise self.error(f"{self.shown} is not expected here: write a literal, texts in quotes.")
+
+    def _time(self, text: Token, type_name: str, *, bare: bool = False) -> Literal:
+        type = parse_type(type_name)
+        value = self.placed(text.start, lambda: value_from_text(type, text.text, self._zone))
+        return Literal(value, type, text.start, text.text, bare)
 
 
 def _number(text: str) -> Decimal:

@@ -5,18 +5,24 @@ The grammar is here and not sqlglot's, whose parser is too kind: it takes `p = 1
 understood to its last character.
 
     condition  = NOT condition | condition AND condition | condition OR condition | ( condition ) | comparison
+               | condition IS [NOT] TRUE | condition IS [NOT] FALSE
     comparison = operand (= == <=> != <> < <= > >=) operand | operand [NOT] BETWEEN operand AND operand
-               | column [NOT] IN (literal, …) | (column, …) [NOT] IN ((literal, …), …)
+               | column [NOT] IN (literal, …) | columns [NOT] IN (row, …)
                | column [NOT] LIKE 'pattern' [ESCAPE 'c'] | column IS [NOT] NULL | boolean column
+    columns    = (column, …) | STRUCT(column, …)
+    row        = (literal, …) | [CONST] STRUCT(literal, …)
     literal    = 'text' | "text" | number | TRUE | FALSE | NULL | X'…'
-               | DATE '…' | TIMESTAMP '…' | TIMESTAMP_NTZ '…'
+               | DATE '…' | TIMESTAMP '…' | TIMESTAMP_NTZ '…' | 2024-02-29 | 2024-02-29 12:34:56
+
+This covers the grammar of Hive's own filters (`Filter.g`, and from version 4 on `PartitionFilter.g4`) with one exception: texts side by
+side (`'a' 'b'`) are refused, because a forgotten comma looks the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from parquetry.predicate import bind
 from parquetry.predicate.evaluate import compare
@@ -39,8 +45,9 @@ from parquetry.predicate.nodes import (
     truth_of,
 )
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.operands import Literal, Name, Operands
-from parquetry.predicate.tokens import END_OF_TEXT, is_name
+from parquetry.predicate.operands import Columns, Literal, Name, Operands
+from parquetry.predicate.tokens import BARE, END_OF_TEXT
+from parquetry.predicate.two_valued import is_true
 from parquetry.types import STRING, ColumnType, value_from_text
 
 _OPERATORS = {
@@ -54,6 +61,9 @@ _OPERATORS = {
     ">": ">",
     ">=": ">=",
 }
+_OF_TIME = (*BARE.values(), "timestamp_ntz")
+_COMPARE_COLUMNS = "several columns are compared by (a, b) IN ((1, 2), (3, 4))"
+_Operand: TypeAlias = Name | Literal | Columns
 _T = TypeVar("_T")
 
 
@@ -131,37 +141,39 @@ class _Parser(Operands):
         result = self._condition(self._whole())
         if self.next.kind != END_OF_TEXT:
             raise self.error(f"{self.shown} is not expected here: join conditions with AND or OR.")
-        if depth(result) > DEEPEST:
+        self._check_depth(result)
+        return result
+
+    def _check_depth(self, condition: Predicate) -> None:
+        if depth(condition) > DEEPEST:
             raise self.error(
                 f"AND and OR lie within each other more than {DEEPEST} deep: write it as several filters.",
                 self._deepest[1],
             )
-        return result
 
     # Conditions. An operand in parentheses is an operand still, so each level may give either.
 
-    def _whole(self) -> Predicate | Name | Literal:
+    def _whole(self) -> Predicate | _Operand:
         """Read up to the end, or to a parenthesis that nothing opened; however deep, without recursion."""
         levels = [_Level()]
         while True:
             if self.take("not", "!"):
                 levels[-1].negations += 1
                 continue
-            names = self._tuple()
-            if names is None and self.take("("):
+            columns = self.columns()
+            if columns is None and self.take("("):
                 levels.append(_Level())
                 self._deepest = max(self._deepest, (len(levels), self.next.start))
                 continue
-            found = self._comparison(self.operand()) if names is None else self._tuple_in(names)
+            found = self._comparison(columns or self.operand())
             while not self._goes_on(levels[-1], found):
                 found = self._ended(levels.pop(), found)
                 if not levels:
                     return found
                 self.expect(")", "close the parenthesis, or join conditions with AND or OR")
-                if not isinstance(found, Predicate):
-                    found = self._comparison(found)
+                found = self._truth(found) if isinstance(found, Predicate) else self._comparison(found)
 
-    def _goes_on(self, level: _Level, found: Predicate | Name | Literal) -> bool:
+    def _goes_on(self, level: _Level, found: Predicate | _Operand) -> bool:
         """Keep what was found, if another condition is joined to it."""
         word = self.take("and", "or")
         if word is None:
@@ -171,20 +183,20 @@ class _Parser(Operands):
             level.terms.append(level.all_factors())
         return True
 
-    def _ended(self, level: _Level, found: Predicate | Name | Literal) -> Predicate | Name | Literal:
+    def _ended(self, level: _Level, found: Predicate | _Operand) -> Predicate | _Operand:
         if not (level.terms or level.factors or level.negations):
             return found
         level.factors.append(self._negated(level, found))
         return level.any_term()
 
-    def _negated(self, level: _Level, found: Predicate | Name | Literal) -> Predicate:
+    def _negated(self, level: _Level, found: Predicate | _Operand) -> Predicate:
         condition = self._condition(found)
         level.negations, negations = 0, level.negations
         if negations % 2 == 0:
             return condition
         return condition.child if isinstance(condition, Not) else Not(condition)
 
-    def _condition(self, found: Predicate | Name | Literal) -> Predicate:
+    def _condition(self, found: Predicate | _Operand) -> Predicate:
         if isinstance(found, Name):
             if found.type.name != "boolean":
                 raise self.error(
@@ -196,16 +208,40 @@ class _Parser(Operands):
             if found.value is None or isinstance(found.value, bool):
                 return Constant(found.value)
             raise self.error("A condition is missing here: compare the literal with a column.", found.start)
+        if isinstance(found, Columns):
+            raise self.error(f"Several columns are no condition: {_COMPARE_COLUMNS}.", found.start)
         return found
 
-    def _comparison(self, left: Name | Literal) -> Predicate | Name | Literal:
-        """Read what is said of an operand; it may be a condition by itself."""
+    def _truth(self, condition: Predicate) -> Predicate:
+        """Read IS [NOT] TRUE and IS [NOT] FALSE behind a condition, as often as they stand there."""
+        while self.take("is"):
+            negated = self.take("not") is not None
+            if self.next.word not in ("true", "false"):
+                raise self.error(f"{self.shown} is not expected here: write IS [NOT] TRUE or IS [NOT] FALSE.")
+            condition = self._is(condition, negated)
+        return condition
+
+    def _is(self, condition: Predicate, negated: bool) -> Predicate:
+        self._check_depth(condition)
+        result = is_true(condition if self.take("true", "false") == "true" else Not(condition))
+        return Not(result) if negated else result
+
+    def _comparison(self, left: _Operand) -> Predicate | _Operand:
+        """Read what is said of an operand; it may be a condition by itself, or within parentheses that close behind it."""
+        if isinstance(left, Columns) and self.next.word == ")":
+            return left
+        result = self._tuple_in(left) if isinstance(left, Columns) else self._compared(left)
+        return self._truth(result) if isinstance(result, Predicate) else result
+
+    def _compared(self, left: Name | Literal) -> Predicate | Name | Literal:
         operator = _OPERATORS.get(self.next.text) if self.next.word else None
         if operator is not None:
             self._at += 1
             return self._compare(left, operator, self.operand())
         if self.take("is"):
             negated = self.take("not") is not None
+            if self.next.word in ("true", "false"):
+                return self._is(self._condition(left), negated)
             self.expect("null", "write IS NULL or IS NOT NULL")
             null = IsNull(left.name) if isinstance(left, Name) else Constant(left.value is None)
             return Not(null) if negated else null
@@ -239,6 +275,14 @@ class _Parser(Operands):
 
     def _bound(self, column: Name, operator: str, literal: Literal) -> Predicate:
         value, type = literal.value, literal.type
+        if literal.bare and column.type.textual:
+            value, type = literal.text, STRING
+        elif literal.bare and column.type.name not in _OF_TIME:
+            raise self.error(
+                f"{literal.text} without quotes is a {type}, and column {column.name} is of type {column.type}: write a "
+                "value of that type; a filter given as text knows no arithmetic.",
+                literal.start,
+            )
         if column.type.name == "timestamp_ntz" and type.name == "timestamp":
             # People write TIMESTAMP '…' also for a column of type timestamp_ntz, and mean the clock of that column.
             value, type = value_from_text(column.type, literal.text), column.type
@@ -254,34 +298,26 @@ class _Parser(Operands):
 
     def _in(self, column: Name) -> Predicate:
         literals = self._list(self.literal, "a literal")
-        equalities = [self._bound(column, "=", literal) for literal in literals if literal.value is not None]
-        if not equalities:
-            return NULL
-        return bind.any_equality(column.name, column.type, equalities, len(equalities) < len(literals))
+        return _any_equality(column, [self._bound(column, "=", literal) for literal in literals])
 
-    def _tuple(self) -> list[Name] | None:
-        """Read `(a, b)`; None, and nothing is read, if the next tokens are something else."""
-        start = self._at
-        if not self.take("("):
-            return None
-        if not (is_name(self.next) and self._tokens[self._at + 1].word == ","):
-            self._at = start
-            return None
-        names = [self.name()]
-        while self.take(","):
-            names.append(self.name())
-        self.expect(")", "close the list of columns")
-        return names
-
-    def _tuple_in(self, names: list[Name]) -> Predicate:
+    def _tuple_in(self, columns: Columns) -> Predicate:
         negated = self.take("not") is not None
-        self.expect("in", "several columns are compared by (a, b) IN ((1, 2), (3, 4))")
+        self.expect("in", _COMPARE_COLUMNS)
+        names = columns.names
         rows = self._list(lambda: self._row(names), "a row of literals")
-        result = bind.any_tuple([(name.name, name.type) for name in names], rows)
+        if len(names) == 1:
+            result = _any_equality(names[0], [part for (part,) in rows])
+        else:
+            result = bind.any_tuple([(name.name, name.type) for name in names], rows)
         return Not(result) if negated else result
 
-    def _row(self, names: list[Name]) -> list[Predicate]:
+    def _row(self, names: Sequence[Name]) -> list[Predicate]:
         start = self.next.start
+        if self.take("const"):
+            if not self.take_struct():
+                raise self.error(f"{self.shown} is not expected here: write CONST STRUCT(1, 2).")
+        else:
+            self.take_struct()
         literals = self._list(self.literal, "a literal")
         if len(literals) != len(names):
             raise self.error(f"A row of {len(names)} literals is needed here, one for each column.", start)
@@ -314,4 +350,10 @@ class _Parser(Operands):
         found = Like(column.name, pattern.value, str(escape.value))
         return self.placed(column.start, lambda: bind.bind(found, self._columns))
 
-    # Operands.
+
+def _any_equality(column: Name, parts: Sequence[Predicate]) -> Predicate:
+    """Make one IN of a column's equalities. An equality with NULL is NULL."""
+    equalities = [part for part in parts if part != NULL]
+    if not equalities:
+        return NULL
+    return bind.any_equality(column.name, column.type, equalities, len(equalities) < len(parts))

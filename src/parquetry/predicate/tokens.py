@@ -11,7 +11,12 @@ from parquetry.errors import FilterError
 from parquetry.predicate.nodes import RESERVED
 
 END_OF_TEXT = "end of text"
+BARE = {"bare date": "date", "bare timestamp": "timestamp"}
+"""Kinds of the dates and timestamps without quotes in Hive's filters, and their types."""
 _NAME = re.compile(r"\w+")
+_BARE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?P<time> [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?)?(?![\w.:]|-(?!-))"
+)
 _NO_HEXADECIMAL = re.compile(r"(?<![\w'\"])[xX]'(?![0-9A-Fa-f]*')")
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*`|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 
@@ -21,7 +26,7 @@ class Token:
     """A token.
 
     Attributes:
-        kind: sqlglot's name of its type, or `END_OF_TEXT`, which is none of those.
+        kind: sqlglot's name of its type, or one of `BARE`, or `END_OF_TEXT`, which sqlglot does not have.
         text: the token; of a text, what it says, without quotes.
         start: where it begins, in characters.
         end: where it ends: the place behind it. The suffix of a number, as in `5L`, is not told of.
@@ -46,6 +51,8 @@ class Token:
 def tokenise(text: str) -> list[Token]:
     """Cut a text into tokens, `END_OF_TEXT` the last; doubled quotes are put together, suffixes dropped.
 
+    `2024-02-29` is one token, and so is `2024-02-29 12:34:56`: a filter knows no arithmetic.
+
     Raises:
         FilterError: a quote or a comment is not closed.
     """
@@ -64,12 +71,18 @@ def tokenise(text: str) -> list[Token]:
         if place >= 0:
             raise FilterError("'{#' is not expected here: comments are --… or /*…*/.", text, place)
     tokens: list[Token] = []
+    ends = {item.end for item in found}
     end = -1
     for item in found:
         kind, start = item.token_type.name, item.start - 1
         previous = tokens[-1] if tokens else None
         if previous is not None and start <= end:
             continue  # sqlglot gives the suffix of `5L` as two more tokens at the number's place
+        bare = _BARE.match(text, start) if kind == "NUMBER" else None
+        if bare is not None and bare.end() in ends:
+            end = bare.end() - 1
+            tokens.append(Token("bare timestamp" if bare["time"] else "bare date", bare[0], start, end + 1))
+            continue
         if kind == "STRING" and previous and previous.kind == "STRING" and start == end + 1:
             # 'it''s' is one text, and so it is for Spark from version 4 on.
             quote = text[previous.start]

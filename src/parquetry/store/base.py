@@ -28,6 +28,11 @@ class Store(Protocol):
     Every method raises `StoreError` if the store fails; a write may then have taken place, or take place yet.
     """
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether `scan_ranges` tests conditions, and leaves out rows that do not satisfy them."""
+        ...
+
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key; None if there is none."""
         ...

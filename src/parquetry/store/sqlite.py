@@ -52,6 +52,8 @@ class SQLiteStore:
         MetastoreVersionError: its tables are those of a later library.
     """
 
+    leaves_out = False
+
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = os.path.abspath(path)
         self._reset()

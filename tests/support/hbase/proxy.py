@@ -19,6 +19,7 @@ class Proxy:
         port: to connect to.
         fate: asked with the name of the method.
         requests: names of the methods asked for so far.
+        received: bytes that came from the server so far.
 
     A request that is to be ``late`` has to be short: it waits, while its client sees the connection break, until
     `deliver` is called.
@@ -30,6 +31,7 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self.fate: Callable[[str], Fate] = lambda _: "delivered"
         self.requests: list[str] = []
+        self.received = 0
         self._late: list[bytes] = []
         self._threads: list[threading.Thread] = []
         self._start(self._accept)
@@ -71,6 +73,7 @@ class Proxy:
                     return
                 if source is server:
                     fate = None
+                    self.received += len(data)
                 with contextlib.suppress(OSError):
                     (client if source is server else server).sendall(data)
 

@@ -300,9 +300,9 @@ def test_a_plan_is_plain_data(catalog):
     assert bytes.fromhex(scan["start"]) < bytes.fromhex(scan["stop"])
     assert scan["residual"] == "shop LIKE '%a'"
     assert scan["index"] is None
-    assert (plan["partitions"], plan["keys_examined"]) == (None, None)
+    assert (plan["partitions"], plan["keys_examined"], plan["keys_returned"]) == (None, None, None)
     nothing = catalog.plan("sales.orders", "day < '2024-01-01' AND day > '2024-01-01'", run=True)
-    assert nothing.to_dict() == {"scans": [], "partitions": 0, "keys_examined": 0}
+    assert nothing.to_dict() == {"scans": [], "partitions": 0, "keys_examined": 0, "keys_returned": 0}
 
 
 def test_a_plan_that_is_run_counts(catalog):
@@ -312,7 +312,7 @@ def test_a_plan_that_is_run_counts(catalog):
     assert (scan["kind"], scan["start"], scan["residual"]) == ("range", "", "shop LIKE '%a'")
     found = list(catalog.partitions("sales.orders", "shop LIKE '%a'"))
     assert plan.partitions == len(found)
-    assert plan.keys_examined == catalog.table("sales.orders").partitions
+    assert plan.keys_examined == plan.keys_returned == catalog.table("sales.orders").partitions
     assert str(plan).endswith(f"{len(found)} partitions found, {plan.keys_examined} keys examined")
 
 

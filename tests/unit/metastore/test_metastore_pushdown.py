@@ -12,7 +12,7 @@ import pytest
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.indexes import create_index
 from parquetry.maintenance.restore import restore
-from parquetry.metastore import Column, Metastore, TableSnapshot
+from parquetry.metastore import Column, Examined, Metastore, TableSnapshot
 from parquetry.metastore.access import cheapest_plan
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
@@ -114,13 +114,17 @@ def wanted(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
 @pytest.mark.parametrize("text", FILTERS)
 @pytest.mark.parametrize("order", ["", "d,s", "h"])
 def test_only_wanted_rows_come(text: str, order: str) -> None:
-    """The store gives away the rows of the answer and hardly any other, in whatever order the columns are."""
+    """The store gives away the rows of the answer and hardly any other, in whatever order the columns are, also while they are counted."""
     store = Watched()
     table = make(store, descending=tuple(name in order.split(",") for name in "dhs") if order else ())
     expected = wanted(table, text)
     store.given = 0
     assert found(table, text) == expected
     assert store.given - EXCESS.get(text, 0) == len(expected) > 0
+    counted = Examined()
+    plan = cheapest_plan(table, parse_filter(text, table.key_schema.types))
+    assert len(list(table.partitions(plan, examined=counted))) == len(expected)
+    assert counted.keys == store.given / 2 == len(expected) + EXCESS.get(text, 0)  # counting changes nothing
 
 
 @pytest.mark.parametrize("text", FILTERS)

@@ -47,6 +47,8 @@ class HBaseStore:
         WarehouseError: the table is not there and `create` is not given, or it is not a store's.
     """
 
+    leaves_out = True
+
     def __init__(
         self,
         host: str,
