@@ -26,13 +26,9 @@ def plan_view(
 ) -> Plan:
     """Return a plan as users see it."""
     index = None if plan.index is None else plan.index.name
-<<<<<<< HEAD
     scans = plan.scans + tuple(scan for part in plan.by_indexes for scan in part.scans)
-    return Plan(scans, index, plan.estimates, partitions, keys_examined, plan, snapshot.key_schema)
-=======
     counts = partitions, keys_examined, keys_returned
-    return Plan(plan.scans, index, plan.estimates, *counts, plan, snapshot.key_schema)
->>>>>>> w/text
+    return Plan(scans, index, plan.estimates, *counts, plan, snapshot.key_schema)
 
 
 def table_view(snapshot: ms.TableSnapshot) -> Table:

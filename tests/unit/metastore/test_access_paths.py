@@ -43,7 +43,9 @@ def table_of(
         partition_by=tuple(columns),
         descending=tuple(descending),
     )
-    transaction = Metastore(store or MemoryStore(), "/lake").create_table("default", "t", described).begin("fill")
+    transaction = (
+        Metastore(store or MemoryStore(), "/lake").create_table("default", "t", described).begin("fill")
+    )
     for row in rows:
         transaction.append(tuple(row), [file("f")])
     table = transaction.commit()
