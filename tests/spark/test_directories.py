@@ -222,6 +222,11 @@ def test_values_of_all_types(spark: SparkSession, db: str, rows: Rows, kind: str
         ((kept, of),) = directories(parquetry.explain(f"SELECT * FROM {db}.t WHERE {where}"))
         zero = 2 if kind == "double" and value != one else 0  # 0.0 and -0.0 have one directory and two texts
         assert kept == of - 6 + heavy + zero, (where, kept, of)
+    for zone, time in {"Asia/Kolkata": "07:00", "UTC": "01:30"}.items() if kind == "timestamp" else ():
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        where = f"date_format(x, 'HH:mm') = '{time}' AND x < TIMESTAMP'2026-06-01'"
+        ((kept, of),) = directories(parquetry.explain(f"SELECT * FROM {db}.t WHERE {where}"))
+        assert (kept, len(rows(f"SELECT * FROM {db}.t WHERE {where}"))) == (4, 2), zone
 
 
 def test_deleting(spark: SparkSession, db: str, rows: Rows, warehouse: Path) -> None:
