@@ -11,12 +11,13 @@ import org.apache.spark.sql.connector.expressions.{LogicalExpressions, NamedRefe
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * One version of a table; `identity` is what the next questions about it name, `arrangedBy` says how its files lie within a partition.
+ * One version of a table; `identity` is what the next questions about it name, `arrangedBy` says how its files lie within a partition,
+ * `directories` whether there may be directories for heavy values.
  */
 case class TableAnswer(
     name: String, identity: JValue, id: String, version: Long, logical: StructType, physical: StructType,
     partitionColumns: Seq[String], format: String, properties: Map[String, String], arrangedBy: Seq[Transform],
-    constraints: Seq[ConstraintAnswer], clauses: Map[String, String], details: Seq[(String, String)])
+    constraints: Seq[ConstraintAnswer], clauses: Map[String, String], details: Seq[(String, String)], directories: Boolean)
 
 /** A constraint; each column by the names that lead to it, another table by the parts of its name. */
 case class ConstraintAnswer(
@@ -43,6 +44,9 @@ case class PushedAnswer(exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq
 sealed trait RowGroupPart
 case class RowGroupLeaf(number: Int) extends RowGroupPart
 case class RowGroupParts(function: String, parts: Seq[RowGroupPart]) extends RowGroupPart
+
+/** Rows of values of some columns. */
+case class ValueRows(columns: Seq[String], rows: List[List[JValue]])
 
 /**
  * What a scan reads; a file names its partition by its place in `partitions`.
@@ -141,7 +145,7 @@ object Answers {
     TableAnswer(text(answer \ "name"), table, text(table \ "id"), long(table \ "version"), logical, physical,
       texts(answer \ "partition_by"), text(answer \ "format"), properties(answer), arrangedBy(answer),
       (answer \ "constraints").children.map(constraint), map(answer \ "clauses"),
-      (answer \ "details").children.map(pair => (text(pair(0)), text(pair(1)))))
+      (answer \ "details").children.map(pair => (text(pair(0)), text(pair(1)))), answer \ "directories" == JBool(true))
   }
 
   private def arrangedBy(answer: JValue): Seq[Transform] = {
@@ -189,6 +193,10 @@ object Answers {
 
   /** For each condition the rows of its columns' values, as they are sent back. */
   def partitionValues(answer: JValue): Seq[List[JValue]] = (answer \ "values").children.map(_.children)
+
+  /** For each condition the rows of values that directories for heavy values have. */
+  def heavyValues(answer: JValue): Seq[Seq[ValueRows]] = (answer \ "values").children.map(_.children.map(found =>
+    ValueRows(texts(found \ "columns"), (found \ "rows").children.map(_.children))))
 
   def scan(answer: JValue, partitionSchema: StructType): ScanAnswer = {
     val statistics = answer \ "statistics"

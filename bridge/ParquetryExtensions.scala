@@ -36,6 +36,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPreCBORule(_ => PartsOnPartitions)
     extensions.injectPreCBORule(_ => ConditionsOfCommands)
     extensions.injectPreCBORule(_ => UntranslatableConditions)
+    extensions.injectPreCBORule(_ => ConditionsOnDirectories)
     extensions.injectPreCBORule(_ => StreamColumns)
     extensions.injectPlannerStrategy(_ => StreamedRowsStrategy)
     extensions.injectPlannerStrategy(_ => DeleteStrategy)

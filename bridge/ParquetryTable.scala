@@ -9,6 +9,7 @@ import org.json4s._
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog._
@@ -48,6 +49,13 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
     override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
       () => { Settings.check("stream", options); new StreamScan(this, logical, Nil, options) }
   }
+  /** Whether partitions may have directories for heavy values. */
+  val hasDirectories: Boolean = answer.directories
+  /** Conditions of a query that Spark evaluates over the values of such directories; see `ConditionsOnDirectories`. */
+  def onDirectories: Seq[Expression] = Nil
+  /** The same table, whose scans are those of a query with such conditions. */
+  def withConditions(conditions: Seq[Expression]): ParquetryTable =
+    new ParquetryTable(ref, answer) { override val onDirectories: Seq[Expression] = conditions }
   /** The same table without the properties that clauses say. */
   def withoutClauses: ParquetryTable =
     new ParquetryTable(ref, answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil))
@@ -102,7 +110,8 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
 
   // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it is loaded.
   override def equals(other: Any): Boolean = other match {
-    case t: ParquetryTable => t.isStreamed == isStreamed && t.ref == ref && t.id() == id() && t.version() == version()
+    case t: ParquetryTable => t.isStreamed == isStreamed && t.ref == ref && t.id() == id() && t.version() == version() &&
+      t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) // Spark makes one scan of two of a table
     case _ => false
   }
   override def hashCode(): Int = (id(), version()).hashCode()

@@ -100,13 +100,17 @@ object Reports extends PredicateHelper {
       case ours: ParquetryScan => ours.filterAttributes().map(_.fieldNames().head).toSet
       case _ => Set.empty[String]
     }
+    val evaluated = scan match {
+      case ours: ParquetryScan => ours.asked.flatMap(DirectoryConditions.untranslated).toSet
+      case _ => Set.empty[String]
+    }
     def arrives(e: Expression) = e match {
       case BinaryComparison(column: Attribute, _: ScalarSubquery) => filterable(column.name)
       case BinaryComparison(_: ScalarSubquery, column: Attribute) => filterable(column.name)
       case _ => e.exists(_.isInstanceOf[DynamicPruning])
     }
     Json.strings(conditions.filterNot(arrives)
-      .filter(DataSourceV2Strategy.translateFilterV2(_).isEmpty).map(_.transform {
+      .filter(e => DataSourceV2Strategy.translateFilterV2(e).isEmpty && !evaluated(PartitionConditions.text(e))).map(_.transform {
         case a: AttributeReference => a.withQualifier(Nil)
         case marked: KnownNullable => marked.child // see UntranslatableConditions
       }.sql))

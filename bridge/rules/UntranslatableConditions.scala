@@ -69,7 +69,7 @@ object UntranslatableConditions extends Rule[LogicalPlan] {
   private def joined(parts: IndexedSeq[Expression], join: (Expression, Expression) => Expression): Expression =
     Chains.balanced(parts, join, parts.head)
 
-  private def isDeep(e: Expression): Boolean = {
+  def isDeep(e: Expression): Boolean = {
     var level = Seq(e)
     var depth = 0
     while (level.nonEmpty && depth <= deep) {

@@ -74,6 +74,6 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
 
   override def build(): Scan = aggregate match {
     case Some(answer) => new MetadataScan(answer, pushed.map(_.tree))
-    case None => new ParquetryScan(table, pushed, required, options)
+    case None => new ParquetryScan(table, DirectoryConditions.evaluate(table, pushed), required, options)
   }
 }

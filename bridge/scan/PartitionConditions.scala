@@ -69,14 +69,18 @@ object PartitionConditions {
     condition.expression.references.toSeq.map(_.name).distinct
 
   private def described(condition: PartitionPredicateImpl): JObject = {
-    val plain = condition.expression.transform {
-      case a: AttributeReference => a.withQualifier(Nil)
-      case marked: KnownNullable => marked.child // see UntranslatableConditions
-    }
-    val readable = plain.transform { case CharPadding(column) => column }
-    JObject("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(written(readable)),
+    val plain = unmarked(condition.expression)
+    JObject("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(text(plain)),
       "columns" -> Json.strings(names(condition)), "tree" -> tree(plain))
   }
+
+  private def unmarked(condition: Expression): Expression = condition.transform {
+    case a: AttributeReference => a.withQualifier(Nil)
+    case marked: KnownNullable => marked.child // see UntranslatableConditions
+  }
+
+  /** How the report names a condition. */
+  def text(condition: Expression): String = written(unmarked(condition).transform { case CharPadding(column) => column })
 
   /** SQL as a user would write it: without the parentheses that Spark puts around all that has two operands. */
   def written(e: Expression): String = readable(e) match {

@@ -73,6 +73,7 @@ STATEMENTS = f"""
     DESCRIBE TABLE EXTENDED recorded.db.alike PARTITION (p = 1)
     ALTER TABLE recorded.db.alike PARTITION (p = 1) SET SKEWED LOCATION (NULL = 'file:/far/null')
     ALTER TABLE recorded.db.alike NOT SKEWED
+    SELECT p FROM recorded.db.alike WHERE x + 1 = 2
     LOAD DATA LOCAL INPATH '/nowhere' INTO TABLE recorded.db.heavy
     CREATE VIEW recorded.db.v (n COMMENT 'number') AS SELECT x FROM recorded.db.alike
     CREATE OR REPLACE VIEW recorded.db.v AS SELECT x FROM recorded.db.alike

@@ -100,6 +100,7 @@ class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
         constraints: in their order.
         clauses: by the names of the properties that they say, clauses for SHOW CREATE TABLE to show instead.
         details: pairs of a name and a text for DESCRIBE EXTENDED to show besides.
+        directories: whether partitions may have directories for heavy values.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
     constraints: list[Constraint] = []
     clauses: dict[str, str] = {}
     details: list[list[str]] = []
+    directories: bool = False
 
 
 class Relation(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -151,6 +153,22 @@ class PartitionValues(Answer, frozen=True):
     """For each condition the different rows of values that its columns have in the partitions in question."""
 
     values: list[list[Values]]
+
+
+class ValueRows(msgspec.Struct, frozen=True):
+    """Rows of values of some columns."""
+
+    columns: list[str]
+    rows: list[Values]
+
+
+class HeavyValues(Answer, frozen=True):
+    """For each condition the different rows of values that its columns have in directories for heavy values.
+
+    Partitions that are skewed by other columns have rows of other columns.
+    """
+
+    values: list[list[ValueRows]]
 
 
 class Files(msgspec.Struct, frozen=True, omit_defaults=True):

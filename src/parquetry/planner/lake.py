@@ -31,6 +31,7 @@ from parquetry.planner.column_settings import clustering
 from parquetry.planner.engine import Engine
 from parquetry.planner.estimates import Estimates
 from parquetry.planner.questions import TableRef
+from parquetry.prune.arranged import may_have_directories
 from parquetry.prune.recent import RecentPartitions
 from parquetry.store.opening import open_store, others_nearby
 from parquetry.store.sqlite import SQLiteStore
@@ -238,6 +239,7 @@ class Lake:
             constraints=list(metadata.constraints),
             clauses=_clauses(metadata),
             details=_details(metadata),
+            directories=may_have_directories(snapshot),
         )
 
 

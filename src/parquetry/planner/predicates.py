@@ -11,7 +11,7 @@ from parquetry.metastore.transaction import Transaction
 from parquetry.planner.values import from_wire
 from parquetry.predicate.chars import SparkColumns
 from parquetry.predicate.filter import EVERY_ROW, Filter
-from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate, TupleIn, columns_of
+from parquetry.predicate.nodes import And, Compare, IsNull, Not, Opaque, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.spark_json import filter_from_json
 from parquetry.prune.condition import Condition, Origin
@@ -22,6 +22,10 @@ from parquetry.types import ColumnType, Value
 
 EVALUATED = "PARTITION_PREDICATE"
 """The function of trees that stand for conditions which Spark evaluates over the values of partitions."""
+
+
+BY_DIRECTORIES = "DIRECTORY_PREDICATE"
+"""The function of trees that stand for conditions which Spark evaluated over the values of directories for heavy values."""
 
 
 def conjuncts(
@@ -55,12 +59,16 @@ def conditions(
     types: Mapping[str, ColumnType] = types_of(snapshot)
     if origin != "query":
         types = dict(types)  # a join compares chars that are padded, of whatever length
-    return [
-        _evaluated(tree, types, origin)
-        if tree.get("fn") == EVALUATED
-        else Condition.of(filter_from_json(tree, types), origin)
-        for tree in trees
-    ]
+    return [_condition(tree, types, origin) for tree in trees]
+
+
+def _condition(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
+    function = tree.get("fn")
+    if function == EVALUATED:
+        return _evaluated(tree, types, origin)
+    if function == BY_DIRECTORIES:
+        return _by_directories(tree, types, origin)
+    return Condition.of(filter_from_json(tree, types), origin)
 
 
 def _evaluated(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
@@ -68,6 +76,36 @@ def _evaluated(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Or
     names = tree["columns"]
     holds = EVERY_ROW if tree["rows"] is None else _any_row(names, types, tree["rows"])
     return Condition(Filter.all_of((implied_by(tree, types), holds)), frozenset(names), tree["sql"], origin)
+
+
+def _by_directories(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
+    """Return a condition that is not TRUE for some rows of values; of others it says what it says by itself."""
+    names = tuple(tree["columns"])
+    itself = None if tree["tree"] is None else filter_from_json(tree["tree"], types)
+    text = tree["sql"] if itself is None else str(itself)
+    parts = [Opaque(text, names, "function on the column", _no_row(types, **each)) for each in tree["fails"]]
+    filter = Filter(normalise(And(tuple(parts) if itself is None else (itself.node, *parts))))
+    return Condition(filter, frozenset(names), text, origin)
+
+
+def _no_row(
+    types: Mapping[str, ColumnType], columns: Sequence[str], rows: Sequence[Sequence[str | None]]
+) -> Predicate:
+    """Return the condition that columns have none of several rows of values, NULL being a value like any other; never NULL."""
+    known = [types[name] for name in columns]
+    values = [tuple(map(from_wire, known, row)) for row in rows]
+    whole = TupleIn(tuple(columns), tuple(row for row in values if None not in row), tuple(known))
+    parts = [
+        Or(
+            tuple(
+                Not(IsNull(name)) if value is None else Not(Compare("<=>", name, value, type))
+                for name, type, value in zip(columns, known, row, strict=True)
+            )
+        )
+        for row in values
+        if None in row
+    ]
+    return And((Or((Not(whole), *map(IsNull, columns))), *parts))
 
 
 def implied_by(tree: dict[str, Any], types: Mapping[str, ColumnType]) -> Filter:

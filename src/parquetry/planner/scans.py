@@ -24,11 +24,13 @@ from parquetry.planner.scan_buckets import scan_buckets
 from parquetry.planner.scan_facts import description, metrics, report_of, statistics, without_added
 from parquetry.planner.values import to_wire
 from parquetry.precedence import settle
-from parquetry.predicate.nodes import columns_of
+from parquetry.predicate.nodes import columns_of, opaque_parts
+from parquetry.predicate.spark_json import filter_from_json
 from parquetry.prune import steps
 from parquetry.prune.aggregate import AggregateCall, answer_aggregate
 from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
+from parquetry.prune.directory_values import DirectoryValues, directory_values
 from parquetry.prune.filterable import filterable, has_parts
 from parquetry.prune.found_row_groups import found_ranges, of_one_group
 from parquetry.prune.partitions import candidates
@@ -90,6 +92,27 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
         for rows, at in zip(found, places, strict=True):
             rows[tuple(wire[i] for i in at)] = None
     return answers.PartitionValues([[list(row) for row in rows] for rows in found])
+
+
+def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValues:
+    """Return the values of directories, for Spark to evaluate the conditions that the planner does not understand."""
+    snapshot = lake.snapshot(q.table)
+    types = types_of(snapshot)
+
+    def wired(found: DirectoryValues) -> answers.ValueRows:
+        of = [types[name] for name in found.columns]
+        return answers.ValueRows(list(found.columns), [list(map(to_wire, of, row)) for row in found.rows])
+
+    understood = [
+        each["tree"] is not None and not opaque_parts(filter_from_json(each["tree"], types).node)
+        for each in q.conditions
+    ]
+    names = [() if done else each["columns"] for each, done in zip(q.conditions, understood, strict=True)]
+    known = [condition.filter for condition in conditions(snapshot, q.predicates)]
+    partitions = candidates(snapshot, known, lake.recent)
+    return answers.HeavyValues(
+        [[wired(found) for found in each] for each in directory_values(snapshot, partitions, names)]
+    )
 
 
 def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
@@ -222,6 +245,7 @@ def _of_files(
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
     questions.PushPredicates: push,
     questions.PartitionValues: partition_values,
+    questions.HeavyValues: heavy_values,
     questions.PlanScan: plan_scan,
     questions.Aggregate: aggregate,
 }

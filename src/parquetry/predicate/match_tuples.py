@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.held_values import listed, ranks
@@ -94,10 +95,7 @@ def _all_possible(columns: Sequence[_Column], count: int) -> list[bool]:
     are compared with the ranges of the others.
     """
     arrays = [tuple(np.array(each, np.int64) for each in column) for column in columns]
-    leading = min(arrays, key=lambda column: int(np.maximum(column[2] - column[1], 0).sum()))
-    order = np.argsort(leading[0])
-    start, stop = (np.searchsorted(leading[0][order], limit) for limit in leading[1:])
-    left = np.maximum(stop - start, 0)
+    order, start, left = min(map(_by_column, arrays), key=lambda column: int(column[2].sum()))
     until = np.cumsum(left)
     possible = np.zeros(count, np.bool_)
     here = 0
@@ -113,6 +111,17 @@ def _all_possible(columns: Sequence[_Column], count: int) -> list[bool]:
         possible[container[fits]] = True
         here = there
     return possible.tolist()
+
+
+def _by_column(column: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np.int64], ...]:
+    """Return the tuples in the order of a column, and for each container the first that the column leaves, and how many.
+
+    A column of few values may leave half of all tuples to a container, another one a single tuple.
+    """
+    positions, first, end = column
+    order = np.argsort(positions)
+    start, stop = (np.searchsorted(positions[order], limit) for limit in (first, end))
+    return order, start, np.maximum(stop - start, 0)
 
 
 def _decided(leaf: TupleIn, shared: Sequence[Bounds], possible: Sequence[bool]) -> Codes:

@@ -44,6 +44,16 @@ def skew_maps(snapshot: TableSnapshot, partitions: Sequence[Partition]) -> Recor
     return _records(snapshot, partitions, directories)
 
 
+def may_have_directories(snapshot: TableSnapshot) -> bool:
+    """Return whether some partition may have directories for heavy values, without a look at any."""
+    if not snapshot.totals.arrangements:
+        return False
+    skew = snapshot.metadata.arrangement.skew
+    return (skew is not None and skew.directories) or not snapshot.totals.all_arranged(
+        snapshot.metadata.arrangement
+    )
+
+
 def bucket_specs(
     snapshot: TableSnapshot, partitions: Sequence[Partition], *, unsettled: bool = False
 ) -> Records[BucketSpec] | None:

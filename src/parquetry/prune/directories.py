@@ -75,6 +75,11 @@ class HeavyTuples:
         found: Numbers = self._flat[self._starts[maps] + cells]
         return found
 
+    def of_map(self, number: int) -> list[Row]:
+        """Return the cells of a map, given its number."""
+        start = self._starts[number]
+        return [self.rows[place] for place in self._flat[start : start + self.sizes[number]].tolist()]
+
     def have_all(self, rows: Collection[Row]) -> Flags:
         """Return of each map whether each of some tuples, which differ, has a cell in it."""
         keys = [tuple(map(order_key, row)) for row in rows]

@@ -15,11 +15,14 @@ from parquetry.metastore import (
     TableMetadata,
 )
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner.predicates import conditions
 from parquetry.predicate.knowledge import Bounds
 from parquetry.predicate.parse import parse_filter
+from parquetry.prune import directory_values as values_of_directories
 from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.condition import Condition
+from parquetry.prune.directory_values import DirectoryValues, directory_values
 from parquetry.prune.report import Report
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
@@ -194,6 +197,75 @@ def test_cells_are_of_the_columns_types_by_now_and_go_by_their_names_in_files() 
     chars = SkewMap(("c",), (("a",), ("b  ",)), directories=True)
     table = made({1: chars}, columns=(Column("c", "char(3)"), *COLUMNS[1:]))
     assert kept(table, "c = 'a'") == {"1/0"}
+
+
+def test_values_that_spark_evaluates_conditions_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row once, however many partitions have it; of each choice of skewed columns those that a condition is about."""
+    table = made({**dict.fromkeys(range(1, 5), XY), 5: X, 6: None})
+    partitions = list(table.partitions())
+    conditions = [{"y"}, {"x", "v"}, {"v", "p"}, {"p", "x"}]
+    found = directory_values(table, partitions, conditions)
+    assert found[:3] == [
+        [DirectoryValues(("y",), [("a",), (None,), ("b",)])],
+        [DirectoryValues(("x",), [(10,), (20,)]), DirectoryValues(("x",), [(10,), (20,)])],
+        [],
+    ]
+    assert [(each.columns, sorted(each.rows)) for each in found[3]] == [
+        (("p", "x"), [(p, x) for p in range(1, 5) for x in (10, 20)]),
+        (("p", "x"), [(5, 10), (5, 20)]),
+    ]
+    monkeypatch.setattr(values_of_directories, "MOST_ROWS", 5)
+    few = directory_values(table, partitions, conditions)
+    assert (few[:3], [each.rows for each in few[3]]) == (found[:3], [[(5, 10), (5, 20)]])
+    assert directory_values(made({1: None}), partitions, [{"x"}]) == [[]]
+    zeros = SkewMap(("f",), ((-0.0,), (1.5,), (float("nan"),)), directories=True)
+    floats = made({1: zeros}, columns=(Column("f", "double"), *COLUMNS[1:]))
+    ((found_floats,),) = directory_values(floats, list(floats.partitions()), [{"f"}])
+    assert repr(found_floats.rows) == "[(1.5,), (nan,)]"
+
+
+def test_values_for_which_a_condition_fails() -> None:
+    """They leave out their directories, and files that hold nothing else; NULL in any column is another value."""
+    table = made({1: XY, 2: X, 3: None})
+
+    def condition(*fails: tuple[list[str], list[list[str | None]]], tree: object = None) -> Condition:
+        told = [{"columns": columns, "rows": rows} for columns, rows in fails]
+        names = sorted({name for columns, _ in fails for name in columns})
+        asked = {"fn": "DIRECTORY_PREDICATE", "sql": "f(x)", "columns": names, "tree": tree, "fails": told}
+        return conditions(table, [asked])[0]
+
+    def left(*asked: Condition) -> set[str]:
+        files = select_files(table, asked).files
+        return {file.file.path for file in files if "unknown" not in file.file.path}
+
+    everything = {"1/-1", "1/0", "1/1", "1/2", "2/-1", "2/0", "2/1"}
+    assert left(condition((["x", "y"], [["10", "a"], ["20", None]]))) == everything - {"1/0", "1/1"}
+    assert left(condition((["x"], [["10"]]))) == everything - {"1/0", "1/2", "2/0"}
+    assert left(condition((["y"], [[None]]))) == everything - {"1/1"}
+    assert left(condition((["x", "p"], [["20", "1"]]))) == everything - {"1/1"}
+    assert left(condition((["x", "y"], [["10", "b"]]), (["x"], [["20"]]))) == everything - {
+        "1/1",
+        "1/2",
+        "2/1",
+    }
+    tree = {"fn": "=", "args": [{"fn": "F", "args": [{"col": ["x"]}]}, {"lit": "1", "type": "int"}]}
+    found = condition((["x"], [["10"]]), tree=tree)
+    assert (left(found), found.text) == (everything - {"1/0", "1/2", "2/0"}, "F(x) = 1")
+    step = select_files(table, [found]).report.step("directories")
+    assert step is not None
+    assert (step.kept, step.of, step.by) == (5 + 2, 8 + 2, ("F(x) = 1",))
+    transaction = table.begin("append")
+    rest = {
+        "nulls": {"x": ColumnStatistics(10, 5), "y": ColumnStatistics(10, 0, "a", "a")},
+        "tens": {"x": ColumnStatistics(10, 0, 10, 10), "y": ColumnStatistics(10, 5)},
+        "both": {"x": ColumnStatistics(10, 0, 10, 10), "y": ColumnStatistics(10, 0, "a", "a")},
+    }
+    files = [DataFile(name, 100, 5, columns=columns) for name, columns in rest.items()]
+    transaction.replace((1,), files, arrangement=Arrangement(XY))
+    table = transaction.commit()
+    fails = condition((["x", "y"], [["10", "a"], ["10", "b"], [None, "b"], ["20", None]]))
+    assert left(fails) & set(rest) <= {"nulls", "tens", "both"}
+    assert {"nulls", "tens"} <= left(fails)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,18 @@ class PartitionValues(Predicates, tag="partition_values", frozen=True):
     conditions: list[dict[str, Any]]
 
 
+class HeavyValues(Predicates, tag="heavy_values", frozen=True):
+    """Answer: `HeavyValues`, the values of directories, for Spark to evaluate conditions on skewed columns.
+
+    The predicates choose the partitions. Each partition has its own directories.
+
+    Attributes:
+        conditions: each is the names of its columns, and a tree, or None if the bridge has no tree of it.
+    """
+
+    conditions: list[dict[str, Any]]
+
+
 class Aggregate(Predicates, tag="aggregate", frozen=True):
     """Answer: `MaybeAggregated`."""
 
