@@ -10,6 +10,7 @@ import org.json4s._
 import org.apache.spark.sql.catalyst.expressions.{
   Alias, Attribute, AttributeReference, Cast, DynamicPruningExpression, ExprId, Expression, KnownFloatingPointNormalized}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
+import org.apache.spark.sql.catalyst.plans.physical.{KeyedPartitioning, PartitioningCollection}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -113,6 +114,7 @@ object JoinFacts {
         case exchange: ShuffleExchangeLike => exchange.shuffleOrigin != ENSURE_REQUIREMENTS
         case _ => false
       }),
+      "in_buckets" -> JBool(PartitioningCollection.flatten(plan.outputPartitioning).exists(_.isInstanceOf[KeyedPartitioning])),
       "through" -> Json.strings(on.collect {
         case join: BaseJoinExec => s"${typeOf(join)} JOIN"
         case _: UnionExec => "UNION"
