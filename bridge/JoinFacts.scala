@@ -114,13 +114,17 @@ object JoinFacts {
         case exchange: ShuffleExchangeLike => exchange.shuffleOrigin != ENSURE_REQUIREMENTS
         case _ => false
       }),
-      "in_buckets" -> JBool(PartitioningCollection.flatten(plan.outputPartitioning).exists(_.isInstanceOf[KeyedPartitioning])),
+      "in_buckets" -> JBool(inBuckets(plan)),
       "through" -> Json.strings(on.collect {
         case join: BaseJoinExec => s"${typeOf(join)} JOIN"
         case _: UnionExec => "UNION"
         case _: BaseLimitExec => "LIMIT"
       }.distinct))
   }
+
+  /** Spark computes a plan's partitioning anew by the session's settings, and may fail where they have changed since. */
+  private def inBuckets(plan: SparkPlan): Boolean =
+    Try(PartitioningCollection.flatten(plan.outputPartitioning).exists(_.isInstanceOf[KeyedPartitioning])).getOrElse(false)
 
   /** The nodes between a join and its scans, or the joins between these: what stands below those is none of this join's. */
   private def onTheWay(plan: SparkPlan): Seq[SparkPlan] = plan match {

@@ -234,6 +234,8 @@ def test_the_side_that_is_shuffled_is_named(spark: SparkSession, db: str) -> Non
         assert [join.sides for join in found] == expected, query
         assert nodes["Exchange"] == sum(len(join.sides) for join in found), query
         assert bool(hint) == bool(nodes["ShuffledHashJoin"])
+        with settings(spark, {joins.ENABLED: False}):  # after the run
+            assert [join.sides for join in parquetry.report(frame).joins] == expected, query
     text = parquetry.explain(f"SELECT * FROM {db}.a JOIN {db}.plain p ON a.id = p.id")
     assert "shuffled (" in str(text)
     with settings(spark, {SHUFFLE: True}):
