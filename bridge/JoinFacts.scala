@@ -10,6 +10,7 @@ import org.json4s._
 import org.apache.spark.sql.catalyst.expressions.{
   Alias, Attribute, AttributeReference, Cast, DynamicPruningExpression, ExprId, Expression, KnownFloatingPointNormalized}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
+import org.apache.spark.sql.catalyst.plans.physical.{KeyedPartitioning, PartitioningCollection}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -113,12 +114,17 @@ object JoinFacts {
         case exchange: ShuffleExchangeLike => exchange.shuffleOrigin != ENSURE_REQUIREMENTS
         case _ => false
       }),
+      "in_buckets" -> JBool(inBuckets(plan)),
       "through" -> Json.strings(on.collect {
         case join: BaseJoinExec => s"${typeOf(join)} JOIN"
         case _: UnionExec => "UNION"
         case _: BaseLimitExec => "LIMIT"
       }.distinct))
   }
+
+  /** Spark computes a plan's partitioning anew by the session's settings, and may fail where they have changed since. */
+  private def inBuckets(plan: SparkPlan): Boolean =
+    Try(PartitioningCollection.flatten(plan.outputPartitioning).exists(_.isInstanceOf[KeyedPartitioning])).getOrElse(false)
 
   /** The nodes between a join and its scans, or the joins between these: what stands below those is none of this join's. */
   private def onTheWay(plan: SparkPlan): Seq[SparkPlan] = plan match {

@@ -10,8 +10,8 @@ import org.apache.spark.sql.types._
  * The bucket of a row, as a function of one of the columns that it is of: the form in which Spark wants to be told what a scan's
  * partitions have in common, so that a join need not shuffle.
  *
- * Spark takes functions of one column only. A bucket of k columns is told as k functions with the same value: rows that agree in
- * all columns agree in all functions, and `KeyedFilePartition` sees to it that Spark takes fewer than k for nothing.
+ * Spark takes functions of one column only. A bucket of k columns is told as k functions: rows that agree in all columns agree in all
+ * functions, and `KeyedFilePartition` sees to it that Spark takes fewer than k for nothing.
  *
  * @param raw the column's type as the table has it: of a varchar Spark says that it is a string, which hashes otherwise
  * @param column the number of the column, from 1, of `columns`
@@ -27,11 +27,15 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
   override def canonicalName(): String =
     s"parquetry.bucket(version $version, ${raw.asNullable.catalogString}, $column of $columns, $count)"
 
-  /** How buckets are folded to those of a number that divides this one: nobody's, if it is 1. */
+  /**
+   * How buckets are folded to those of a number that divides this one: nobody's, if it is 1. Of several columns there must be more
+   * buckets than columns (see `KeyedFilePartition`); for others `LargerBuckets` has the scans tell of fewer.
+   */
   override def reducer(other: ReducibleFunction[_, _]): Reducer[Integer, Integer] = other match {
     case b: BucketFunction if b.copy(count = count).canonicalName() == canonicalName() =>
       val divisor = BigInt(count).gcd(BigInt(b.count)).toInt
-      if (divisor > 1 && divisor < count) FoldedBuckets(divisor) else null
+      val enough = divisor > 1 && (columns == 1 || divisor > columns)
+      if (enough && divisor < count) FoldedBuckets(divisor, column, columns) else null
     case _ => null
   }
 
@@ -43,9 +47,9 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
       "SET spark.sql.sources.v2.bucketing.allowCompatibleTransforms.enabled = false")
 }
 
-/** Buckets folded to a smaller number; what is no bucket stays so (see `KeyedFilePartition`). */
-case class FoldedBuckets(count: Int) extends Reducer[Integer, Integer] {
-  override def reduce(bucket: Integer): Integer = if (bucket < 0) bucket else bucket % count
+/** Buckets folded to a smaller number. */
+case class FoldedBuckets(count: Int, column: Int, columns: Int) extends Reducer[Integer, Integer] {
+  override def reduce(value: Integer): Integer = KeyedFilePartition.folded(value, count, column, columns)
   override def resultType(): DataType = IntegerType
   override def displayName(): String = s"bucket % $count"
 }

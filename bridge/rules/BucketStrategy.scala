@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 object BucketStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ReturnAnswer(query) =>
-      val changed = sorted(LargerBuckets(query))
+      val changed = sorted(KeysAsSorted(LargerBuckets(query)))
       if (changed eq query) Nil else Seq(planLater(ReturnAnswer(changed)))
     case _ => Nil
   }

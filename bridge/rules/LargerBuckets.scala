@@ -7,8 +7,13 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**
+ * Has the scans on both sides of a join tell Spark of the same number of buckets, where Spark does not bring them together by itself.
+ *
  * `bucket-join = larger`: tables of 3 and of 6 buckets are joined in 6, where Spark would fold them to 3. Each bucket of the table
  * of 3 is read for two of the 6, and each time only the rows of that one are passed on (`BucketReaderFactory`).
+ *
+ * By several columns, Spark folds no buckets to a number that is not greater than that of the columns (`BucketFunction`). Tables of 4
+ * and of 6 buckets by two columns tell of 2.
  *
  * Whether a table says so, its numbers and columns, the planner knows; here they are compared.
  */
@@ -23,9 +28,13 @@ object LargerBuckets extends Rule[LogicalPlan] {
             case (Some(l), Some(r)) if l.functions.length == r.functions.length && l.pairsWith(r, pairs) =>
               val wanted = l.scan.larger || r.scan.larger
               val (few, many) = (math.min(l.count, r.count), math.max(l.count, r.count))
-              if (!wanted || few == many || many % few != 0) join
-              else if (l.count == few) join.copy(left = finer(left, l, many))
-              else join.copy(right = finer(right, r, many))
+              val divisor = BigInt(few).gcd(BigInt(many)).toInt
+              val count =
+                if (wanted && divisor == few) many
+                else if (l.functions.length > 1 && divisor > 1 && divisor <= l.functions.length) divisor
+                else 0
+              if (few == many || count == 0) join
+              else join.copy(left = in(count, left, l), right = in(count, right, r))
             case _ => join
           }
         case _ => join
@@ -68,14 +77,14 @@ object LargerBuckets extends Rule[LogicalPlan] {
     }).filter(found => found.nonEmpty && buckets(relation).exists(_.columns.length == found.length))
 
   /** The scans below what leaves rows in the partition where they are. */
-  private def scans(plan: LogicalPlan): Seq[DataSourceV2ScanRelation] = plan match {
+  def scans(plan: LogicalPlan): Seq[DataSourceV2ScanRelation] = plan match {
     case relation: DataSourceV2ScanRelation => Seq(relation)
     case _: Project | _: Filter | _: Join => plan.children.flatMap(scans)
     case _ => Nil
   }
 
   /** Of which attribute of a scan each attribute of a plan is the same. */
-  private def origins(plan: LogicalPlan): Map[ExprId, ExprId] = plan match {
+  def origins(plan: LogicalPlan): Map[ExprId, ExprId] = plan match {
     case relation: DataSourceV2ScanRelation => relation.output.map(a => a.exprId -> a.exprId).toMap
     case Project(list, child) =>
       val below = origins(child)
@@ -87,16 +96,16 @@ object LargerBuckets extends Rule[LogicalPlan] {
     case _ => Map.empty
   }
 
-  /** All scans of a side that are joined with one another already by these buckets, in more of them. */
-  private def finer(plan: LogicalPlan, side: Side, count: Int): LogicalPlan = plan match {
+  /** All scans of a side that are joined with one another already by these buckets, in more or in fewer of them. */
+  private def in(count: Int, plan: LogicalPlan, side: Side): LogicalPlan = plan match {
     case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, Some(functions), _, _, _)
-        if scan.buckets.exists(b => b.count == side.count && b.version == side.scan.version &&
-          b.columns.map(_._2) == side.scan.columns.map(_._2)) =>
-      scan.finer(count).fold(plan)(found => relation.copy(scan = found, keyGroupedPartitioning = Some(functions.map {
+        if scan.buckets.exists(b => b.count != count && (b.count == side.count || b.count % count == 0) &&
+          b.version == side.scan.version && b.columns.map(_._2) == side.scan.columns.map(_._2)) =>
+      scan.in(count).fold(plan)(found => relation.copy(scan = found, keyGroupedPartitioning = Some(functions.map {
         case t @ TransformExpression(f: BucketFunction, _, _, _) => t.copy(function = f.copy(count = count))
         case other => other
       })))
-    case _: Project | _: Filter | _: Join => plan.withNewChildren(plan.children.map(finer(_, side, count)))
+    case _: Project | _: Filter | _: Join => plan.withNewChildren(plan.children.map(in(count, _, side)))
     case other => other
   }
 }

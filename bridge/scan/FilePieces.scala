@@ -28,11 +28,11 @@ class FilePieces(session: SparkSession, answer: ScanAnswer, told: (PartitionedFi
       val packs =
         if (buckets.order.nonEmpty) places.toSeq.map(i => pieces(Seq(i), Long.MaxValue).toArray).filter(_.nonEmpty)
         else packed(pieces(places.toSeq, most)).map(_.files).toSeq
-      for (key <- bucket until buckets.count by buckets.held; pack <- packs) yield KeyedFilePartition.of(key, columns, pack)
+      for (key <- bucket until buckets.count by buckets.held; pack <- packs) yield new KeyedFilePartition(0, pack, key, columns)
     }
-    val guarded = parts ++ KeyedFilePartition.guards(columns, parts)
+    val enough = parts ++ KeyedFilePartition.missing(buckets, parts.map(_.bucket).toSet)
     // of no partition at all Spark believes nothing, and shuffles
-    val some = if (guarded.isEmpty) Seq(KeyedFilePartition.of(0, columns, Array.empty)) else guarded
+    val some = if (enough.isEmpty) Seq(new KeyedFilePartition(0, Array.empty, 0, columns)) else enough
     some.zipWithIndex.map { case (part, i) => part.of(i, part.files) }.toArray
   }
 

@@ -121,8 +121,8 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   /** The same scan, which tells Spark of no buckets, so that its files are cut and packed as those of others are. */
   def free: ParquetryScan = new ParquetryScan(plan.inTheirOwn, keyed = false, whole, columns)
 
-  /** The same scan, which tells Spark of more buckets, so that each file is read for several of them. */
-  def finer(count: Int): Option[ParquetryScan] =
+  /** The same scan, which tells Spark of more buckets, so that each file is read for several of them, or of fewer. */
+  def in(count: Int): Option[ParquetryScan] =
     Some(new ParquetryScan(plan.in(count), keyed, whole, columns)).filter(_.buckets.exists(_.count == count))
 
   def keptWhole: ParquetryScan = new ParquetryScan(plan, keyed, whole = true, columns)

@@ -16,7 +16,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * What the planner answered of one scan: first, and then of values that arrive while the query runs. Of a large table the first answer
  * may be by its totals alone; the files are asked for when they are needed, which is when the values have come, if some come.
  *
- * @param wanted how many buckets Spark is to be told of, and the same files in as many as there are; None: in these
+ * @param wanted how many buckets Spark is to be told of, more or fewer, and the same files in as many as there are; None: in these
  * @param joined values of a join that were known in planning
  * @param whole the report without these
  */
@@ -65,15 +65,15 @@ class PlannedFiles private (
       ++ files.map("files" -> Json.strings(_): JField)
       ++ wanted.map { case (count, _) => "buckets" -> JInt(count): JField }: _*), partitionSchema)
 
-  // A query may come to read the files in more buckets than there are, and come back from it: one report tells what it did.
+  // A query may come to read the files in more or fewer buckets than there are, and come back from it: one report tells what it did.
 
   private val own: PlannedFiles = wanted.fold(this)(_._2)
-  private val finer = mutable.Map.empty[Int, PlannedFiles]
+  private val others = mutable.Map.empty[Int, PlannedFiles]
   private var chosen = this
   /** As which the files were planned to be read at last. */
   def used: PlannedFiles = own.chosen
   def in(count: Int): PlannedFiles = own.synchronized {
-    own.chosen = own.finer.getOrElseUpdate(count, new PlannedFiles(table, pushed, required, options, Some((count, own)), joined, whole))
+    own.chosen = own.others.getOrElseUpdate(count, new PlannedFiles(table, pushed, required, options, Some((count, own)), joined, whole))
     own.chosen
   }
   /** The same files in as many buckets as there are. */
@@ -151,7 +151,7 @@ class PlannedFiles private (
 
   /**
    * The buckets that Spark can be told of. Its function of a column takes the whole of it; and those of several columns it must
-   * not take one by one (see `KeyedFilePartition.guards`), nor evaluate.
+   * not take one by one (see `KeyedFilePartition`), nor evaluate.
    */
   lazy val buckets: Option[BucketsAnswer] = expected.buckets.filter { found =>
     val conf = SQLConf.get

@@ -37,6 +37,7 @@ def tables(session: SparkSession) -> Tables:
             ("pair", "a bigint, b int, s string", "(a, b) INTO 8 BUCKETS", rows),
             ("two", "a bigint, b int, s string", "(a, b) INTO 2 BUCKETS", rows[:90]),
             ("six", "a bigint, b int, s string", "(a, b) INTO 6 BUCKETS", rows[30:]),
+            ("all", "a bigint, b int, s string", "(b, a, s) INTO 5 BUCKETS", rows),
             ("one", "a bigint, b int, s string", "(a) INTO 4 BUCKETS", rows[::2]),
             ("small", "a int, b int, s string", "(a) INTO 4 BUCKETS", rows[::3]),
             ("none", "a bigint, b int, s string", "(a) INTO 4 BUCKETS", []),
@@ -59,7 +60,7 @@ PART_OF_THE_COLUMNS = (
 
 
 @pytest.mark.parametrize("adaptive", [True, False])
-@pytest.mark.parametrize("name", ["two", "six", "pair"])
+@pytest.mark.parametrize("name", ["two", "six", "pair", "all"])
 def test_a_part_of_the_bucket_columns_decides_nothing(
     session: SparkSession, tables: Tables, name: str, adaptive: bool
 ) -> None:
@@ -70,15 +71,21 @@ def test_a_part_of_the_bucket_columns_decides_nothing(
 
 
 @pytest.mark.parametrize(
-    "setting", ["allowKeysSubsetOfPartitionKeys", "shuffle", "partiallyClusteredDistribution"]
+    ("setting", "name"),
+    [
+        ("allowKeysSubsetOfPartitionKeys", "pair"),
+        ("shuffle", "pair"),
+        ("partiallyClusteredDistribution", "pair"),
+        ("partition.filter", "two"),
+    ],
 )
 def test_settings_that_take_the_columns_one_by_one(
-    session: SparkSession, tables: Tables, setting: str
+    session: SparkSession, tables: Tables, setting: str, name: str
 ) -> None:
     """Where Spark may take one of several bucket columns for all, or evaluate the hash by it, it is not told of them."""
     with settings(session, {f"{BUCKETING}.{setting}.enabled": True}):
         for query in PART_OF_THE_COLUMNS:
-            agree(session, query, {**tables, "t": tables["pair"]})
+            agree(session, query, {**tables, "t": tables[name]})
         agree(session, "SELECT * FROM {pair} l JOIN {six} r ON l.a = r.a AND l.b = r.b", tables)
         agree(session, "SELECT * FROM {one} l FULL JOIN {one} r ON l.a = r.a", tables)
 

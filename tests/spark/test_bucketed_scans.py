@@ -41,6 +41,11 @@ def tables(session: SparkSession) -> Tables:
         "by_both": "(k, p) SORTED BY (k, p) INTO 4 BUCKETS",
         "both_too": "(k, p) SORTED BY (k, p, n) INTO 4 BUCKETS",
         "many": "(k) SORTED BY (k) INTO 64 BUCKETS",
+        "one_of_all": "(k, p, n) INTO 1 BUCKETS",
+        "two_of_all": "(k, p, n) INTO 2 BUCKETS",
+        "four_of_all": "(k, p, n) INTO 4 BUCKETS",
+        "six_of_all": "(k, p, n) INTO 6 BUCKETS",
+        "eight_of_all": "(k, p, n) INTO 8 BUCKETS",
     }
     made = {
         name: make(session, f"lake.scanned.{name}", columns, clause, rows[seed:])
@@ -67,6 +72,29 @@ def test_sorted_buckets_are_not_sorted_again(session: SparkSession, tables: Tabl
     assert (nodes["Exchange"], nodes["Sort"]) == (0, 1)
     nodes = agree(session, "SELECT * FROM {six} l JOIN {six} r ON l.k = r.k", tables, adaptive)
     assert (nodes["Exchange"], nodes["Sort"]) == (0, 2)
+
+
+SORTED = {
+    "{also} l {join} JOIN {also} r ON l.n = r.n AND l.k = r.k": 0,
+    "{also} l {join} JOIN {also} r ON r.k = l.k AND r.n = l.n": 0,
+    "{also} l {join} JOIN {up} r ON r.n = l.n AND l.p > 1 AND r.k = l.k": 1,
+    "{up} l {join} JOIN (SELECT n AS m, k AS j, p FROM {also}) r ON l.n = r.m AND l.k = r.j": 1,
+    "{by_both} l {join} JOIN {both_too} r ON l.p = r.p AND l.k = r.k": 0,
+    "{by_both} l {join} JOIN {both_too} r ON l.n = r.n AND l.p = r.p AND l.k = r.k": 1,
+    "{also} l {join} JOIN {also} r ON l.k = r.k AND l.p = r.p": 2,  # sorted by k and n
+    "{also} l {join} JOIN {also} r ON l.n = r.k AND l.k = r.n": None,
+}
+"""Joins by more keys than bucket columns, or by keys in another order than that of the sort; and how many sides are sorted."""
+
+
+def test_keys_in_another_order_than_files_are_sorted(session: SparkSession, tables: Tables) -> None:
+    """Any order of a join's keys is as good as that of SORTED BY, if files are sorted by these first."""
+    for query, sorts in SORTED.items():
+        for join, adaptive in (("INNER", True), ("FULL", False), ("LEFT SEMI", False)):
+            select = f"SELECT l.k, l.n FROM {query.replace('{join}', join)}"
+            nodes = agree(session, select, tables, adaptive)
+            if sorts is not None:
+                assert (nodes["Exchange"], nodes["Sort"]) == (0, sorts), (query, join)
 
 
 def test_a_second_file_of_a_bucket_takes_a_sort(session: SparkSession) -> None:
@@ -112,6 +140,41 @@ def test_few_tasks_where_buckets_are_of_no_use(session: SparkSession, tables: Ta
         assert plans.tasks(session.sql(f"SELECT k, count(*) FROM {table} GROUP BY k")) > 20
         with settings(session, {"spark.sql.sources.bucketing.autoBucketedScan.enabled": False}):
             assert plans.tasks(session.sql(f"SELECT * FROM {table}")) > 20
+
+
+SEVERAL = {
+    ("two_of", "two_of"): (3, 3),
+    ("six_of", "six_of"): (6, 6),
+    ("two_of", "six_of"): (3, 6),
+    ("six_of", "two_of"): (3, 6),
+    ("by_both", "six_of"): (3, 3),  # in 2, and a task more
+    ("four_of_all", "four_of_all"): (4, 4),
+    ("eight_of_all", "four_of_all"): (4, 8),
+    ("four_of_all", "six_of_all"): (4, 4),  # in 2, and two tasks more
+    ("two_of_all", "eight_of_all"): (4, 8),
+    ("two_of_all", "two_of_all"): (4, 4),
+    ("one_of_all", "one_of_all"): (1, 1),
+}
+"""Joins of tables in buckets by two columns and by three, and their tasks: buckets that are folded to fewer, and read in more."""
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_a_task_for_each_bucket_by_several_columns(
+    session: SparkSession, tables: Tables, adaptive: bool
+) -> None:
+    """No task without a bucket, unless there are no more buckets than columns: then one more than there are columns."""
+    for (left, right), wanted in SEVERAL.items():
+        joined = "l.p = r.p AND l.k = r.k" + " AND l.n = r.n" * left.endswith("_all")
+        for mode, count in zip(("smaller", "larger"), wanted, strict=True):
+            for keys in dict.fromkeys((joined, "l.n = r.n AND l.p = r.p AND l.k = r.k")):
+                with settings(session, {"parquetry.bucket-join": mode}):
+                    query = f"SELECT * FROM {{{left}}} l FULL JOIN {{{right}}} r ON {keys}"
+                    nodes = agree(session, query, tables, adaptive)
+                    frame = session.sql(query.format(**{name: of.table for name, of in tables.items()}))
+                    assert (nodes["Exchange"], plans.tasks(frame)) == (0, count), (left, right, mode)
+    for name, count in (("six_of", 6), ("two_of", 3), ("eight_of_all", 8)):
+        grouped = session.sql(f"SELECT k, p, n, count(*) FROM {tables[name].table} GROUP BY k, p, n")
+        assert plans.tasks(grouped) == count
 
 
 # -- values that arrive while a query runs

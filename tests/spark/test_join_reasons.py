@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.prune import joins
+from tests.support import plans
 from tests.support.bucketed_tables import settings
 
 _TABLES = {
@@ -24,6 +25,7 @@ _TABLES = {
     "short": ("s varchar(9), v int", "CLUSTERED BY (s) INTO 8 BUCKETS", 2),
     "ratio": ("f double, v int", "CLUSTERED BY (f) INTO 8 BUCKETS", 2),
     "code": ("c char(4), v int", "CLUSTERED BY (c) INTO 8 BUCKETS", 2),
+    "single": ("id int, v int", "CLUSTERED BY (id) INTO 1 BUCKETS", 2),
     "plain": ("id int, v int", "", 2),
 }
 
@@ -59,6 +61,11 @@ def told(found: Any, db: str) -> list[str]:
         (
             "a JOIN three t ON a.id = t.id",
             "a INNER JOIN three ON id = id: shuffled (numbers of buckets share no divisor: 8 and 3)",
+        ),
+        (
+            "single s JOIN a ON a.id = s.id",
+            "single INNER JOIN a ON id = id: shuffled (single has 1 bucket and a 8: with bucket-join = larger, single is read "
+            "8 times instead)",
         ),
         (
             "a LEFT JOIN one t ON a.id = t.id",
@@ -194,5 +201,45 @@ def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None
             "on": ["id = id"],
             "shuffled": True,
             "reason": "numbers of buckets share no divisor: 8 and 3",
+            "sides": ["left", "right"],
         }
     ]
+
+
+SHUFFLE, PARTIAL = joins.SHUFFLE, joins.PARTIAL
+ONE_SIDE = {
+    "a JOIN plain p ON a.id = p.id": ({SHUFFLE}, [("right",)]),
+    "plain p LEFT JOIN a ON a.id = p.id": ({SHUFFLE}, [("left",)]),
+    "a FULL JOIN plain p ON a.v = p.v AND a.id = p.id": ({SHUFFLE}, [("right",)]),
+    "a JOIN plain p /* SHUFFLE_HASH */ ON a.id = p.id": ({SHUFFLE}, [("right",)]),
+    "a JOIN three t ON a.id = t.id": ({SHUFFLE}, [("right",)]),
+    "two t JOIN plain p ON t.x = p.id AND t.y = p.v": ({SHUFFLE}, [("left", "right")]),
+    "a JOIN b ON a.id = b.id JOIN plain p ON p.id = a.id": ({SHUFFLE}, [("right",), ()]),
+    "plain p JOIN a ON p.id = a.id JOIN b ON b.id = p.id": ({SHUFFLE}, [(), ("left",)]),
+    "a JOIN plain p ON a.id = p.id JOIN three q ON q.id = p.id": (set(), [("right",), ("left", "right")]),
+    "plain p JOIN a ON a.id = p.id": ({SHUFFLE, PARTIAL}, [("left", "right")]),
+}
+"""Joins with Spark's settings that are on, and which sides of each are shuffled, the outermost first."""
+
+
+def test_the_side_that_is_shuffled_is_named(spark: SparkSession, db: str) -> None:
+    """As Spark's plan has it: there are as many exchanges as sides are named, of each type of join and in each order."""
+    spark.sql(f"USE {db}")
+    for query, (on, expected) in ONE_SIDE.items():
+        with settings(spark, dict.fromkeys(on, True)):
+            hint = "/*+ SHUFFLE_HASH(p) */" if "SHUFFLE_HASH" in query else ""
+            frame = spark.sql(f"SELECT {hint} * FROM {query}")
+            _, nodes = plans.run(frame)
+            found = parquetry.report(frame).joins
+        assert [join.sides for join in found] == expected, query
+        assert nodes["Exchange"] == sum(len(join.sides) for join in found), query
+        assert bool(hint) == bool(nodes["ShuffledHashJoin"])
+        with settings(spark, {joins.ENABLED: False}):  # after the run
+            assert [join.sides for join in parquetry.report(frame).joins] == expected, query
+    text = parquetry.explain(f"SELECT * FROM {db}.a JOIN {db}.plain p ON a.id = p.id")
+    assert "shuffled (" in str(text)
+    with settings(spark, {SHUFFLE: True}):
+        (said,) = told(parquetry.explain(f"SELECT * FROM {db}.plain p JOIN {db}.a ON a.id = p.id"), db)
+    assert said == (
+        "plain INNER JOIN a ON id = id: one side shuffled, the left (plain is not in buckets; a stays in its buckets by id)"
+    )

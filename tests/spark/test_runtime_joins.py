@@ -480,3 +480,26 @@ def test_what_is_read_once_stays_so(spark: SparkSession, tables: dict[str, str])
     assert nodes["ReusedExchange"] == 1
     assert kept(frame) == ALL
     assert any("serves several places of the query" in each.reason for each in told(frame))
+
+
+def test_values_are_listed_once(spark: SparkSession, db: str) -> None:
+    """Where Spark has a filter already, the report lists its values once, and says of no table that it is read for them."""
+    spark.sql(f"CREATE TABLE {db}.f (v int, day int) PARTITIONED BY (day)")
+    spark.sql(f"INSERT INTO {db}.f SELECT id, id % 20 FROM range(40)")
+    for name in "de":
+        spark.sql(f"CREATE TABLE {db}.{name} (day int, name string)")
+        spark.sql(f"INSERT INTO {db}.{name} SELECT id, concat('n', id % 3) FROM range(8)")
+    frame = spark.sql(
+        f"SELECT sum(v) FROM {db}.f JOIN {db}.d ON f.day = d.day JOIN {db}.e ON e.day = d.day WHERE d.name = 'n1'"
+    )
+    frame.collect()
+    report = parquetry.report(frame)
+    assert sorted((each.build, each.how) for each in report.values) == [
+        (f"{db}.d", "spark"),
+        (f"{db}.e", "collected"),
+    ], str(report)
+    for text in (str(report), report._repr_html_(), parquetry.explain(frame).to_dict()):
+        assert "is read for them" not in str(text)
+    step = next(scan for scan in report.scans if scan.table == f"{db}.f").step("partitions")
+    assert step is not None
+    assert step.kept == 3

@@ -65,7 +65,7 @@ def scan_buckets(
 
     Args:
         snapshot: of the table.
-        q: the question, whose `buckets` may want another number of them.
+        q: the question, whose `buckets` may want a multiple of their number, or a divisor.
         partitions: that the files are of.
         files: that the scan reads.
 
@@ -76,13 +76,16 @@ def scan_buckets(
     spec = _of_partitions(snapshot, partitions)
     if spec is None:
         return None
+    wanted = q.buckets or spec.count
+    count = wanted if wanted % spec.count == 0 or spec.count % wanted == 0 else spec.count
+    held = min(spec.count, count)
     in_order = bool(spec.sort)
     of_files = np.zeros(0, np.int64)
     if files.count:
         arranged = files.arranged
         if arranged is None or (arranged[1] < 0).any():
             return None
-        of_files = arranged[1] % spec.count
+        of_files = arranged[1] % held
         in_order = in_order and bool(arranged[2].all())
     metadata = snapshot.metadata
     read = {metadata.column(name).name for name in q.columns}
@@ -90,12 +93,11 @@ def scan_buckets(
     if any(name not in physical for name in spec.columns):
         return None
     columns = [physical[name] for name in spec.columns]
-    count = q.buckets or spec.count
     settings = settle(q.read_options, q.settings, metadata.properties, names_checked=False)
     told = answers.Buckets(
         version=str(spec.version),
-        count=count if count % spec.count == 0 else spec.count,
-        held=spec.count,
+        count=count,
+        held=held,
         columns=[column.name for column in columns],
         types=[column.type for column in columns],
         order=_order(spec, physical) if in_order else [],

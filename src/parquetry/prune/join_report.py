@@ -18,9 +18,12 @@ class JoinReport:
         on: the conditions by which rows find each other, each `left = right`.
         shuffled: whether rows of a side are sent to other tasks for it.
         reason: why that is so, be it so or not.
+        sides: which sides are: `left`, `right`, or both.
 
     >>> print(JoinReport("INNER", "lake.db.a", "lake.db.b", ("id = key",), False, "8 buckets by id"))
     lake.db.a INNER JOIN lake.db.b ON id = key: no shuffle (8 buckets by id)
+    >>> print(JoinReport("INNER", "a", "b", ("id = key",), True, "b is not in buckets", ("right",)))
+    a INNER JOIN b ON id = key: one side shuffled, the right (b is not in buckets)
     """
 
     type: str
@@ -29,6 +32,7 @@ class JoinReport:
     on: tuple[str, ...]
     shuffled: bool
     reason: str
+    sides: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -37,7 +41,9 @@ class JoinReport:
 
     @property
     def outcome(self) -> str:
-        """Return whether there is a shuffle, and why."""
+        """Return whether there is a shuffle, of which side if it is one alone, and why."""
+        if len(self.sides) == 1:
+            return f"one side shuffled, the {self.sides[0]} ({self.reason})"
         return f"{'shuffled' if self.shuffled else 'no shuffle'} ({self.reason})"
 
     def __str__(self) -> str:
@@ -45,7 +51,7 @@ class JoinReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the join as `Report.to_dict` gives it."""
-        return {
+        plain: dict[str, Any] = {
             "type": self.type,
             "left": self.left,
             "right": self.right,
@@ -53,10 +59,11 @@ class JoinReport:
             "shuffled": self.shuffled,
             "reason": self.reason,
         }
+        return plain | {"sides": list(self.sides)} if self.sides else plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> JoinReport:
-        """Return the join that `to_dict` was given of."""
+        """Return the join that `to_dict` was given of, be it of a time when no sides were named."""
         return cls(
             plain["type"],
             plain["left"],
@@ -64,4 +71,5 @@ class JoinReport:
             tuple(plain["on"]),
             plain["shuffled"],
             plain["reason"],
+            tuple(plain.get("sides", ())),
         )

@@ -70,6 +70,7 @@ class Side(msgspec.Struct, frozen=True):
         scans: of our tables, below it.
         exchanged: whether rows are shuffled on the way from these, or from the joins between them, to the join.
         repartitioned: whether the query itself asks for that.
+        in_buckets: whether rows come to the join in buckets, their own or the other side's, as Spark's plan has it.
         through: what rows go through on the way that has several sides itself, or puts them together: joins by their types, UNION,
             LIMIT.
     """
@@ -79,6 +80,7 @@ class Side(msgspec.Struct, frozen=True):
     scans: tuple[ScanFacts, ...]
     exchanged: bool
     repartitioned: bool = False
+    in_buckets: bool = False
     through: tuple[str, ...] = ()
 
 
@@ -107,15 +109,18 @@ def judge(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[Join
 def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
     left, right = (_Side(side) for side in join.sides)
     keys = zip(*(side.keys for side in join.sides), strict=True)
-    shuffled = join.broadcast is None and (left.side.exchanged or right.side.exchanged)
+    named = {"left": left, "right": right}
+    sides = tuple(name for name, side in named.items() if join.broadcast is None and side.side.exchanged)
     if join.broadcast is not None:
         reason = f"{(left, right)[join.broadcast].name} is broadcast"
-    elif shuffled:
+    elif sides:
         reason = _reason(left, right, settings)
+        stays = [side for name, side in named.items() if name not in sides]
+        reason = "; ".join([reason, *map(_staying, stays)])
     else:
         reason = _shared(left, right)
     on = tuple(f"{one.sql} = {other.sql}" for one, other in keys)
-    return JoinReport(join.type, left.name, right.name, on, shuffled, reason)
+    return JoinReport(join.type, left.name, right.name, on, bool(sides), reason, sides)
 
 
 class _Side:
@@ -195,6 +200,13 @@ def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str:
     )
 
 
+def _staying(side: _Side) -> str:
+    """Say why the one side is not shuffled of a join of which the other is."""
+    if side.side.in_buckets and side.usable is not None:
+        return f"{side.name} stays in its buckets by {', '.join(side.usable.columns)}"
+    return f"rows of {side.name} are together already"
+
+
 def _of_keys(side: _Side, other: _Side) -> str | None:
     """Say which bucket column of a side is no join key, or none that is nothing but the column."""
     assert side.buckets is not None
@@ -249,7 +261,14 @@ def _of_hashes(left: _Side, right: _Side, one: BucketReport, other: BucketReport
         if type != theirs:
             return f"types differ: {left.name}.{name} is {type}, {right.name}.{opposite} is {theirs}"
     if one.count != other.count and math.gcd(one.count, other.count) == 1:
-        return f"numbers of buckets share no divisor: {one.count} and {other.count}"
+        if 1 not in (one.count, other.count):
+            return f"numbers of buckets share no divisor: {one.count} and {other.count}"
+        few, many = (left, right) if one.count == 1 else (right, left)
+        count = max(one.count, other.count)
+        return (
+            f"{few.name} has 1 bucket and {many.name} {count}: with bucket-join = larger, {few.name} is read "
+            f"{count} times instead"
+        )
     return None
 
 

@@ -37,7 +37,7 @@ class Report:
         A step has `origins` if one of the conditions in its `by` is not the query's, and says then for each whose it
         is: `query`, `join` (values found at run time) or `table`. A note in `not_by` has an `origin` if it is not
         the query's. A step has a `unit` if its name does not say what it counts. A scan has `buckets` if its table is in
-        buckets, and the report has `joins` if one is of such tables. A scan has `run_time` if values of a join have come: `values`, each with
+        buckets, and the report has `joins` if one is of such tables, each with the `sides` that are shuffled. A scan has `run_time` if values of a join have come: `values`, each with
         `column` and `count` or as a `condition`, and `cuts`, what a step left `before` and `after` (`about`: an estimate), `late` if nothing
         was listed before they came, and `missed`, which were not there in time; or `off`, where there are to be none.
         The report has `values` if a scan is of a table that is joined.

@@ -104,11 +104,12 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def reports(found: Sequence[Told]) -> tuple[ValuesReport, ...]:
-    """Return what is to be said of the joins of a query: of each what was used, or else why nothing was."""
+    """Return what is to be said of the joins of a query: of each what was used, or else why nothing was.
+
+    A candidate that another one replaced has no line of its own: the line of the other says who takes the values, and from where.
+    """
     used = {each.candidate.join for each in found if each.verdict.how != "refused"}
-    told = (
-        _report(each) for each in found if each.verdict.how != "refused" or each.candidate.join not in used
-    )
+    told = (_report(each) for each in found if each.verdict.used or each.candidate.join not in used)
     return tuple(_once(told))
 
 

@@ -148,6 +148,13 @@ def test_more_buckets_may_be_wanted(metastore: Metastore, tmp_path: Path) -> Non
     assert found["buckets"]["count"] == 4
 
 
+def test_fewer_buckets_may_be_wanted(metastore: Metastore, tmp_path: Path) -> None:
+    """Of 4 buckets 2 are told, each of the rows of two, and nothing is read again."""
+    found = scan(metastore, tmp_path, [(PLAIN_SPEC, files(0, 3, 2))], buckets=2)
+    assert (found["buckets"]["count"], found["buckets"]["held"], of_files(found)) == (2, 2, [0, 1, 0])
+    assert found["description"].endswith(" · 2 buckets by k")
+
+
 @pytest.mark.parametrize("where", ["read_options", "settings", "properties"])
 def test_who_wants_more_buckets_says_so(metastore: Metastore, tmp_path: Path, where: str) -> None:
     """By an option, for the session, or by the table's property."""

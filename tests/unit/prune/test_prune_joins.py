@@ -65,6 +65,11 @@ def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str
             "numbers of buckets share no divisor: 8 and 3",
         ),
         (
+            side("a", BY_ID, plain("id")),
+            side("b", replace(BY_ID, count=1), plain("id")),
+            "b has 1 bucket and a 8: with bucket-join = larger, b is read 8 times instead",
+        ),
+        (
             side("a", BY_ID, cast("id", "BIGINT")),
             side("b", replace(BY_ID, types=("bigint",)), plain("id", "bigint")),
             "types differ: a.id is int, b.id is bigint",
@@ -191,6 +196,24 @@ def test_joins_that_do_not_shuffle_say_by_which_buckets() -> None:
     assert str(judge([broadcast], SET)[0]) == "a LEFT ANTI JOIN b ON id = id: no shuffle (b is broadcast)"
 
 
+def test_the_side_that_is_shuffled_is_named() -> None:
+    """Where it is one: why it is, and why the other is not; a report of a time without sides has none."""
+    stays = side("a", BY_ID, plain("id"), exchanged=False, in_buckets=True)
+    joined = side("a", BY_ID, plain("id"), exchanged=False)
+    other = side("b", None, plain("id"))
+    for left, right, name, why in (
+        (stays, other, "right", "a stays in its buckets by id"),
+        (other, stays, "left", "a stays in its buckets by id"),
+        (joined, other, "right", "rows of a are together already"),
+    ):
+        (report,) = judge([JoinFacts("LEFT OUTER", (left, right), None)], SET)
+        assert (report.shuffled, report.sides) == (True, (name,))
+        assert report.outcome == f"one side shuffled, the {name} (b is not in buckets; {why})"
+        assert f"one side shuffled, the {name} (" in Report((), (report,))._repr_html_()
+    old = {name: value for name, value in report.to_dict().items() if name != "sides"}
+    assert JoinReport.from_dict(old).outcome == f"shuffled (b is not in buckets; {why})"
+
+
 def test_only_joins_of_tables_in_buckets_are_told() -> None:
     """Of others there is nothing to be mended."""
     facts = JoinFacts("INNER", (side("a", None, plain("id")), side("b", None, plain("id"))), None)
@@ -221,6 +244,7 @@ def test_facts_and_reports_travel_as_json() -> None:
             "on": ["id = id"],
             "shuffled": True,
             "reason": "b is not in buckets",
+            "sides": ["left", "right"],
         }
     ]
     assert str(report) == "a INNER JOIN b ON id = id: shuffled (b is not in buckets)"

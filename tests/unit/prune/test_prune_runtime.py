@@ -407,6 +407,9 @@ def test_what_a_report_says() -> None:
         "fact.k: run-time values of dim.k (INNER JOIN, Spark's own filter)",
         "fact.k: no run-time values of dim.k (INNER JOIN: dim was not broadcast after all)",
     ]
+    replaced = Told(candidate(join=3), Verdict("replaced"))
+    assert reports([used, replaced, spark]) == reports([used, spark])
+    assert len(reports([spark, replaced])) == 1
     report = Report((), (), reports([used]))
     plain = report.to_dict()
     assert plain["values"] == [

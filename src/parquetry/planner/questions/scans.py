@@ -68,7 +68,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     Attributes:
         runtime: what a join has found while the query runs (trees, see `found_values`).
         columns: that are read.
-        buckets: how many are wanted, a multiple of those that the scan has; None: those that it has.
+        buckets: how many are wanted, a multiple or a divisor of the number that the scan has; None: as many as it has.
         before: the report of the scan without what was found; None: nothing was.
         joined: what is known of a join's values before the query runs (trees).
         late: whether the files may be told later, when they are asked for once more: values of a join may come before that.
