@@ -9,14 +9,14 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types._
 
 /**
- * Several keys of one join, of which a scan is to get the values together: `f.day = d.day AND f.y <=> d.y` is
+ * Several keys of one join whose values a scan gets together: `f.day = d.day AND f.y <=> d.y` is
  *
  *     (day, y) IN (the pairs of d)          KeyTuple(Seq(day, coalesce(y, 0), y IS NULL), Seq(0, 1, 2))
  *
- * To Spark, whose own filters are by one key, it is the first of them; `TupleStrategy` and `TupleSubqueries` see to the others.
+ * Spark's own filters have one key each, so Spark takes it for the first key; `TupleStrategy` and `TupleSubqueries` add the others.
  *
- * @param keys as the join has them, of the scan's columns
- * @param places of these keys among those that the values are taken of
+ * @param keys the join's keys, as expressions of the scan's columns
+ * @param places where these keys stand in the list of the build side's keys
  */
 case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression with CodegenFallback {
   override def children: Seq[Expression] = keys
@@ -40,10 +40,10 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression 
     case _ => None
   }.distinctBy(_.name)
 
-  /** Whether the values of the key in a place tell that of a column. */
+  /** Whether a column's values come from the key in a place. */
   def uses(at: Int): Boolean = columns.exists(column => column.at == at || column.flag.contains(at))
 
-  /** What stands for it before a scan, whose values are tuples. */
+  /** An attribute that stands for the columns: its values are tuples. */
   def attribute: AttributeReference = AttributeReference(sql, KeyTuple.struct(columns))(exprId = KeyTuple.id)
 }
 
@@ -52,7 +52,7 @@ object KeyTuple {
   private val id = ExprId(0, UUID.nameUUIDFromBytes("parquetry tuples".getBytes(UTF_8)))
 
   def text(parts: Seq[String]): String = parts.mkString("(", ", ", ")")
-  /** Whether a name is that of tuples. */
+  /** Whether a name stands for tuples. */
   def named(column: Seq[String]): Boolean = column.length == 1 && column.head.startsWith("(")
   def struct(columns: Seq[TupleColumn]): StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
 
@@ -67,16 +67,16 @@ object KeyTuple {
 }
 
 /**
- * A column of tuples, and where its values are among those of the keys.
+ * A column of tuples, and the keys that give its values.
  *
- * @param key the type of the key, from which a value is cast back; one that the column cannot have has no match
- * @param at place of the values
- * @param flag place of the flags that say which of them stand for NULL; None: NULL equals nothing
+ * @param key type of the key; values are cast back, and a value that the column's type does not have matches nothing
+ * @param at place of the key
+ * @param flag place of the key that says which values stand for NULL; None if NULL matches nothing
  * @param zone of the cast
  */
 case class TupleColumn(
     name: String, dataType: DataType, key: DataType, at: Int, flag: Option[Int] = None, zone: Option[String] = None) {
-  /** The value in a row of keys; None: the row has no match. */
+  /** The value in a row of keys, or None if the row matches nothing. */
   def of(row: InternalRow): Option[Any] = flag match {
     case Some(isNull) if row.getBoolean(isNull) => Some(null)
     case _ if row.isNullAt(at) => None

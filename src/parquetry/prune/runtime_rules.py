@@ -70,7 +70,7 @@ def judge(
         nearly_all: for a candidate by its place, of which all rows of a table are broadcast, how many values these have, if
             they are many and nearly every file of the scan has some.
         key_files: for a candidate by its place, how the values of its key lie in the files that they come from.
-        placing: for a candidate by its place, by which columns the rows of its table are placed.
+        placing: for a candidate by its place, the columns that place the rows of its table.
     """
     alone = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
     cheap = alone

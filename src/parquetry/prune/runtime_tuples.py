@@ -1,12 +1,12 @@
-"""Which values of one join are to come to a scan as tuples, and not as a set for each key.
+"""Decide for which keys of a join the values come to a scan as tuples, and not as a set for each key.
 
     f JOIN d ON f.day = d.day AND f.y = d.y          f is partitioned by (day, y)
 
     day IN (8 days) AND y IN (7 numbers)             56 partitions
     (day, y) IN (8 pairs)                            8 partitions
 
-Tuples are of use where several keys are columns by which the table's rows are placed: partition columns, all columns of its buckets,
-skewed columns. They come of one run of the build side, as the sets do; so a key's own verdict, and its costs, hold for the tuple.
+Tuples help where several keys are columns that place the table's rows: partition columns, all columns of its buckets, skewed columns.
+One run of the build side gives the values of all keys. So a key's own verdict, and its costs, hold for the tuple.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from parquetry.prune.runtime_costs import of_cost
 
 
 class Placing(msgspec.Struct, frozen=True):
-    """The columns by which a table's rows are placed, in lower case.
+    """The columns that place a table's rows, in lower case.
 
     Attributes:
         partitions: the partition columns.
         buckets: the columns of the buckets: a tuple without one of them chooses none.
-        skewed: the columns of which heavy values have directories.
+        skewed: the columns whose heavy values have directories.
     """
 
     partitions: frozenset[str] = frozenset()
@@ -46,7 +46,7 @@ class Placing(msgspec.Struct, frozen=True):
 
 
 def placing(metadata: TableMetadata) -> Placing:
-    """Return the columns by which new rows of a table are placed."""
+    """Return the columns that place new rows of a table."""
     arranged = metadata.arrangement
     names = {column.physical: column.name.lower() for column in metadata.data_columns}
     return Placing(
@@ -66,13 +66,13 @@ def in_tuples(
     limits: Sequence[int | None],
     placing: Callable[[int], Placing],
 ) -> list[Verdict]:
-    """Return the verdicts, of which those have a number in common whose values are to come as tuples.
+    """Return the verdicts, with the same number for keys whose values come as tuples.
 
     Args:
         candidates: all of a query.
         verdicts: what is to become of each alone.
         limits: for each, how many bytes a side may have that runs only for its values.
-        placing: for a candidate by its place, by which columns the rows of its table are placed.
+        placing: for a candidate by its place, the columns that place the rows of its table.
     """
     groups: dict[tuple[object, ...], list[int]] = {}
     for place, (one, verdict, limit) in enumerate(zip(candidates, verdicts, limits, strict=True)):
@@ -94,7 +94,7 @@ def _column(candidate: Candidate) -> str:
 
 
 def _may_join(candidate: Candidate, verdict: Verdict, limit: int | None) -> bool:
-    """Return whether a candidate's values may come with those of others."""
+    """Return whether a candidate's values may come together with other candidates' values."""
     if candidate.tuple_column is None or candidate.together is not None or limit is None:
         return False
     if verdict.how == "known":  # all of them come with the others' at run time, too

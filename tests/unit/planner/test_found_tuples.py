@@ -1,4 +1,4 @@
-"""What the planner makes of values of several keys that come as tuples: counted in partitions, buckets, directories and files."""
+"""Values of several keys come to the planner as tuples: counts of partitions, buckets, directories and files."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def text(answer: Any) -> str:
 def test_pairs_of_partition_columns(
     by_pairs: Scan, rows: list[tuple[Value, ...]], partitions: int, told: str
 ) -> None:
-    """A partition is read if a tuple is that of its values; the report says how many tuples there were."""
+    """A partition is read if one of the tuples has its values; the report says how many tuples there were."""
     answer = by_pairs(tuples(PAIR, rows), before=by_pairs()["report"])
     assert kept(answer) == (partitions, 248), text(answer)
     assert f"run time: {told}: partitions 248 → {partitions}" in text(answer)
@@ -152,7 +152,7 @@ def test_other_conditions_hold_as_well(by_pairs: Scan) -> None:
 def test_pairs_of_bucket_columns(
     tmp_path: Path, columns: dict[str, ColumnType], rows: list[tuple[Value, ...]], files: int
 ) -> None:
-    """The hash of both tells the bucket, of which there are as many as tuples at most; with sets all are read."""
+    """The hash of both gives the bucket: at most one for each tuple."""
     spec = BucketSpec(("a", "b"), 64)
     metadata = TableMetadata(COLUMNS, (), "parquet", f"{tmp_path}/t", arrangement=Arrangement(buckets=spec))
     scan = planned(

@@ -1,4 +1,4 @@
-"""Which keys of a join are taken together: those of one build side, by whose columns the table's rows are placed."""
+"""Keys of a join are taken together if one build side gives their values, and they place the table's rows."""
 
 from __future__ import annotations
 
