@@ -96,6 +96,12 @@ SHAPES = {
     "a computed key of its own": Shape(
         PAIRS.replace("f.y", "f.y + 1").replace("sum(v)", "max(f.x)"), "partitions", 48, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
     ),
+    "a key of its own beside two": Shape(
+        f"{PAIRS} AND coalesce(f.x, -1) = d.x", "partitions", 5, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
+    ),
+    "two keys of one column": Shape(
+        f"{PAIRS} AND f.y = d.k", "partitions", 7, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
+    ),
     "a star": Shape(
         f"{PAIRS.replace(' ON', ' JOIN {e} e ON f.x = e.x AND')}", "partitions", 5, "", Counter(SubqueryBroadcast=2, BroadcastExchange=2)
     ),
