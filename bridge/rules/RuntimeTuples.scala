@@ -49,7 +49,8 @@ object RuntimeTuples extends PredicateHelper {
       "build" -> JObject(first.fact("build").asInstanceOf[JObject].obj.filterNot(_._1 == "key") :+
         ("key" -> JString(KeyTuple.text(texts)): JField)))
     val verdict = members.map(_.verdict).find(_.how == "shared").orElse(members.map(_.verdict).find(_.how == "collected"))
-    verdict.filter(_ => tuple.columns.length > 1).map(RuntimeVerdict(
-      RuntimeCandidate(first.join, first.source.copy(key = tuple), first.build, keys, places.head, first.shared, None, None, facts), _))
+    val candidate = first.copy(
+      source = first.source.copy(key = tuple), keys = keys, place = places.head, known = None, valuesOf = None, facts = facts)
+    verdict.filter(_ => tuple.columns.length > 1).map(RuntimeVerdict(candidate, _))
   }
 }
