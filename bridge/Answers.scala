@@ -80,8 +80,12 @@ case class MetricAnswer(name: String, text: String, value: Option[Long])
 case class BucketsAnswer(
     version: String, count: Int, held: Int, columns: Seq[(String, DataType)], order: Seq[(String, Boolean)], larger: Boolean)
 
-/** What becomes of values that a join could find: how they are taken, or why they are not. */
-case class VerdictAnswer(how: String, reason: String) {
+/**
+ * What becomes of values that a join could find: how they are taken, or why they are not.
+ *
+ * @param tuple number of those that are taken together; None: they are taken alone
+ */
+case class VerdictAnswer(how: String, reason: String, tuple: Option[Long] = None) {
   def wanted: Boolean = how == "collected" || onlyShared || byEnds
   /** Whether the least and the greatest of them are taken, as files tell them. */
   def byEnds: Boolean = how == "ends"
@@ -251,7 +255,7 @@ object Answers {
   }
 
   def verdicts(answer: JValue): Seq[VerdictAnswer] =
-    (answer \ "verdicts").children.map(v => VerdictAnswer(text(v \ "how"), text(v \ "reason")))
+    (answer \ "verdicts").children.map(v => VerdictAnswer(text(v \ "how"), text(v \ "reason"), number(v \ "tuple")))
 
   def procedure(answer: JValue): ProcedureAnswer = ProcedureAnswer(
     text(answer \ "name"), text(answer \ "description"), (answer \ "parameters").children.map { p =>

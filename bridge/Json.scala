@@ -94,6 +94,14 @@ object Json {
     }
   }
 
+  /** A column equal to one of no literals. */
+  object InNone {
+    def unapply(e: GeneralScalarExpression): Option[Seq[String]] = e.children.toSeq match {
+      case Seq(column: NamedReference) if e.name == "IN" => Some(column.fieldNames.toSeq)
+      case _ => None
+    }
+  }
+
   private def operands(e: GeneralScalarExpression): List[Expression] =
     if (e.name != "AND" && e.name != "OR") e.children.toList
     else {

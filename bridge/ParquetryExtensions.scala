@@ -44,9 +44,11 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(_ => InsertsOfMerge)
     extensions.injectPlannerStrategy(_ => ObservedWrites)
     extensions.injectPlannerStrategy(_ => BucketStrategy)
+    extensions.injectPlannerStrategy(session => TupleStrategy(session))
     extensions.injectQueryStagePrepRule(_ => CachePruning)
     extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = CachePruning })
     extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = WaitingTime })
+    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = TupleSubqueries })
     extensions.injectQueryStagePrepRule(_ => UnusedBuckets)
     extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = UnusedBuckets })
   }

@@ -73,12 +73,14 @@ object RuntimeFacts {
   private def missed(plan: BaseSubqueryExec): Option[Long] = plan match {
     case within: SubqueryInTime if within.tooLate => Some(within.most)
     case reused: ReusedSubqueryExec => missed(reused.child)
+    case TupleSubquery(within: BaseSubqueryExec, _) => missed(within)
     case _ => None
   }
 
   private def shared(plan: BaseSubqueryExec): Boolean = plan match {
     case _: SubqueryBroadcastExec | _: SubqueryAdaptiveBroadcastExec => true
     case reused: ReusedSubqueryExec => shared(reused.child)
+    case TupleSubquery(within: BaseSubqueryExec, _) => shared(within)
     case _ => false
   }
 }

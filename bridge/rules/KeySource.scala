@@ -44,7 +44,7 @@ case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, ke
 }
 
 object KeySource extends PredicateHelper {
-  private def widens(from: DataType, to: DataType, zone: Option[String]): Boolean = (from, to) match {
+  def widens(from: DataType, to: DataType, zone: Option[String]): Boolean = (from, to) match {
     case (narrow: IntegralType, wide: IntegralType) => narrow.defaultSize < wide.defaultSize
     case (narrow: IntegralType, wide: DecimalType) => wide.isWiderThan(narrow)
     case (ByteType | ShortType | IntegerType, DoubleType) | (ByteType | ShortType, FloatType) | (FloatType, DoubleType) => true

@@ -46,15 +46,24 @@ case class RuntimeCandidate(
       val value = Alias(back(keys(place)), "value")()
       of(column, forValues(Project(Seq(value), build), value.toAttribute), Seq(value.toAttribute), 0, onlyShared = false)
     case None if shared && !alone => of(source.key, build, keys, place, onlyShared)
-    case None => of(source.key, forValues(build, keys(place)), Seq(keys(place)), 0, onlyShared)
+    case None =>
+      val (key, wanted) = source.key match {
+        case tuple: KeyTuple => (tuple.copy(places = tuple.places.indices), tuple.places.map(keys))
+        case one => (one, Seq(keys(place)))
+      }
+      of(key, forValues(build, wanted: _*), wanted, 0, onlyShared)
   }
+
+  /** Whether Spark's own filter has the same values for the same. */
+  def isOf(found: DynamicPruningSubquery): Boolean = found.pruningKey.semanticEquals(source.key) &&
+    found.broadcastKeyIndices.map(found.buildKeys).exists(key => keys.lift(place).exists(_.semanticEquals(key)))
 
   /** By what files tell of the values' ends. */
   def betweenEnds(build: LogicalPlan): Expression =
     FileEnds.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(_.filter(source.key, exprId))
 
-  private def forValues(build: LogicalPlan, key: Expression): LogicalPlan =
-    Repartition(1, shuffle = false, FewerColumns.of(build, key.references))
+  private def forValues(build: LogicalPlan, keys: Expression*): LogicalPlan =
+    Repartition(1, shuffle = false, FewerColumns.of(build, AttributeSet.fromAttributeSets(keys.map(_.references))))
 
   private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =
     DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprId)(None)

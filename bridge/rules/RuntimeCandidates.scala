@@ -42,6 +42,12 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
     }
   }
 
+  /** The same of plans that read the same: keys of one join may have one each. */
+  private def equal(build: LogicalPlan): Int = number(numbers.find {
+    case other: LogicalPlan => (other eq build) || other == build
+    case _ => false
+  }.getOrElse(build))
+
   /** Values of a side of a join, for the other. */
   private def direct(join: Join): Unit = {
     val equal = join match {
@@ -132,6 +138,8 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
           if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length), number) ~
           ("ends_of" -> told.fold[JValue](JNull)(found => JInt(number(found.relation))))),
         "source" -> JInt(number(from.getOrElse(build))),
+        "plan" -> JInt(equal(build)),
+        "tuple_column" -> buildKey.flatMap(_ => KeyTuple.columnOf(source.key)).fold[JValue](JNull)(a => JString(a.name)),
         "narrowed" -> JBool(from.exists(!_.eq(build))),
         "shared" -> JBool(shared && !outside),
         "outside" -> JBool(outside),

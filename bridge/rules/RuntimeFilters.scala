@@ -53,13 +53,19 @@ object RuntimeFilters extends Rule[LogicalPlan] {
     val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.known).map(_.candidate)
     if (known.nonEmpty) decided(narrowed(plan, known), rounds - 1)
     else {
-      val verdicts = judge(candidates)
-      joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
-      val wanted = verdicts.filter(_.verdict.wanted)
-      if (wanted.isEmpty) plan else new RuntimePlacement(plan, wanted).everywhere
+      val each = judge(candidates)
+      val sparks = RuntimeTuples.sparks(each)
+      val without = if (sparks.isEmpty) plan else RuntimeTuples.without(plan, sparks)
+      if (without fastEquals plan) placed(plan, joins, RuntimeTuples.of(each)) else decided(without, rounds)
     }
   }
   private val mostRounds = 10
+
+  private def placed(plan: LogicalPlan, joins: Seq[Join], verdicts: Seq[RuntimeVerdict]): LogicalPlan = {
+    joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
+    val wanted = verdicts.filter(_.verdict.wanted)
+    if (wanted.isEmpty) plan else new RuntimePlacement(plan, wanted).everywhere
+  }
 
   private def narrowed(plan: LogicalPlan, known: Seq[RuntimeCandidate]): LogicalPlan = {
     val fewer = known.map(_.source.scan).distinctBy(System.identityHashCode).map(scan => scan ->

@@ -6,6 +6,8 @@ import java.util.Base64
 
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.types._
@@ -18,16 +20,41 @@ import org.apache.spark.unsafe.types.UTF8String
 object RuntimeValues {
   /** @param most values of a set, past which only their number, the least and the greatest are told */
   def tree(found: Predicate, most: Int): JValue = found match {
-    case Json.In(column, dataType, values) =>
-      val there = values.filter(_ != null)
-      val named = List[JField]("col" -> Json.strings(column.fieldNames), "type" -> JString(dataType.sql.toLowerCase))
-      if (there.length > most) {
-        val order = TypeUtils.getInterpretedOrdering(dataType)
-        JObject(("fn" -> JString("WITHIN")) :: named ::: List[JField]("count" -> JInt(there.length),
-          "least" -> Json.ofValue(there.min(order), dataType), "greatest" -> Json.ofValue(there.max(order), dataType)))
-      } else packed(there, dataType).fold[JValue](Json.ofMembership(column.fieldNames, values, dataType))(fields =>
-        JObject(("fn" -> JString("IN")) :: named ::: fields ::: List[JField]("null" -> JBool(there.length < values.length))))
+    case Json.In(_, struct: StructType, rows) => tuples(struct, rows.map(_.asInstanceOf[InternalRow]), most)
+    case Json.In(column, dataType, values) => set(column.fieldNames, dataType, values, most)
+    case Json.InNone(column) if KeyTuple.named(column) =>
+      JObject("fn" -> JString("TUPLES"), "count" -> JInt(0), "text" -> JString(column.head))
     case other => Json.ofExpression(other)
+  }
+
+  private def set(column: Seq[String], dataType: DataType, values: Seq[Any], most: Int): JValue = {
+    val there = values.filter(_ != null)
+    val named = List[JField]("col" -> Json.strings(column), "type" -> JString(dataType.sql.toLowerCase))
+    if (there.length > most) {
+      val order = TypeUtils.getInterpretedOrdering(dataType)
+      JObject(("fn" -> JString("WITHIN")) :: named ::: List[JField]("count" -> JInt(there.length),
+        "least" -> Json.ofValue(there.min(order), dataType), "greatest" -> Json.ofValue(there.max(order), dataType)))
+    } else packed(there, dataType).fold[JValue](Json.ofMembership(column, values, dataType))(fields =>
+      JObject(("fn" -> JString("IN")) :: named ::: fields ::: List[JField]("null" -> JBool(there.length < values.length))))
+  }
+
+  /** Tuples column by column: the n-th values are of one row. Of more than there may be of a set, the set of each column. */
+  private def tuples(columns: StructType, rows: Seq[InternalRow], most: Int): JValue = {
+    val found = columns.fields.toList.zipWithIndex.map { case (field, at) =>
+      val values = rows.map(row => if (row.isNullAt(at)) null else row.get(at, field.dataType))
+      if (rows.length > most) set(Seq(field.name), field.dataType, values.distinct, most) else column(field, values)
+    }
+    JObject("fn" -> JString("TUPLES"), "count" -> JInt(rows.length), "sets" -> JBool(rows.length > most), "args" -> JArray(found))
+  }
+
+  private def column(field: StructField, values: Seq[Any]): JValue = {
+    val instead = Literal.default(field.dataType).value // of NULL
+    val fields = packed(values.map(value => if (value == null) instead else value), field.dataType).getOrElse(
+      List[JField]("values" -> JArray(values.map(Json.ofValue(_, field.dataType)).toList)))
+    val flags = values.map(value => (if (value == null) 1 else 0).toByte)
+    val nulls = if (values.contains(null)) List[JField]("nulls" -> text(flags.toArray)) else Nil
+    val named = List[JField]("col" -> Json.strings(Seq(field.name)), "type" -> JString(field.dataType.sql.toLowerCase))
+    JObject(named ::: fields ::: nulls)
   }
 
   /** Whole numbers and what Spark holds as such, floats as doubles, bytes one behind the other; None: the type is none of these. */

@@ -53,6 +53,27 @@ def kept(told: dict[str, Any]) -> int:
     return next(int(step["kept"]) for step in told["steps"] if step["name"] == "files")
 
 
+PAIRS = "SELECT sum(v), max(p), max(q) FROM {f} f JOIN waiting_dim d ON f.p = d.k AND f.q = d.k WHERE d.a = 1"
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize(("most", "read"), [("100ms", 10), ("60s", 4)])
+def test_slow_tuples(spark: SparkSession, tables: str, adaptive: bool, most: str, read: int) -> None:
+    """Values of two keys that come together are given up, and waited for, as those of one are."""
+    spark.sql(f"CREATE OR REPLACE TABLE {tables}.pairs (v bigint, p int, q int) PARTITIONED BY (p, q)")
+    spark.sql(f"INSERT INTO {tables}.pairs SELECT id, int(id), int(id) FROM range(10)")
+    query = PAIRS.format(f=f"{tables}.pairs")
+    changed = {"spark.sql.autoBroadcastJoinThreshold": -1, "spark.sql.adaptive.enabled": adaptive, WAIT: most}
+    with settings(spark, changed):
+        frame = spark.sql(f"{query} AND {SLOW}")
+        assert frame.collect() == [(6, 3, 3)]
+        found = scan(frame, f"{tables}.pairs")
+        report = str(parquetry.report(frame))
+    assert kept(found) == read
+    assert ("no values of (p, q) within 0.1 s" in report) == (read == 10)
+    assert ("run time: (p, q) → 4 tuples" in report) == (read == 4)
+
+
 JOIN = "SELECT sum(v) FROM {f} f JOIN waiting_dim d ON {key} = d.k WHERE d.a = 1"
 
 

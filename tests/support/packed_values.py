@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,19 @@ def membership(column: str, type: ColumnType, values: Sequence[Value]) -> dict[s
         lengths = np.array([len(part) for part in parts], "<i4")  # type: ignore[arg-type]
         return {**tree, "packed": _text(b"".join(parts)), "lengths": _text(lengths.tobytes())}  # type: ignore[arg-type]
     return {**tree, "packed": _text(np.array(there, "<f8" if type.floating else "<i8").tobytes())}
+
+
+def tuples(columns: Mapping[str, ColumnType], rows: Sequence[Sequence[Value]]) -> dict[str, Any]:
+    """Return the tree of tuples of some columns; None in a row is NULL."""
+    args = []
+    for place, (column, type) in enumerate(columns.items()):
+        values = [row[place] for row in rows]
+        there = next((value for value in values if value is not None), 0)
+        tree = membership(column, type, [there if value is None else value for value in values])
+        args.append({name: part for name, part in tree.items() if name not in ("fn", "null")})
+        if None in values:
+            args[-1]["nulls"] = _text(bytes(value is None for value in values))
+    return {"fn": "TUPLES", "count": len(rows), "args": args}
 
 
 def _text(data: bytes) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from parquetry.config import RUNTIME_PRUNING
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner.found_tuples import TUPLES, trees_of
 from parquetry.planner.predicates import conditions
 from parquetry.precedence import Settings
 from parquetry.predicate.nodes import Compare, In, Predicate, name_text
@@ -39,13 +40,14 @@ class Found(NamedTuple):
 def found_conditions(
     snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], origin: Origin = "join"
 ) -> list[Found]:
-    """Return what was found as conditions, one for one.
+    """Return what was found as conditions, in order; of one tree of tuples there may be several.
 
     Args:
         snapshot: the version of the table.
         trees: as the bridge sends them.
         origin: whether it was found at run time (`join`), or `known` in planning.
     """
+    trees = [part for tree in trees for part in trees_of(tree)]
     read = conditions(snapshot, [_bounded(tree) for tree in trees], origin)
     found = [_found(condition, tree) for condition, tree in zip(read, trees, strict=True)]
     if origin == "known":
@@ -68,6 +70,8 @@ def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
 
 def _found(condition: Condition, tree: dict[str, Any]) -> Found:
     node = condition.predicate
+    if tree.get("fn") == TUPLES:
+        return _found_tuples(condition, tree)
     if tree.get("fn") == _WITHIN:
         note = f"more than {MOST_VALUES:,}: by the least and the greatest"
         return Found(condition, FoundValues(name_text(tree["col"][0]), tree["count"], note))
@@ -78,6 +82,15 @@ def _found(condition: Condition, tree: dict[str, Any]) -> Found:
     if isinstance(node, In) and len(node.values) > _LISTED:
         condition = Condition(condition.filter, condition.about, _summary(node), condition.origin)
     return Found(condition, FoundValues(name_text(node.column), count))
+
+
+def _found_tuples(condition: Condition, tree: dict[str, Any]) -> Found:
+    columns = (name_text(column["col"][0]) for column in tree.get("args", ()))
+    text = tree.get("text") or f"({', '.join(columns)})"
+    if not 0 < tree["count"] <= _LISTED:
+        written = f"{text} IN ({tree['count']:,} tuples)"
+        condition = Condition(condition.filter, condition.about, written, condition.origin)
+    return Found(condition, FoundValues(text, tree["count"], tuples=True))
 
 
 def _count(node: Predicate) -> int | None:

@@ -18,6 +18,7 @@ from parquetry.prune.by_totals import MANY, is_not_null
 from parquetry.prune.nearly_all import nearly_all
 from parquetry.prune.runtime import Candidate
 from parquetry.prune.runtime_rules import judge
+from parquetry.prune.runtime_tuples import placing
 from parquetry.prune.select import Selection, select_files
 from parquetry.prune.selected_rows import KeyFiles, Spread, key_files, selected_rows, spread
 
@@ -41,6 +42,7 @@ def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answe
             lambda place: _spread(lake, q.candidates[place]),
             lambda place: _nearly_all(lake, q.candidates[place]),
             lambda place: _key_files(lake, q.candidates[place]),
+            lambda place: placing(lake.snapshot(q.candidates[place].table).metadata),
         )
     )
 

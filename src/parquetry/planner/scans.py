@@ -122,8 +122,8 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     late = late_scan(lake, q, snapshot, settings)
     if late is not None:
         return late
-    arrived = found_conditions(snapshot, q.runtime)
-    found = found_conditions(snapshot, q.joined, "known") + arrived
+    arrived = [found_conditions(snapshot, [tree]) for tree in q.runtime]
+    found = found_conditions(snapshot, q.joined, "known") + [each for some in arrived for each in some]
     asked = conditions(snapshot, q.predicates) + [each.condition for each in found]
     telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
     about = {name for each in found for name in each.condition.about}
@@ -181,7 +181,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         else [],
         most_values=MOST_VALUES,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
-        again=[_comes_again(each.condition, names) for each in arrived],
+        again=[any(_comes_again(each.condition, names) for each in some) for some in arrived],
         row_groups=[
             answers.FoundRanges(
                 each.column,

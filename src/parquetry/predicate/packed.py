@@ -10,13 +10,53 @@ are neither numbers of at most 64 bits nor made of bytes are sent as texts.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from parquetry.types import ColumnType, Value
+
+
+def raw_values(tree: Mapping[str, Any]) -> list[Any]:
+    """Return the values of one column of tuples, in the tuples' order, as they were sent: numbers' bits, bytes, or texts.
+
+    Args:
+        tree: with `packed`, and with `lengths` if its type is one of bytes; or with `values`, texts.
+
+    >>> raw_values({"packed": base64.b64encode(np.array([7, 3, 7], "<i8").tobytes()).decode()})
+    [7, 3, 7]
+    """
+    if "values" in tree:
+        return list(tree["values"])
+    data = base64.b64decode(tree["packed"])
+    if "lengths" not in tree:
+        numbers: list[int] = np.frombuffer(data, "<i8").tolist()
+        return numbers
+    lengths = np.frombuffer(base64.b64decode(tree["lengths"]), "<i4").tolist()
+    return [data[start:end] for start, end in pairwise(accumulate(lengths, initial=0))]
+
+
+def packed_column(type: ColumnType, tree: Mapping[str, Any], read: Callable[[str], Value]) -> list[Value]:
+    """Return the values of one column of tuples, in the tuples' order; None is NULL.
+
+    Args:
+        type: theirs.
+        tree: see `raw_values`; and with `nulls`, a byte for each value, which is 1 if the value stands for NULL.
+        read: reads a value's text.
+    """
+    raw = raw_values(tree)
+    if "values" in tree:
+        values: list[Value] = [None if text is None else read(text) for text in raw]
+    elif "lengths" in tree:
+        values = raw if type.name == "binary" else [part.decode() for part in raw]
+    else:
+        values = np.array(raw, np.int64).view("<f8").tolist() if type.floating else raw
+    if "nulls" in tree:
+        flags = base64.b64decode(tree["nulls"])
+        values = [None if flag else value for value, flag in zip(values, flags, strict=True)]
+    return values
 
 
 def packed_values(type: ColumnType, tree: Mapping[str, Any]) -> list[Value]:

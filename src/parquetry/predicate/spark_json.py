@@ -41,7 +41,7 @@ from parquetry.predicate.nodes import (
     truth_of,
 )
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.packed import packed_values
+from parquetry.predicate.packed import packed_column, packed_values
 from parquetry.types import HELD_BITS, STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
 
 _COMPARISONS = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
@@ -161,6 +161,8 @@ def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
             return null if function == "IS_NULL" else Not(null)
         case "IN":
             return _in(arguments, columns)
+        case "TUPLES":
+            return _tuples(arguments, columns)
     if function in _COMPARISONS:
         return _comparison(_COMPARISONS[function], arguments, columns)
     if function in _TEXT_TESTS:
@@ -216,6 +218,30 @@ def _in(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicat
     literal = next(iter(kinds), type)
     tree = {"fn": "IN", "args": arguments}
     return _membership(tree, name, type, values, literal, len(values) < len(literals), columns)
+
+
+def _tuples(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
+    """Read tuples of a join, whose values come column by column; of a key that NULL equals as well, NULL may be among them."""
+    if not arguments:
+        return FALSE  # there are none
+    names = [_column(tree, columns) for tree in arguments]
+    readers = [_reader(tree["type"]) for tree in arguments]
+    values = [
+        packed_column(literal, tree, read) for tree, (literal, read) in zip(arguments, readers, strict=True)
+    ]
+    by_nulls: dict[tuple[int, ...], list[tuple[Value, ...]]] = {}
+    for row in dict.fromkeys(zip(*values, strict=True)):
+        nulls = tuple(place for place, value in enumerate(row) if value is None) if None in row else ()
+        by_nulls.setdefault(nulls, []).append(tuple(value for value in row if value is not None))
+    parts: list[Predicate] = []
+    for nulls, rows in by_nulls.items():
+        there = [place for place in range(len(names)) if place not in nulls]
+        parts.append(And(tuple(IsNull(names[place][0]) for place in nulls)) if nulls else TRUE)
+        if there:
+            types = [readers[place][0] for place in there]
+            full = bind.tuple_membership([names[place] for place in there], rows, types)
+            parts[-1] = And((parts[-1], full)) if nulls else full
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
 def _membership(

@@ -18,14 +18,14 @@ import msgspec
 import numpy as np
 
 from parquetry.metastore.model import TableMetadata
-from parquetry.predicate.nodes import Compare, In
+from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
 from parquetry.prune.filterable import laid_out_within
 from parquetry.prune.row_groups import before_gregorian
 from parquetry.prune.select import Selection
 from parquetry.prune.selected_rows import likely_matches
 from parquetry.scan.coarse import ranges
-from parquetry.types import ColumnType, Value
+from parquetry.types import ColumnType, Value, order_key
 
 MOST_RANGES = 100
 """Of one set, as each row group is compared with all of them."""
@@ -70,8 +70,8 @@ def found_ranges(
         selection: the files that they leave, with what these say of the columns; None: it is not known.
     """
     found: list[FoundRanges] = []
-    for condition in conditions:
-        match condition.predicate:
+    for predicate in (part for condition in conditions for part in _by_column(condition.predicate)):
+        match predicate:
             case In(column, values, type) if values and _used(metadata, column, type, values[0]):
                 looked_up = _looked_up(metadata, values)
                 likely = _in_every_file(metadata, selection, column, type, values)
@@ -87,6 +87,17 @@ def found_ranges(
             ):
                 found.append(FoundRanges(column, type, ((value, value),)))
     return found
+
+
+def _by_column(predicate: Predicate) -> list[Predicate]:
+    """Return what a condition says of each column by itself."""
+    if not isinstance(predicate, TupleIn):
+        return [predicate]
+    rows = [row for row in predicate.rows if None not in row]
+    return [
+        In(name, tuple(sorted({row[place] for row in rows}, key=order_key)), type)
+        for place, (name, type) in enumerate(zip(predicate.columns, predicate.types, strict=True))
+    ]
 
 
 def of_one_group(metadata: TableMetadata, size: int, files: int) -> bool:

@@ -22,16 +22,19 @@ class FoundValues:
         text: the column, or the condition.
         count: how many values; None: it is a condition.
         note: what else is to be known of them: that they are not used one by one, or were known in planning.
+        tuples: whether they are tuples of several columns.
     """
 
     text: str
     count: int | None = None
     note: str | None = None
+    tuples: bool = False
 
     def __str__(self) -> str:
         told = self.text
         if self.count is not None:
-            told = f"{told} → {self.count:,} {'value' if self.count == 1 else 'values'}"
+            unit = "tuple" if self.tuples else "value"
+            told = f"{told} → {self.count:,} {unit if self.count == 1 else f'{unit}s'}"
         return told if self.note is None else f"{told} ({self.note})"
 
 
@@ -111,7 +114,12 @@ class RunTimeReport:
         """Return what `to_dict` was given of."""
         return cls(
             tuple(
-                FoundValues(each.get("column") or each["condition"], each.get("count"), each.get("note"))
+                FoundValues(
+                    each.get("column") or each["condition"],
+                    each.get("count"),
+                    each.get("note"),
+                    each.get("tuples", False),
+                )
                 for each in plain.get("values", ())
             ),
             tuple(
@@ -128,6 +136,8 @@ def _plain(found: FoundValues) -> dict[str, Any]:
     plain: dict[str, Any] = (
         {"condition": found.text} if found.count is None else {"column": found.text, "count": found.count}
     )
+    if found.tuples:
+        plain["tuples"] = True
     return plain if found.note is None else plain | {"note": found.note}
 
 

@@ -95,7 +95,7 @@ class Known(msgspec.Struct, frozen=True):
 OPENING = 1 << 18
 """As how many bytes more the opening of a file counts: columns of small files are tiny, and it is the opening that takes the time."""
 
-Form = Literal["column", "widened", "partitions", "ranges", "computed"]
+Form = Literal["column", "widened", "partitions", "ranges", "tuple", "computed"]
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -108,7 +108,8 @@ class Candidate(msgspec.Struct, frozen=True):
         column: that the values are of, as SQL.
         form: of what the values are: a `column` as it is; one that is `widened`, cast to a type which has each of its values, so that
             the other side's can be cast back; computed of `partitions`' values alone, so that Spark can do it for each; of `ranges`, a
-            condition in which the least and the greatest of the other side's values stand; or else `computed`.
+            condition in which the least and the greatest of the other side's values stand; a `tuple` of several columns; or else
+            `computed`.
         filterable: whether the scan can make use of its values.
         join: the join's number among those of the query.
         type: of the join.
@@ -127,6 +128,9 @@ class Candidate(msgspec.Struct, frozen=True):
         held: how many values the scan's partitions have; None: the values are not those of partitions, or these are not listed yet.
         together: number of candidates of which all are to be used or none: for scans that Spark reads once for several places of the
             query, with the values of all of these; None: it stands alone.
+        tuple_column: the column that the values are of, if they could be part of tuples: as it is, widened, or by one of the two keys
+            that Spark makes of `<=>`; None: they could not.
+        plan: number of the plan that gives the values, the same for all keys that it gives the values of.
     """
 
     scan: int
@@ -151,6 +155,8 @@ class Candidate(msgspec.Struct, frozen=True):
     outside: bool = False
     held: int | None = None
     together: int | None = None
+    tuple_column: str | None = None
+    plan: int = -1
 
     @property
     def serves_itself(self) -> bool:
@@ -188,10 +194,12 @@ class Verdict(msgspec.Struct, frozen=True):
             runs once more; `ends`, the least and the greatest value that statistics of the other side's files tell; `spark`, Spark itself sees to it; `known`, what is known in planning is enough; `replaced`, another candidate
             has these values or fewer; `refused`.
         reason: of a refusal.
+        tuple: number of those whose values are to come as tuples; None: they come alone.
     """
 
     how: How
     reason: str = ""
+    tuple: int | None = None
 
     @property
     def used(self) -> bool:

@@ -17,6 +17,7 @@ from functools import partial
 from parquetry.prune.reduced_builds import KeyFilesOf, SpreadOf, affordable, ends_tell
 from parquetry.prune.runtime import Candidate, Verdict
 from parquetry.prune.runtime_costs import of_cost, unless_all_over
+from parquetry.prune.runtime_tuples import Placing, in_tuples
 
 _PRUNED = {
     ("INNER", "left"),
@@ -58,6 +59,7 @@ def judge(
     spread: SpreadOf = lambda _: None,
     nearly_all: Callable[[int], int | None] = lambda _: None,
     key_files: KeyFilesOf = lambda _: None,
+    placing: Callable[[int], Placing] = lambda _: Placing(),
 ) -> list[Verdict]:
     """Return what is to become of the candidates of a query, one for one.
 
@@ -68,6 +70,7 @@ def judge(
         nearly_all: for a candidate by its place, of which all rows of a table are broadcast, how many values these have, if
             they are many and nearly every file of the scan has some.
         key_files: for a candidate by its place, how the values of its key lie in the files that they come from.
+        placing: for a candidate by its place, the columns that place the rows of its table.
     """
     alone = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
     cheap = alone
@@ -117,7 +120,8 @@ def judge(
             for other, one in enumerate(candidates)
         ):
             verdicts[place] = Verdict("replaced")
-    return _once(candidates, _narrowest(candidates, verdicts, parts))
+    verdicts = _once(candidates, _narrowest(candidates, verdicts, parts))
+    return in_tuples(candidates, verdicts, limits, placing)
 
 
 def _narrowest(

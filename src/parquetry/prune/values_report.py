@@ -29,10 +29,13 @@ class ValuesReport:
         values: how many there were; None: the query has not run, or did not wait for them, or Spark alone knows.
         shared: whether they are those of a broadcast.
         where: conditions of the query on what they come from, as SQL.
+        tuples: whether they are tuples of several columns.
 
     >>> where = ("year = 2000", "moy = 11")
     >>> print(ValuesReport("lake.db.f", "k", "INNER", "lake.db.d", "k", "shared", values=30, shared=True, where=where))
     lake.db.f.k: 30 run-time values of lake.db.d.k where year = 2000 AND moy = 11 (INNER JOIN, its broadcast)
+    >>> print(ValuesReport("lake.db.f", "(a, b)", "INNER", "d", "(a, b)", "collected", values=8, tuples=True))
+    lake.db.f.(a, b): 8 run-time tuples of d.(a, b) (INNER JOIN, d is read for them)
     >>> print(ValuesReport("lake.db.f", "k", "INNER", "d", "k", "refused", "1 file of lake.db.f left"))
     lake.db.f.k: no run-time values of d.k (INNER JOIN: 1 file of lake.db.f left)
     >>> print(ValuesReport("lake.db.f", "day", "INNER", "lake.db.d", "day", "known", values=3))
@@ -51,6 +54,7 @@ class ValuesReport:
     values: int | None = None
     shared: bool = False
     where: tuple[str, ...] = ()
+    tuples: bool = False
 
     @property
     def title(self) -> str:
@@ -60,7 +64,7 @@ class ValuesReport:
     @property
     def outcome(self) -> str:
         """Return what became of the values."""
-        of = f"values of {self.build}.{self.key}"
+        of = f"{'tuples' if self.tuples else 'values'} of {self.build}.{self.key}"
         if self.how == "refused":
             return f"no run-time {of} ({self.type} JOIN: {self.reason})"
         count = "" if self.values is None else f"{self.values:,} "
@@ -83,7 +87,10 @@ class ValuesReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `Report.to_dict` gives it."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"where": list(self.where)}
+        plain = {name: getattr(self, name) for name in self.__slots__} | {"where": list(self.where)}
+        if not self.tuples:
+            del plain["tuples"]
+        return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> ValuesReport:
@@ -138,6 +145,7 @@ def _report(told: Told) -> ValuesReport:
         values,
         gathered is not None and gathered.shared,
         () if how == "refused" else tuple(map(_without_parentheses, candidate.build.where)),
+        candidate.form == "tuple",
     )
 
 

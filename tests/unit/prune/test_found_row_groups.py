@@ -10,7 +10,7 @@ import pytest
 from parquetry.metastore import ColumnStatistics, DataFile, Metastore
 from parquetry.metastore.model import Column, TableMetadata
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import Compare, In, Predicate
+from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
 from parquetry.prune.found_row_groups import (
     MOST_LOOKED_UP,
@@ -83,6 +83,15 @@ def test_old_dates_in_orc() -> None:
         for node in (In("k", (value, 5), date), Compare("=", "k", value, date)):
             assert bool(found(node, "orc")) == used
             assert found(node)
+
+
+def test_tuples_count_column_by_column() -> None:
+    """The readers compare one column at a time; partition columns are none of theirs."""
+    rows = ((7, 1, 5), (3, 1, 6), (7, 2, 5))
+    assert found(TupleIn(("k", "p", "k2"), rows, (INT, INT, INT))) == [
+        FoundRanges("k", INT, ((3, 3), (7, 7))),
+        FoundRanges("k2", INT, ((5, 5), (6, 6))),
+    ]
 
 
 def test_what_is_left_alone() -> None:

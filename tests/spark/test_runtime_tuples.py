@@ -1,0 +1,260 @@
+"""Several keys of one join come to a scan as tuples: counted in partitions, files and directories, with plain Spark's answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import parquetry
+from parquetry.planner import found_tuples
+from tests.support import plans
+from tests.support.bucketed_tables import settings
+
+DATABASE = "lake.run_time_tuples"
+FACT = {
+    # 30 days by seven numbers, of which x is one with the day and y another; partitions with a NULL
+    "f": (
+        "(v int, day date, x int, y int) PARTITIONED BY (day, x, y)",
+        "SELECT int(id) v, date_add(date'2026-01-01', int(id % 30)) day, int(id % 7) x, int(id % 7) y FROM range(630) "
+        "UNION ALL SELECT 700, NULL, 1, 1 UNION ALL SELECT 701, date'2026-01-02', 2, NULL",
+    ),
+    # two partitions of 32 buckets each, and 64 pairs
+    "b": (
+        "(v int, a int, c string, p int) PARTITIONED BY (p) CLUSTERED BY (a, c) INTO 32 BUCKETS",
+        "SELECT int(id) v, int(id % 8) a, concat('c', id DIV 8 % 8) c, int(id % 2) p FROM range(640)",
+    ),
+    # in each of two partitions nine directories of heavy pairs and that of the others
+    "h": (
+        "(v int, a int, c string, p int) PARTITIONED BY (p) SKEWED BY (a, c) ON ("
+        + ", ".join(f"({a}, 'c{c}')" for a in range(3) for c in range(3))
+        + ") STORED AS DIRECTORIES TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')",
+        "SELECT int(id) v, int(id % 4) a, concat('c', id DIV 4 % 4) c, int(id DIV 16 % 2) p FROM range(640)",
+    ),
+}
+DIMENSIONS = {
+    # eight pairs, and two with a NULL; x is that of the day for every other row
+    "d": "SELECT int(id) k, IF(id = 8, NULL, date_add(date'2026-01-01', int(id % 8))) day, IF(id = 9, NULL, int(id % 7)) y, "
+    "IF(id % 2 = 0, int(id % 7), 99) x, concat('n', id) n FROM range(0, 10, 1, 1)",
+    "e": "SELECT int(id) k, int(id) x, concat('n', id) n FROM range(0, 4, 1, 1)",
+    "g": "SELECT int(id) a, IF(id = 3, NULL, concat('c', id)) c, concat('n', id) n FROM range(0, 4, 1, 1)",
+}
+SHARED, READ = Counter(SubqueryBroadcast=1, BroadcastExchange=1), Counter(Subquery=1)
+
+
+class Shape(NamedTuple):
+    """A query with tables in braces, and what is expected of it.
+
+    Attributes:
+        query: whose scan of the first table is looked at.
+        step: of its report.
+        kept: what this leaves.
+        told: what came, as the report's line of run-time values says it.
+        nodes: that the plan has beside the joins', for the values.
+    """
+
+    query: str
+    step: str
+    kept: int
+    told: str
+    nodes: Counter[str] | None = SHARED
+
+
+ON = "f.day = d.day AND f.y = d.y"
+PAIRS = "SELECT count(*), sum(v) FROM {f} f JOIN {d} d ON " + ON
+SHAPES = {
+    "inner": Shape(PAIRS, "partitions", 8, "(day, y) → 8 tuples"),
+    "Spark has filters of its own": Shape(f"{PAIRS} WHERE d.n < 'n4'", "partitions", 4, "(day, y) → 4 tuples"),
+    "sort-merge": Shape(PAIRS.replace("SELECT", "SELECT /*+ MERGE(d) */"), "partitions", 8, "(day, y) → 8 tuples", READ),
+    "three keys": Shape(f"{PAIRS} AND f.x = d.x", "partitions", 4, "(day, y, x) → 8 tuples"),
+    "semi": Shape("SELECT count(*) FROM {f} f LEFT SEMI JOIN {d} d ON " + ON, "partitions", 8, "(day, y) → 8 tuples"),
+    "IN": Shape("SELECT sum(v) FROM {f} WHERE (day, y) IN (SELECT day, y FROM {d})", "partitions", 8, "(day, y) → 8 tuples"),
+    "EXISTS": Shape(
+        "SELECT sum(v) FROM {f} f WHERE EXISTS (SELECT 1 FROM {d} d WHERE d.day = f.day AND d.y = f.y)", "partitions", 8, "(day, y) → 8 tuples"
+    ),
+    "null-supplying": Shape("SELECT k, count(v) FROM {f} f RIGHT JOIN {d} d ON " + ON + " GROUP BY k", "partitions", 8, "(day, y) → 8 tuples", READ),
+    "anti": Shape("SELECT k FROM {d} d LEFT ANTI JOIN {f} f ON " + ON, "partitions", 8, "(day, y) → 8 tuples", READ),
+    "below an aggregate": Shape(
+        "SELECT sum(s), count(*) FROM (SELECT day, y, sum(v) s FROM {f} GROUP BY y, day) f JOIN {d} d ON " + ON,
+        "partitions", 8, "(day, y) → 8 tuples",
+    ),
+    "null-safe": Shape(PAIRS.replace("f.y =", "f.y <=>"), "partitions", 9, "(day, y) → 9 tuples"),
+    "null-safe, both": Shape(
+        "SELECT /*+ MERGE(d) */ count(*), sum(v) FROM {f} f JOIN {d} d ON f.y <=> d.y AND f.day <=> d.day",
+        "partitions", 10, "(y, day) → 10 tuples", READ,
+    ),
+    "a wider type": Shape(
+        "SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, bigint(y) + (k DIV 3) * 4294967296L y FROM {d}) d ON " + ON,
+        "partitions", 3, "(day, y) → 3 tuples",
+    ),
+    "a computed key of the small side": Shape(
+        PAIRS.replace("d.y", "d.y + 1").replace("d.day", "date_add(d.day, 1)"), "partitions", 7, "(day, y) → 8 tuples"
+    ),
+    "a computed key of its own": Shape(
+        PAIRS.replace("f.y", "f.y + 1").replace("sum(v)", "max(f.x)"), "partitions", 48, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
+    ),
+    "a key of its own beside two": Shape(
+        f"{PAIRS} AND coalesce(f.x, -1) = d.x", "partitions", 5, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
+    ),
+    "two keys of one column": Shape(
+        f"{PAIRS} AND f.y = d.k", "partitions", 7, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
+    ),
+    "a star": Shape(
+        f"{PAIRS.replace(' ON', ' JOIN {e} e ON f.x = e.x AND')}", "partitions", 5, "", Counter(SubqueryBroadcast=2, BroadcastExchange=2)
+    ),
+    "a snowflake": Shape(
+        f"{PAIRS} JOIN {{e}} e ON e.k = d.k WHERE e.n < 'n3'", "partitions", 3, "(day, y) → 3 tuples", READ
+    ),
+    "sets are as good": Shape(
+        "SELECT count(*), sum(v) FROM {f} f JOIN (SELECT * FROM {d} WHERE k = 3) d ON " + ON, "partitions", 1, "day → 1 value, y → 1 value"
+    ),
+    "no rows": Shape(PAIRS + " AND d.n > 'z'", "partitions", 0, "(day, y) → 0 tuples", None),
+    "preserved": Shape("SELECT count(*), count(k) FROM {f} f LEFT JOIN {d} d ON " + ON, "partitions", 212, "", Counter()),
+    "buckets": Shape("SELECT count(*), sum(v) FROM {b} f JOIN {g} d ON f.a = d.a AND f.c = d.c", "buckets", 4, "(a, c) → 3 tuples"),
+    "buckets, one key": Shape("SELECT count(*), sum(v) FROM {b} f JOIN {g} d ON f.c = d.c", "buckets", 37, "c → 3 values"),
+    "buckets and a partition": Shape(
+        "SELECT count(*), sum(v) FROM {b} f JOIN {g} d ON f.a = d.a AND f.c = d.c AND f.p = d.a % 2", "buckets", 3, "(a, c, p) → 3 tuples",
+    ),
+    "directories": Shape("SELECT count(*), sum(v) FROM {h} f JOIN {g} d ON f.a = d.a AND f.c = d.c", "directories", 6, "(a, c) → 3 tuples"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[dict[str, dict[str, str]]]:
+    """Names of tables of ours, and of Spark's own with the same rows, by the letters of the queries."""
+    spark.sql(f"CREATE NAMESPACE {DATABASE}")
+    names: dict[str, dict[str, str]] = {"ours": {}, "plain": {}}
+    for letter, (columns, rows) in FACT.items():
+        names["ours"][letter], names["plain"][letter] = f"{DATABASE}.{letter}", f"plain_tuples_{letter}"
+        spark.sql(f"CREATE TABLE {DATABASE}.{letter} {columns}")
+        spark.sql(f"INSERT INTO {DATABASE}.{letter} {rows}")
+    for letter, rows in DIMENSIONS.items():
+        names["ours"][letter], names["plain"][letter] = f"{DATABASE}.{letter}", f"plain_tuples_{letter}"
+        spark.sql(f"CREATE TABLE {DATABASE}.{letter} AS {rows}")
+    for letter, name in names["plain"].items():
+        spark.table(names["ours"][letter]).write.saveAsTable(name)
+    yield names
+    for name in names["plain"].values():
+        spark.sql(f"DROP TABLE {name}")
+    spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, list[tuple[Any, ...]]]:
+    """What plain Spark has answered."""
+    return {}
+
+
+def scan(frame: DataFrame, table: str) -> dict[str, Any]:
+    """Return what the report says of the scan of a table."""
+    scans: list[dict[str, Any]] = parquetry.report(frame).to_dict()["scans"]
+    return next(each for each in scans if each["table"] == table)
+
+
+PLANNED = (
+    "inner",
+    "Spark has filters of its own",
+    "sort-merge",
+    "null-safe",
+    "no rows",
+    "buckets",
+    "directories",
+)
+"""Those that are run without adaptive execution as well."""
+
+
+@pytest.mark.parametrize(
+    ("name", "adaptive"), [(name, True) for name in SHAPES] + [(name, False) for name in PLANNED]
+)
+def test_shapes(
+    spark: SparkSession,
+    tables: dict[str, dict[str, str]],
+    known: dict[str, list[tuple[Any, ...]]],
+    name: str,
+    adaptive: bool,
+) -> None:
+    """What has none of the tuples is left out, the build side runs as often as for one key, and the answer is plain Spark's."""
+    shape = SHAPES[name]
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(shape.query.format(**tables["ours"]))
+        rows, nodes = plans.run(frame)
+        if name not in known:
+            known[name] = plans.comparable(spark.sql(shape.query.format(**tables["plain"])).collect())
+        assert plans.comparable(rows) == known[name]
+    text = str(parquetry.report(frame))
+    letter = next(part for part in "fbh" if f"{{{part}}}" in shape.query)
+    if shape.kept or not adaptive:  # without rows on one side nothing is planned in the end
+        steps = scan(frame, tables["ours"][letter])["steps"]
+        assert [each["kept"] for each in steps if each["name"] == shape.step] == [shape.kept], text
+        assert (f"run time: {shape.told}: " if shape.told else "") in text
+    if shape.nodes is not None:
+        assert {each: nodes[each] for each in shape.nodes} == dict(shape.nodes), "\n".join(plans.lines(frame))
+        assert nodes["Subquery"] == shape.nodes["Subquery"]
+
+
+def test_the_report(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
+    """One line for the keys together, with how many tuples came from where; a query that is not run knows of none."""
+    frame = spark.sql(SHAPES["Spark has filters of its own"].query.format(**tables["ours"]))
+    frame.collect()
+    (line,) = map(str, parquetry.report(frame).values)
+    assert line == (
+        f"{DATABASE}.f.(day, y): 4 run-time tuples of {DATABASE}.d.(day, y) where n < 'n4' (INNER JOIN, its broadcast)"
+    )
+    plan = str(frame._jdf.queryExecution().optimizedPlan().toString())
+    assert plan.count("dynamicpruning") == 1, plan
+
+
+def test_many_tuples(
+    spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Past the limit each column's values count: as many partitions as before there were tuples, and the same rows."""
+    query = SHAPES["null-safe"].query
+    expected = spark.sql(query.format(**tables["plain"])).collect()
+    for most, kept, told in ((9, 9, "(day, y) → 9 tuples"), (8, 57, "day → 8 values, y IN")):
+        monkeypatch.setattr(found_tuples, "MOST_TUPLES", most)
+        frame = spark.sql(query.format(**tables["ours"]))
+        assert frame.collect() == expected
+        found = scan(frame, f"{DATABASE}.f")
+        assert next(each["kept"] for each in found["steps"] if each["name"] == "partitions") == kept
+        assert f"run time: {told}" in str(parquetry.report(frame))
+
+
+def test_what_serves_two_places_still_does(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
+    """A shuffle below which a scan gets tuples is used again, and so are the tuples of one broadcast for two scans."""
+    groups = f"WITH x AS ({PAIRS.replace('count(*), sum(v)', 'f.x, sum(v) s')} GROUP BY f.x) "
+    same = groups + "SELECT x, s FROM x UNION ALL SELECT x + 1, s FROM x"
+    others = (
+        groups
+        + "SELECT a.x, a.s, b.n FROM x a JOIN ("
+        + PAIRS.replace("count(*), sum(v)", "f.x, count(*) n")
+        + " GROUP BY f.x) b USING (x)"
+    )
+    for query, scans, again in ((same, 2, "ReusedExchange"), (others, 3, "ReusedSubquery")):
+        with settings(spark, {"spark.sql.adaptive.enabled": False}):
+            frame = spark.sql(query.format(**tables["ours"]))
+            rows, nodes = plans.run(frame)
+        assert plans.comparable(rows) == plans.comparable(
+            spark.sql(query.format(**tables["plain"])).collect()
+        )
+        assert (nodes["BatchScan"], nodes["BroadcastExchange"] > 0, nodes[again] > 0) == (
+            scans,
+            True,
+            True,
+        ), "\n".join(plans.lines(frame))
+        steps = scan(frame, f"{DATABASE}.f")["steps"]
+        assert next(each["kept"] for each in steps if each["name"] == "partitions") == 8
+
+
+def test_it_can_be_turned_off(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
+    """`runtime-pruning` and `runtime-pruning-max-build-size` hold for tuples as for sets."""
+    for name, setting in (
+        ("inner", {"runtime-pruning": "false"}),
+        ("sort-merge", {"runtime-pruning-max-build-size": "0"}),
+    ):
+        with settings(spark, {f"parquetry.{key}": value for key, value in setting.items()}):
+            frame = spark.sql(SHAPES[name].query.format(**tables["ours"]))
+            frame.collect()
+        assert "dynamicpruning" not in str(frame._jdf.queryExecution().optimizedPlan().toString())

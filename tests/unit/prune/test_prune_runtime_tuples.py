@@ -1,0 +1,110 @@
+"""Keys of a join are taken together if one build side gives their values, and they place the table's rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
+from parquetry.metastore.model import Column, TableMetadata
+from parquetry.prune.runtime import Candidate, Known, Verdict
+from parquetry.prune.runtime_rules import judge
+from parquetry.prune.runtime_tuples import Placing, placing
+from parquetry.prune.values_report import Told, reports
+from tests.unit.prune.test_prune_runtime import LIMIT, build, candidate
+
+BY_PARTITIONS = Placing(frozenset(("day", "y", "h")))
+
+
+def key(column: str, **changed: Any) -> Candidate:
+    """Return the candidate of one key of a join whose broadcast has the values."""
+    facts = {
+        "column": column,
+        "tuple_column": column,
+        "build": build(key=column),
+        "shared": True,
+        "plan": 2,
+        "form": "column",
+    }
+    return candidate(**facts | changed)
+
+
+def groups(candidates: list[Candidate], by: Placing = BY_PARTITIONS) -> list[tuple[str, int | None]]:
+    verdicts = judge(candidates, [LIMIT] * len(candidates), placing=lambda _: by)
+    return [(verdict.how, verdict.tuple) for verdict in verdicts]
+
+
+def numbers(candidates: list[Candidate], by: Placing = BY_PARTITIONS) -> list[int | None]:
+    return [number for _, number in groups(candidates, by)]
+
+
+def test_keys_of_one_build_side() -> None:
+    """Two and three keys are one tuple each; other joins, sides and plans have their own; one key alone is no tuple."""
+    assert groups([key("day"), key("y")]) == [("collected", 0), ("collected", 0)]
+    assert numbers([key("day"), key("Y"), key("h"), key("v")]) == [0, 0, 0, None]
+    assert numbers([key("day"), key("v")]) == [None, None]
+    assert numbers([key("day"), key("y", join=5)]) == [None, None]
+    assert numbers([key("day"), key("y", scan=5)]) == [None, None]
+    assert numbers([key("day"), key("y", plan=5)]) == [None, None]
+    star = [key("day"), key("day", join=5, plan=6, source=6), key("y"), key("y", join=5, plan=6, source=6)]
+    assert numbers(star) == [0, 1, 0, 1]
+    assert numbers([key("day"), key("y"), key("day", join=5, plan=6, source=6)]) == [0, 0, None]
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"tuple_column": None}, [None, None]),  # computed in a way that is not understood
+        ({"filterable": False}, [None, None]),
+        ({"shared": False}, [None, None]),  # of another kind
+        ({"together": 3}, [None, None]),
+        ({"form": "widened"}, [0, 0]),
+        ({"form": "partitions"}, [0, 0]),
+        ({"known": Known(3, True, False)}, [0, 0]),  # all of them come at run time as well
+        ({"known": Known(3, False, True)}, [None, None]),
+        ({"placed": "shared"}, [0, 0]),  # in place of Spark's own
+        ({"placed": "shared", "build": build(key="y", size=LIMIT * 20)}, [None, None]),
+    ],
+)
+def test_other_forms(changed: dict[str, Any], expected: list[int | None]) -> None:
+    """A key joins another if its values come at run time, from the same plan, and are understood."""
+    assert numbers([key("day"), key("y", **changed)]) == expected
+
+
+def test_known_values_alone_wait_for_nothing() -> None:
+    """Where all keys' values are known in planning nothing is to run."""
+    known = {"known": Known(3, True, False)}
+    assert groups([key("day", **known), key("y", **known)]) == [("known", None), ("known", None)]
+
+
+def test_null_safe_keys() -> None:
+    """Spark makes two keys of `<=>`: both are of one column, which is no tuple by itself."""
+    halves = [
+        key("coalesce(day, 0)", tuple_column="day", form="partitions"),
+        key("(day IS NULL)", tuple_column="day", form="partitions"),
+    ]
+    assert numbers(halves) == [None, None]
+    assert numbers([*halves, key("y")]) == [0, 0, 0]
+
+
+def test_columns_that_place_rows() -> None:
+    """All columns of the buckets, skewed columns with directories, partition columns, by logical names."""
+    columns = (Column("A", "long"), Column("b", "long"), Column("p", "long"), Column("v", "long"))
+    metadata = TableMetadata(columns, ("p",), "parquet", "file:/t")
+    arranged = Arrangement(SkewMap(("b", "v"), ((1, 2),), directories=True), BucketSpec(("A", "b"), 8))
+    found = placing(replace(metadata, arrangement=arranged))
+    assert found == Placing(frozenset("p"), frozenset("ab"), frozenset("bv"))
+    assert found.of_use(frozenset("ap")) == frozenset()
+    assert found.of_use(frozenset("abpx")) == frozenset("abp")
+    plain = Arrangement(SkewMap(("b", "v"), ((1, 2),)))
+    assert placing(replace(metadata, arrangement=plain)) == Placing(frozenset("p"))
+
+
+def test_the_report_says_tuples() -> None:
+    """A line for all keys together."""
+    told = Told(key("(day, y)", form="tuple", build=build(key="(day, y)")), Verdict("shared", tuple=0))
+    (line,) = reports([told])
+    assert line.to_dict()["tuples"] is True
+    assert "(day, y): no run-time tuples of dim.(day, y)" in str(line)  # the query has not run
