@@ -75,7 +75,10 @@ class FileColumns(ABC):
     @property
     @abstractmethod
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
-        """Return the files' cells, buckets (UNKNOWN where not known), and whether they are sorted; None: no file is any of it."""
+        """Return the numbers of the files' cells, buckets (UNKNOWN where not known), and whether they are sorted.
+
+        None: no file is any of it. See `DataFile.cell_number` for the numbers of cells.
+        """
 
     @abstractmethod
     def statistics(self, name: str) -> StatisticsColumn | None:
@@ -137,8 +140,12 @@ class FileColumns(ABC):
         if self.arranged is None:
             return [DataFile(*fields) for fields in plain]
         cells, buckets, in_order = self.arranged
-        rest = zip(optional(cells), optional(buckets), in_order.tolist(), strict=True)
-        return [DataFile(*fields, *more) for fields, more in zip(plain, rest, strict=True)]
+        rest = zip(optional(buckets), in_order.tolist(), strict=True)
+        of_cells = map(DataFile.cell_of, optional(cells))
+        return [
+            DataFile(*fields, cell, *more, rest_of)
+            for fields, (cell, rest_of), more in zip(plain, of_cells, rest, strict=True)
+        ]
 
 
 class RecordedFiles(FileColumns):
@@ -188,7 +195,7 @@ class RecordedFiles(FileColumns):
         if not any(file.is_arranged for file in self._records):
             return None
         return (
-            numbers([file.cell for file in self._records]),
+            numbers([file.cell_number for file in self._records]),
             numbers([file.bucket for file in self._records]),
             np.array([file.sorted for file in self._records], np.bool_),
         )
