@@ -69,6 +69,7 @@ class Table(RandomTable):
         """Put rows where they belong: each in its cell, or else in the rest; some files do not say of which they are."""
         rows = [(*row, part) for row in self.tuples(chance, self.pools[:-1], chance.randint(0, 16))]
         cells: list[int | None] = [None] * len(rows)
+        first = 0
         if skew is not None:
             places = [self.names.index(name) for name in skew.columns]
             types = [self.columns[place][1] for place in places]
@@ -89,7 +90,8 @@ class Table(RandomTable):
             if skew is not None and cell is not None and cell > REST:
                 self.cells[path] = (skew.columns, self.rows[path][0])
             self.folders[path] = f"{part}-{REST if cell is not None and cell < REST else cell}"
-            known, rest_of = DataFile.cell_of(cell)
+            is_earlier = cell is not None and cell < NO_CELL
+            known, rest_of = (None, first) if is_earlier else (cell, None)
             files.append(DataFile(path, 10, len(self.rows[path]), cell=known, rest_of=rest_of))
         return files
 

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from parquetry.layout.records import ColumnStatistics, DataFile
+from parquetry.layout.records import NO_CELL, ColumnStatistics, DataFile
 from parquetry.layout.statistics_columns import (
     UNKNOWN,
     Bound,
@@ -45,7 +45,14 @@ __all__ = [
     "TakenFiles",
     "numbers",
     "optional",
+    "without_earlier_rest",
 ]
+
+
+def without_earlier_rest(cells: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the cells of files, given the numbers of `DataFile.cell_number`, and of how many first cells each is the rest."""
+    earlier = (cells < NO_CELL) & (cells != UNKNOWN)
+    return np.where(earlier, UNKNOWN, cells), np.where(earlier, NO_CELL - cells, UNKNOWN)
 
 
 class FileColumns(ABC):
@@ -140,12 +147,9 @@ class FileColumns(ABC):
         if self.arranged is None:
             return [DataFile(*fields) for fields in plain]
         cells, buckets, in_order = self.arranged
-        rest = zip(optional(buckets), in_order.tolist(), strict=True)
-        of_cells = map(DataFile.cell_of, optional(cells))
-        return [
-            DataFile(*fields, cell, *more, rest_of)
-            for fields, (cell, rest_of), more in zip(plain, of_cells, rest, strict=True)
-        ]
+        cells, rest_of = without_earlier_rest(cells)
+        rest = zip(optional(cells), optional(buckets), in_order.tolist(), optional(rest_of), strict=True)
+        return [DataFile(*fields, *more) for fields, more in zip(plain, rest, strict=True)]
 
 
 class RecordedFiles(FileColumns):

@@ -115,12 +115,3 @@ class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True,
     def cell_number(self) -> int | None:
         """Return the cell as one number: -2 - n for an earlier rest, where no row is of any of the first n cells."""
         return self.cell if self.rest_of is None else NO_CELL - self.rest_of
-
-    @staticmethod
-    def cell_of(number: int | None) -> tuple[int | None, int | None]:
-        """Return `cell` and `rest_of` of a cell's number.
-
-        >>> [DataFile.cell_of(number) for number in (3, -1, -4, None)]
-        [(3, None), (-1, None), (None, 2), (None, None)]
-        """
-        return (number, None) if number is None or number > NO_CELL else (None, NO_CELL - number)

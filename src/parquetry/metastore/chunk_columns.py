@@ -24,7 +24,15 @@ import msgspec
 import numpy as np
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.file_columns import UNKNOWN, FileColumns, Flags, Numbers, Places, StatisticsColumn
+from parquetry.layout.file_columns import (
+    UNKNOWN,
+    FileColumns,
+    Flags,
+    Numbers,
+    Places,
+    StatisticsColumn,
+    without_earlier_rest,
+)
 from parquetry.layout.records import NO_CELL
 from parquetry.metastore.packed import (
     DAMAGE,
@@ -88,11 +96,10 @@ def encode_columns(files: FileColumns) -> bytes:
     """Return the bytes of a chunk that lists these files."""
     cells, buckets, in_order = files.arranged or (None, None, None)
     packed = {name: _pack(column) for name in files.names if (column := files.statistics(name)) is not None}
-    if cells is not None and (earlier := (cells < NO_CELL) & (cells != UNKNOWN)).any():
-        packed[_REST_OF] = _Column(
-            there=False, nulls=pack_numbers(np.where(earlier, NO_CELL - cells, UNKNOWN))
-        )
-        cells = np.where(earlier, UNKNOWN, cells)
+    if cells is not None:
+        cells, rest_of = without_earlier_rest(cells)
+        if (earlier := pack_numbers(rest_of)) is not None:
+            packed[_REST_OF] = _Column(there=False, nulls=earlier)
     chunk = _Chunk(
         files.count,
         _join(files.paths),
