@@ -85,7 +85,7 @@ def skew_clause(draw: Draw, shape: Shape) -> str:
     ]
     distinct = list(dict.fromkeys(values))
     heavy = ", ".join(distinct if len(chosen) == 1 else [f"({value})" for value in distinct])
-    on = "AUTO" if draw.often(0.3) else f"({heavy})"
+    on = "AUTO" if draw.often(0.15) else f"({heavy})"
     names = ", ".join(identifier(column.name) for column in chosen)
     return f"SKEWED BY ({names}) ON {on} STORED AS DIRECTORIES"
 
