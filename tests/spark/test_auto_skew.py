@@ -1,15 +1,20 @@
-"""Heavy values are found while a partition is loaded, by one run of the source, and are the partition's own from then on."""
+"""Heavy values are found while a partition is loaded, by one run of the source, and follow its rows from then on."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+import parquetry
 from parquetry import metastore as ms
+from parquetry.layout.places import join_location
+from parquetry.spark import writes
 from parquetry.spark.heavy_hitters import kept
 from tests.support.skewed_tables import arrange, files_by_cell, misplaced
 
@@ -39,7 +44,10 @@ def own(cells: tuple[tuple[Any, ...], ...]) -> ms.Arrangement:
 
 
 def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:
-    """Each partition gets what is heavy in it; appends keep it, overwritten and new partitions are measured again."""
+    """Each partition gets what is heavy in it; appends add to it what is heavy by then, as far as there is room.
+
+    Overwritten and new partitions are measured again.
+    """
     name = f"{db.removeprefix('lake.')}.t"
 
     def table() -> ms.TableSnapshot:
@@ -62,7 +70,11 @@ def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms
     spark.sql(f"INSERT INTO {db}.t SELECT id, 'other', 8 FROM range(10)")
     assert list(misplaced(table())) == []
     found = {part.values[0]: part.arrangement for part in table().partitions()}
-    assert found == {p: own(cells) for p, cells in HEAVY.items()} | {6: own((("other",),)), 8: ms.PLAIN}
+    grown = {p: cells if len(cells) == 3 else (*cells, ("other",)) for p, cells in HEAVY.items()}
+    assert found == {p: own(cells) for p, cells in grown.items()} | {6: own((("other",),)), 8: ms.PLAIN}
+    # elsewhere statistics tell that no older row has it
+    earlier = {part.values[0] for part in table().partitions() for file in part.files if file.rest_of}
+    assert earlier == {5}
 
     spark.sql(f"INSERT OVERWRITE {db}.t PARTITION (p = 0) SELECT id, if(id < 9, 'new', '9') FROM range(10)")
     spark.sql(f"INSERT OVERWRITE {db}.t PARTITION (p = 1) SELECT id, 'x' FROM range(10) WHERE id < 0")
@@ -92,6 +104,138 @@ def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms
     (part,) = store.table(*whole.split(".")).partitions()
     assert part.arrangement.skew is not None
     assert repr(part.arrangement.skew.cells) == "((None, nan),)"
+
+
+def test_maps_follow_the_rows(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value that becomes heavy gets a directory, for its new rows by an append, for all by `compact`; another loses its own.
+
+    Until then queries on it, and on nothing else, look into the older files of the default directory, too.
+    """
+    name = f"{db.removeprefix('lake.')}.t"
+    spark.sql(
+        f"CREATE TABLE {db}.t (id bigint, x int, p int) PARTITIONED BY (p) SKEWED BY (x) ON AUTO STORED AS DIRECTORIES "
+        "CLUSTERED BY (id) INTO 2 BUCKETS TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')"
+    )
+    model: list[tuple[int, int | None, int]] = []
+
+    def table() -> ms.TableSnapshot:
+        return store.table(*name.split("."))
+
+    def part() -> ms.Partition:
+        found = table().partition((3,))
+        assert found is not None
+        return found
+
+    def cells() -> tuple[Any, ...]:
+        skew = part().arrangement.skew
+        assert skew is not None
+        return tuple(cell[0] for cell in skew.cells)
+
+    def insert(x: str, first: int, end: int) -> None:
+        spark.sql(f"INSERT INTO {db}.t SELECT id, {x} AS x, 3 AS p FROM range({first}, {end})")
+        model.extend(
+            tuple(row) for row in spark.sql(f"SELECT id, {x}, 3 FROM range({first}, {end})").collect()
+        )
+
+    def read(condition: str, of: str = "t") -> tuple[int, int, int]:
+        """Return which directories of how many are read, and how many files, once the answer is right."""
+        frame = spark.sql(f"SELECT id, x, p FROM {db}.{of} WHERE {condition}")
+        step = parquetry.report(frame).scans[0].step("directories")
+        files = parquetry.report(frame).scans[0].step("files")
+        assert step is not None
+        assert files is not None
+        plain = spark.createDataFrame(model, "id bigint, x int, p int").where(condition)
+        if of == "t":
+            assert Counter(map(tuple, frame.collect())) == Counter(map(tuple, plain.collect()))
+        return step.kept, step.of, files.kept
+
+    insert("if(id % 2 = 0, 10, if(id = 601, 555, id))", 0, 1000)
+    assert cells() == (10,)
+    old = [Path(join_location(part().location, file.path).removeprefix("file:")) for file in part().files]
+    for path in old:
+        path.rename(f"{path}.away")
+    insert("555", 1000, 3000)  # 67 %, and nothing that is there is read for it
+    for path in old:
+        Path(f"{path}.away").rename(path)
+    before = table().version
+    assert cells() == (10, 555)
+    assert Counter(file.cell_number for file in part().files) == {-3: 2, 0: 2, 1: 2}
+    assert [
+        row[1] for row in rows(f"DESCRIBE EXTENDED {db}.t PARTITION (p = 3)") if row[0] == "Skewed Values"
+    ] == ["[[10], [555]]"]
+    assert read("x = 555") == (2, 3, 4)
+    assert read("x = 10") == (1, 3, 2)
+    assert read("x IN (10, 555)") == (3, 3, 6)
+    assert read("x = 777") == (1, 3, 2)
+    assert read("x = 555 AND id = 601") == (2, 3, 1)
+    insert("id", 3000, 3100)
+    assert read("x = 555") == (2, 3, 4)  # the younger files of the default directory have none
+    assert read("x = 777") == (1, 3, 2)
+    spark.sql(f"UPDATE {db}.t SET x = 10 WHERE id = 601")
+    model[601] = (601, 10, 3)
+    spark.sql(
+        f"MERGE INTO {db}.t USING (SELECT id, 20 AS x FROM range(3099, 3900)) AS s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET x = s.x WHEN NOT MATCHED THEN INSERT (id, x, p) VALUES (s.id, s.x, 3)"
+    )
+    model[3099:] = [(number, 20, 3) for number in range(3099, 3900)]
+    assert cells() == (10, 555)  # statements that change rows keep the map
+    assert list(misplaced(table())) == []
+    assert read("x = 20")[:2] == (1, 3)
+    monkeypatch.setattr(writes, "collect", meanwhile(writes.collect, lambda: insert("31", 5000, 6000)))
+    insert("30", 4000, 5000)
+    assert cells() == (10, 555, 31, 30)
+    assert read("x IN (30, 31)")[:2] == (3, 5)
+    assert list(misplaced(table())) == []
+    assert [row for call in ("fsck", "verify") for row in rows(f"CALL lake.system.{call}('{name}')")] == []
+    assert [row[0] for row in rows(f"CALL lake.system.compact('{name}')")] == ["p=3"]
+    assert cells() == (10, 555, 31, 30, 20)
+    assert set(files_by_cell(table())[3,]) == {-1, 0, 1, 2, 3, 4}
+    assert list(misplaced(table())) == []
+    assert (read("x = 555")[:2], read("x = 20")[:2], read("x = 7")[:2]) == ((1, 6), (1, 6), (1, 6))
+    assert rows(f"CALL lake.system.compact('{name}')") == []
+    insert("id", 10_000, 30_000)  # of which 10 has a fiftieth
+    assert rows(f"ALTER TABLE {db}.t PARTITION (p = 3) CONCATENATE")[0][0] == "p=3"
+    assert cells() == (555, 31, 30, 20)
+    assert list(misplaced(table())) == []
+    assert read("x = 10")[:2] == (1, 5)
+    assert read("x = 555", f"t VERSION AS OF {before}") == (2, 3, 4)
+    rows(f"CALL lake.system.rollback('{name}', {before})")
+    del model[3000:]
+    model[601] = (601, 555, 3)
+    assert cells() == (10, 555)
+    assert read("x = 555") == (2, 3, 4)
+
+    spark.sql(f"CREATE TABLE {db}.u (x decimal(9,2), y string) USING orc")
+    whole = f"{db.removeprefix('lake.')}.u"
+    arrange(store, whole, ms.SkewMap(("y", "x"), (), True, auto=ms.AutoSkew(0.3, 3)))
+    for value, count in ((1, 10), (2, 10), ("NULL", 100)):
+        spark.sql(
+            f"INSERT INTO {db}.u SELECT {value}, nullif('v', if(id % 10 = 0, 'v', '')) FROM range({count})"
+        )
+    unpartitioned = store.table(*whole.split("."))
+    (only,) = unpartitioned.partitions()
+    assert only.arrangement.skew is not None
+    assert only.arrangement.skew.cells == (("v", "1"), ("v", "2"), ("v", None))
+    assert list(misplaced(unpartitioned)) == []
+    assert [each[2] for each in rows(f"CALL lake.system.compact('{whole}')")] == [2]
+    (only,) = store.table(*whole.split(".")).partitions()
+    assert only.arrangement.skew is not None
+    assert only.arrangement.skew.cells == (("v", None),)
+    assert rows(f"SELECT count(*), count(x), count(y) FROM {db}.u") == [(120, 20, 108)]
+
+
+def meanwhile(real: Callable[..., Any], other: Callable[[], None]) -> Callable[..., Any]:
+    """Return a function that does something else first, the first time that it is called."""
+    others = [other]
+
+    def function(*given: Any) -> Any:
+        if others:
+            others.pop()()
+        return real(*given)
+
+    return function
 
 
 def test_the_source_runs_once(spark: SparkSession, db: str, store: ms.Metastore) -> None:

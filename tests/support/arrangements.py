@@ -58,6 +58,9 @@ MEASURED = Arrangement(SkewMap(("x",), (), True, auto=AutoSkew(0.125, 7)))
 STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False)
 FILE = DataFile("theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True)
 
+EARLIER = DataFile("earlier", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, bucket=6, rest_of=2)
+"""Of the rest of the first cells of a map that has grown."""
+
 
 def full_metadata(location: str) -> TableMetadata:
     """Return what a table is, with each field set."""

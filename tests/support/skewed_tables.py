@@ -87,12 +87,16 @@ def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
                 continue
             kinds = [types[name] for name in skew.columns]
             for row in rows_of(table, part, file):
-                cell = cell_of(skew, kinds, row)
+                cell: int | None = cell_of(skew, kinds, row)
+                assert cell is not None
                 given = skew.locations[cell] if skew.locations and cell != REST else None
                 usual = cell_directory(skew, kinds, cell)
                 if any(len(name.encode()) > 255 for name in usual.split("/")):
                     usual = cell_directory(skew, kinds, REST)
                 folder = given.removeprefix("file:") if given else f"{base}/{usual}"
+                earlier = file.rest_of is not None and (cell == REST or cell >= file.rest_of)
+                if earlier:  # written before the map had the cell
+                    cell, folder = None, f"{base}/{cell_directory(skew, kinds, REST)}"
                 if (file.cell, str(path.parent)) != (cell, folder):
                     yield f"{path} is of cell {file.cell}, its row {row} of {cell}, whose place is {folder}"
 

@@ -23,17 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from parquetry.errors import ValueTypeError
 from parquetry.layout.arrangement import MOST_CELLS, REST, Arrangement, SkewMap
-from parquetry.layout.bounds import FileBounds, bounds_reader
+from parquetry.layout.bounds import bounds_reader
 from parquetry.layout.cell_folders import COPY, Level, levels_of
 from parquetry.layout.paths import DEFAULT_PARTITION, unescape_path_name
 from parquetry.layout.places import is_absolute
 from parquetry.layout.records import Column, DataFile
+from parquetry.layout.stated_tuples import StatedTuples, lacks
 from parquetry.layout.tuples_in_files import Lacks
 from parquetry.types import Value, order_key, value_from_text
 
@@ -124,6 +124,7 @@ class _Cells:
         self._lacks = lacks
         self._columns = columns
         self._readers = [bounds_reader(column) for column in columns]
+        self._stated = StatedTuples(columns)
         self.skew = skew
         self._rows = [*skew.values([column.column_type for column in columns])]
         self._numbers = {tuple(map(order_key, row)): number for number, row in enumerate(self._rows)}
@@ -141,7 +142,7 @@ class _Cells:
             said = {level.column: level.text for level in levels[file.path] if level.column}
             if said.keys() != {column.physical.lower() for column in self._columns}:
                 continue
-            row = self._proved(file)
+            row = self._stated.only(file)
             if row is None:
                 if self._contradicts(file, said):
                     doubted.append(file.path)
@@ -151,27 +152,9 @@ class _Cells:
                 cells[file.path] = number
         added = self._rows[len(self.skew.cells) :]
         if added:
-            skew = self.skew
-            places = (*skew.locations, *(None,) * len(added)) if skew.locations else ()
-            self.skew = msgspec.structs.replace(skew, cells=(*skew.cells, *added), locations=places)
+            self.skew = self.skew.with_cells(added)
         found = [self._with_cell(file, cells.get(file.path), levels[file.path]) for file in files]
         return found, [self._still(file, added) for file in before], doubted
-
-    def _proved(self, file: DataFile) -> tuple[Value, ...] | None:
-        """Return the tuple that all rows of a file have; None: that is not proved."""
-        row: list[Value] = []
-        for column, read in zip(self._columns, self._readers, strict=True):
-            found = read(file)
-            if found is None or not file.rows:
-                return None
-            if found.all_null:
-                row.append(None)
-                continue
-            exact = found.min_exact and found.max_exact and found.nulls == 0
-            if not exact or found.min is None or found.min != found.max or column.column_type.floating:
-                return None
-            row.append(found.min)
-        return tuple(row)
 
     def _is_named(self, row: Sequence[Value], said: Mapping[str, str]) -> bool:
         """Return whether a tuple is what a directory's name says."""
@@ -184,7 +167,7 @@ class _Cells:
             texts = _texts(said[column.physical.lower()])
             values = [value for text in texts if (value := _value(column, text)) is not None]
             bounds = read(file)
-            if bounds is not None and values and all(_lacks(bounds, value) for value in values):
+            if bounds is not None and values and all(lacks(bounds, value) for value in values):
                 return True
         return False
 
@@ -210,26 +193,8 @@ class _Cells:
 
     def _is_rest(self, file: DataFile, rows: Sequence[tuple[Value, ...]]) -> bool:
         """Return whether no row of a file has one of some tuples, by its statistics or, where they do not tell, its rows."""
-        bounds = [read(file) for read in self._readers]
-        open_ = [
-            row
-            for row in rows
-            if not any(
-                found is not None and _lacks(found, value) for found, value in zip(bounds, row, strict=True)
-            )
-        ]
+        open_ = self._stated.possible(file, rows)
         return not open_ or self._lacks(file, self._columns, open_)
-
-
-def _lacks(bounds: FileBounds, value: Value) -> bool:
-    """Return whether no row has a value in a column."""
-    if value is None:
-        return bounds.nulls == 0 and not bounds.all_null
-    if value != value:
-        return bounds.all_null
-    low: Any = bounds.min
-    high: Any = bounds.max
-    return bounds.all_null or (low is not None and value < low) or (high is not None and high < value)
 
 
 def _texts(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import Context, Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -53,6 +53,14 @@ def _recorded(value: Any) -> Any:
     raise ArrangementError(
         f"A cell holds {value!r} of type {type(value).__name__}, which is no value of a column: give an internal value."
     )
+
+
+CellKey: TypeAlias = tuple[tuple[type, Any], ...]
+
+
+def cell_key(cell: Sequence[Any]) -> CellKey:
+    """Return what tells a cell from others, given its values as they are recorded or internal: 1 is not True, 0.0 is -0.0."""
+    return tuple((type(value), value) for value in map(_recorded, cell))
 
 
 def _check_columns(what: str, columns: Sequence[str]) -> None:
@@ -138,7 +146,7 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
                     f"A skew map over {len(self.columns)} columns ({', '.join(self.columns)}) has the cell {cell!r} of "
                     f"{len(cell)} values: give one value for each column."
                 )
-            key = tuple((type(value), value) for value in cell)
+            key = cell_key(cell)
             if key in seen:
                 raise ArrangementError(f"A skew map names the cell {cell!r} twice: name it once.")
             seen.add(key)
@@ -152,6 +160,21 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
                     f"The location {location!r} of a cell is not absolute: begin it with / or a scheme."
                 )
         msgspec.structs.force_setattr(self, "cells", cells)
+
+    def numbers(self) -> dict[CellKey, int]:
+        """Return the number of each cell by what tells it from others, `cell_key`.
+
+        >>> SkewMap(("x",), ((10,), (20,))).numbers()[cell_key((20,))]
+        1
+        """
+        return {cell_key(cell): number for number, cell in enumerate(self.cells)}
+
+    def with_cells(self, cells: Sequence[Sequence[Any]]) -> SkewMap:
+        """Return the map with more cells, behind its own."""
+        if not cells:
+            return self
+        places = (*self.locations, *(None,) * len(cells)) if self.locations else ()
+        return SkewMap(self.columns, (*self.cells, *map(tuple, cells)), self.directories, places, self.auto)
 
     def values(self, types: Sequence[ColumnType]) -> tuple[tuple[Value, ...], ...]:
         """Return the cells as internal values, given the columns' types."""
@@ -250,6 +273,10 @@ class Arrangement(msgspec.Struct, frozen=True, omit_defaults=True):
                 "there are no cells" if self.skew is None else f"there are {cells} cells and the rest, {REST}"
             )
             raise ArrangementError(f"File {file.path} is of cell {file.cell}, and {there}.")
+        if file.rest_of is not None and (file.cell is not None or not 0 < file.rest_of <= cells):
+            raise ArrangementError(
+                f"File {file.path} has no row of the first {file.rest_of} cells, and there are {max(cells, 0)}."
+            )
         count = 0 if self.buckets is None else self.buckets.count
         if file.bucket is not None and not 0 <= file.bucket < count:
             raise ArrangementError(

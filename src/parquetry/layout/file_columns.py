@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from parquetry.layout.records import ColumnStatistics, DataFile
+from parquetry.layout.records import NO_CELL, ColumnStatistics, DataFile
 from parquetry.layout.statistics_columns import (
     UNKNOWN,
     Bound,
@@ -45,7 +45,14 @@ __all__ = [
     "TakenFiles",
     "numbers",
     "optional",
+    "without_earlier_rest",
 ]
+
+
+def without_earlier_rest(cells: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the cells of files, given the numbers of `DataFile.cell_number`, and of how many first cells each is the rest."""
+    earlier = (cells < NO_CELL) & (cells != UNKNOWN)
+    return np.where(earlier, UNKNOWN, cells), np.where(earlier, NO_CELL - cells, UNKNOWN)
 
 
 class FileColumns(ABC):
@@ -75,7 +82,10 @@ class FileColumns(ABC):
     @property
     @abstractmethod
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
-        """Return the files' cells, buckets (UNKNOWN where not known), and whether they are sorted; None: no file is any of it."""
+        """Return the numbers of the files' cells, buckets (UNKNOWN where not known), and whether they are sorted.
+
+        None: no file is any of it. See `DataFile.cell_number` for the numbers of cells.
+        """
 
     @abstractmethod
     def statistics(self, name: str) -> StatisticsColumn | None:
@@ -137,7 +147,8 @@ class FileColumns(ABC):
         if self.arranged is None:
             return [DataFile(*fields) for fields in plain]
         cells, buckets, in_order = self.arranged
-        rest = zip(optional(cells), optional(buckets), in_order.tolist(), strict=True)
+        cells, rest_of = without_earlier_rest(cells)
+        rest = zip(optional(cells), optional(buckets), in_order.tolist(), optional(rest_of), strict=True)
         return [DataFile(*fields, *more) for fields, more in zip(plain, rest, strict=True)]
 
 
@@ -188,7 +199,7 @@ class RecordedFiles(FileColumns):
         if not any(file.is_arranged for file in self._records):
             return None
         return (
-            numbers([file.cell for file in self._records]),
+            numbers([file.cell_number for file in self._records]),
             numbers([file.bucket for file in self._records]),
             np.array([file.sorted for file in self._records], np.bool_),
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.layout.arrangement import AutoSkew, SkewMap, cell_key
 from parquetry.layout.paths import LONGEST_NAME, partition_path
 from parquetry.types import ColumnType, Value, order_key
 
@@ -84,6 +84,26 @@ def found(skew: SkewMap, cells: Sequence[Heavy]) -> SkewMap:
     ((10,),)
     """
     return SkewMap(skew.columns, tuple(cells), skew.directories)
+
+
+def also_found(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequence[ColumnType]) -> SkewMap:
+    """Return the map of a partition with the tuples that are heavy by now, as far as it has room for them.
+
+    Args:
+        skew: the partition's map.
+        counted: how often tuples occur at least, and the partition's rows.
+        auto: what is heavy enough, and how many there may be.
+        types: of the columns.
+
+    >>> from parquetry.types import parse_type
+    >>> skew, int_ = SkewMap(("x",), ((10,),), directories=True), parse_type("int")
+    >>> also_found(skew, Counted((), 100, {(10,): 50, (20,): 30, (30,): 5}), AutoSkew(0.05, 2), [int_]).cells
+    ((10,), (20,))
+    """
+    there = skew.numbers()
+    others = {cell: count for cell, count in counted.counts.items() if cell_key(cell) not in there}
+    cells = choose(others, counted.rows, auto, skew.columns, types)
+    return skew.with_cells(cells[: max(0, auto.most - len(skew.cells))])
 
 
 def _has_place(columns: Sequence[str], types: Sequence[ColumnType], values: Heavy) -> bool:

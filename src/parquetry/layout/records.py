@@ -22,6 +22,10 @@ EXISTS_DEFAULT = "EXISTS_DEFAULT"
 """Likewise: what the rows of files without the column hold, as SQL; Spark's readers give it to them. It never changes."""
 
 
+NO_CELL = -2
+"""As the number of a cell: of no cell anything is known."""
+
+
 class Column(msgspec.Struct, frozen=True, omit_defaults=True):
     """A column of a table.
 
@@ -87,6 +91,9 @@ class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True,
             None: not known.
         bucket: that all rows are of; None: not known.
         sorted: whether the rows are in the order that the partition's arrangement says.
+        rest_of: where `cell` is not known: of how many of the map's cells, from the first on, no row is. The map has grown
+            by the others since the file was written. None: of none. Libraries that do not know of it read the file by its
+            statistics alone, which loses no row.
     """
 
     path: str
@@ -97,8 +104,14 @@ class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True,
     cell: int | None = None
     bucket: int | None = None
     sorted: bool = False
+    rest_of: int | None = None
 
     @property
     def is_arranged(self) -> bool:
         """Whether anything is said of where the rows belong in their partition's arrangement."""
-        return self.cell is not None or self.bucket is not None or self.sorted
+        return self.cell is not None or self.bucket is not None or self.sorted or self.rest_of is not None
+
+    @property
+    def cell_number(self) -> int | None:
+        """Return the cell as one number: -2 - n for an earlier rest, where no row is of any of the first n cells."""
+        return self.cell if self.rest_of is None else NO_CELL - self.rest_of

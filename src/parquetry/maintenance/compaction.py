@@ -18,12 +18,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from parquetry.errors import PartitionNotFoundError
-from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
+from parquetry.layout.arrangement import REST, Arrangement, BucketSpec, SkewMap
 from parquetry.layout.cells import cell_place
 from parquetry.layout.places import is_absolute, join_location, place_of
 from parquetry.layout.records import DataFile
 from parquetry.maintenance.partition_condition import partition_condition
+from parquetry.maintenance.recutting import Look, Recutting, unplaced
 from parquetry.metastore.access import cheapest_plan
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
@@ -59,12 +62,30 @@ class Rewrite:
         return sum(file.bytes for file in self.files)
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A partition that may be written anew.
+
+    Attributes:
+        partition: as it is.
+        files: of the partition.
+        own: its map, if that follows its rows.
+        looked_at: whether its rows are counted, for heavy values.
+    """
+
+    partition: Partition
+    files: Sequence[DataFile]
+    own: SkewMap | None = None
+    looked_at: bool = False
+
+
 def rewrites(
     snapshot: TableSnapshot,
     target: int,
     where: str | None = None,
     progress: Progress = silent,
     zone: str = "UTC",
+    look: Look | None = None,
 ) -> list[Rewrite]:
     """Return what is worth writing anew of a table.
 
@@ -74,24 +95,45 @@ def rewrites(
         where: a condition on partition columns: only these partitions; None: all.
         progress: called with how many partitions have been looked at.
         zone: the time zone of the condition's timestamps.
+        look: counts values, where a table's heavy values are found by themselves. Without it all partitions keep theirs.
 
     Raises:
         FilterError: the condition cannot be used.
     """
     names = {column.physical: column.column_type for column in snapshot.metadata.columns}
-    found = []
+    recutting = None if look is None else Recutting.of(snapshot.metadata)
+
+    def chosen(files: Sequence[DataFile], arrangement: Arrangement, location: str) -> list[int]:
+        skew = arrangement.skew
+        types = [] if skew is None else [names[name] for name in skew.columns]
+        return worth_rewriting(files, arrangement, types, location, target)
+
+    candidates: list[_Candidate] = []
     for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
         if partition.file_count:
-            skew = partition.arrangement.skew
-            types = [] if skew is None else [names[name] for name in skew.columns]
-            files = partition.files
-            chosen = worth_rewriting(files, partition.arrangement, types, partition.location, target)
-            if chosen:
-                taken = set(chosen)
-                kept = tuple(file for i, file in enumerate(files) if i not in taken)
-                anew = tuple(files[i] for i in chosen)
-                found.append(Rewrite(partition, anew, kept, partition.arrangement))
+            files, own = partition.files, None if recutting is None else recutting.own(partition)
+            small = [files[i] for i in chosen(files, partition.arrangement, partition.location)]
+            if recutting is not None and own is not None:
+                looked_at = recutting.is_looked_at(own, files, small)
+                if looked_at or small or recutting.map_of(own, files, None) != own:
+                    candidates.append(_Candidate(partition, files, own, looked_at))
+            elif small:
+                candidates.append(_Candidate(partition, files))
         progress("Looking for small files", done, snapshot.totals.partitions if where is None else None)
+    wanted = [(each.partition, unplaced(each.files)) for each in candidates if each.looked_at]
+    counted = look(wanted) if look is not None and wanted else {}
+    found = []
+    for each in candidates:
+        now, arrangement = each.files, each.partition.arrangement
+        if recutting is not None and each.own is not None:
+            skew = recutting.map_of(each.own, now, counted.get(each.partition.key))
+            now = recutting.of_map(now, each.own, skew)
+            arrangement = msgspec.structs.replace(arrangement, skew=skew)
+        taken = set(chosen(now, arrangement, each.partition.location))
+        if taken:
+            anew = tuple(file for i, file in enumerate(now) if i in taken)
+            kept = tuple(file for i, file in enumerate(now) if i not in taken)
+            found.append(Rewrite(each.partition, anew, kept, arrangement))
     return found
 
 
@@ -125,10 +167,14 @@ def worth_rewriting(
             groups[file.cell, file.bucket].append(i)
         else:
             chosen.add(i)
-    moved = {(files[i].cell, files[i].bucket) for i in chosen}
+    moved = {(files[i].cell, files[i].rest_of or 0, files[i].bucket) for i in chosen}
     for (cell, bucket), group in groups.items():
         # rows from a wrong place may well come here
-        joined = any(from_cell in (cell, None) and of in (bucket, None) for from_cell, of in moved)
+        joined = any(
+            (from_cell == cell or (from_cell is None and (cell == REST or (cell or 0) >= first)))
+            and of in (bucket, None)
+            for from_cell, first, of in moved
+        )
         if buckets is not None and sum(files[i].bytes for i in group) <= target:
             merged = group
         else:

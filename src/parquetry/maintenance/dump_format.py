@@ -18,7 +18,7 @@ The manifest's `databases` are `{"name", "properties"}`, its `tables` are `{"id"
 
 Entries of indexes are not written: they follow from the partitions. Keys of partitions are encoded values (`parquetry.keys`), which are the same in all stores. A value that JSON
 does not have is an object: `{"bytes": hexadecimal}`, `{"float": "nan"}`. The `arrangement` of a table and of a partition is
-left out where it is plain.
+left out where it is plain, and so is a file's `rest_of` where it has none; since version 5 there is one.
 
 A view stands among the tables: its metadata have a `view`, and it has no partitions.
 
@@ -178,7 +178,11 @@ def entry_from_json(value: dict[str, Any], chunks: Mapping[tuple[int, int], File
 
 def files_to_json(files: Iterable[DataFile]) -> list[dict[str, Any]]:
     """Return files as JSON holds them."""
-    return [_fields(file) for file in files]
+    plain = [_fields(file) for file in files]
+    for file in plain:
+        if file["rest_of"] is None:
+            del file["rest_of"]
+    return plain
 
 
 def files_from_json(values: list[dict[str, Any]]) -> tuple[DataFile, ...]:

@@ -3,7 +3,8 @@
 A partition gets the table's arrangement when it is made, and keeps it. Example: table `t` has 4 buckets, and partition
 `d=1`; then 8, and gets partition `d=2`. Files appended to `d=1` name one of its 4 buckets, those appended to `d=2` one
 of 8. Suppose that somebody replaces `d=1` by files of 8 buckets while an append of files of 4 is being prepared: bucket
-3 of 4 is none of those 8, so the append conflicts. Files that name neither cell nor bucket are read whatever the
+3 of 4 is none of those 8, so the append conflicts. Where maps of heavy values grow, files may have been written for fewer of
+these, or for others (`layout.grown_maps`). Files that name neither cell nor bucket are read whatever the
 arrangement, and can be appended to any partition.
 """
 
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 from parquetry.errors import ArrangementError
 from parquetry.layout.arrangement import PLAIN, Arrangement
+from parquetry.layout.grown_maps import can_grow
 from parquetry.metastore.model import PartitionEntry, TableMetadata
-from parquetry.metastore.transaction import Append, Change, Given, Restore, Transaction
+from parquetry.metastore.transaction import Append, Change, Given, Grow, Restore, Transaction
 from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 
@@ -46,7 +48,7 @@ def require_fitting(
     if change.arrangement is not None:
         (transaction.metadata or base.metadata).require_arrangeable(arrangement)
     added_to = at_base if isinstance(change, Append) else None
-    if added_to is not None and decode_arrangement(added_to.arrangement) != arrangement:
+    if added_to is not None and not _takes(decode_arrangement(added_to.arrangement), change, arrangement):
         raise ArrangementError(
             f"Partition {base.describe(key)} of table {base.label} is arranged otherwise than the files that are to be "
             "added to it: write them for its own arrangement, or replace it."
@@ -75,7 +77,13 @@ def is_arranged_otherwise(
     now = entry_of(latest)
     if now is None:
         return False
-    return decode_arrangement(now.arrangement) != arrangement_for(transaction, change, entry_of(before))
+    written = arrangement_for(transaction, change, entry_of(before))
+    return not _takes(decode_arrangement(now.arrangement), change, written)
+
+
+def _takes(own: Arrangement, change: Given, written: Arrangement) -> bool:
+    """Return whether a partition can take in files that were written for an arrangement."""
+    return own == written or (isinstance(change, Grow) and can_grow(own, written))
 
 
 def is_hashed_otherwise(

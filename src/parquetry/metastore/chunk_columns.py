@@ -7,6 +7,9 @@
      cells, buckets, sorted, described,
      {name: statistics of this column}]     bytes that hold a `_Column`
 
+Numbers of an earlier rest (`DataFile.rest_of`) stand like the NULLs of a column whose name no column has. Libraries that do not
+know them never ask for it.
+
 A chunk of format 1 is the msgpack of a list of records, as in a partition's row; `chunks` reads both.
 """
 
@@ -21,7 +24,16 @@ import msgspec
 import numpy as np
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.file_columns import FileColumns, Flags, Numbers, Places, StatisticsColumn
+from parquetry.layout.file_columns import (
+    UNKNOWN,
+    FileColumns,
+    Flags,
+    Numbers,
+    Places,
+    StatisticsColumn,
+    without_earlier_rest,
+)
+from parquetry.layout.records import NO_CELL
 from parquetry.metastore.packed import (
     DAMAGE,
     Bitmap,
@@ -73,6 +85,9 @@ class _Chunk(msgspec.Struct, frozen=True, array_like=True):
 _NO_COLUMN = _Column(there=False)
 """In place of a column that the files of a chunk have no entry of."""
 
+_REST_OF = "\0rest of"
+"""The name under which numbers of an earlier rest stand; see the module."""
+
 _chunk = msgspec.msgpack.Decoder(_Chunk)
 _column = msgspec.msgpack.Decoder(_Column)
 
@@ -80,7 +95,11 @@ _column = msgspec.msgpack.Decoder(_Column)
 def encode_columns(files: FileColumns) -> bytes:
     """Return the bytes of a chunk that lists these files."""
     cells, buckets, in_order = files.arranged or (None, None, None)
-    columns = ((name, files.statistics(name)) for name in files.names)
+    packed = {name: _pack(column) for name in files.names if (column := files.statistics(name)) is not None}
+    if cells is not None:
+        cells, rest_of = without_earlier_rest(cells)
+        if (earlier := pack_numbers(rest_of)) is not None:
+            packed[_REST_OF] = _Column(there=False, nulls=earlier)
     chunk = _Chunk(
         files.count,
         _join(files.paths),
@@ -91,7 +110,7 @@ def encode_columns(files: FileColumns) -> bytes:
         None if buckets is None else pack_numbers(buckets),
         False if in_order is None else pack_flags(in_order),
         pack_flags(files.described),
-        {name: memoryview(encode(_pack(column))) for name, column in columns if column is not None},
+        {name: memoryview(encode(column)) for name, column in packed.items()},
     )
     return MARK + encode(chunk)
 
@@ -147,7 +166,9 @@ class ChunkColumns(FileColumns):
         self.rows = numbers_together([chunk.rows for chunk in self._chunks], self.counts)
         self.modified = numbers_together([chunk.modified for chunk in self._chunks], self.counts)
         self.names: Sequence[str] = tuple(
-            dict.fromkeys(chain.from_iterable([chunk.columns for chunk in self._chunks]))
+            name
+            for name in dict.fromkeys(chain.from_iterable([chunk.columns for chunk in self._chunks]))
+            if name != _REST_OF
         )
         self.described = flags_together([chunk.described for chunk in self._chunks], self.counts)
 
@@ -182,10 +203,19 @@ class ChunkColumns(FileColumns):
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
         """Return cells, buckets, and which are sorted."""
         chunks, counts = self._chunks, self.counts
-        if all(each.cells is None and each.buckets is None and each.sorted is False for each in chunks):
+        is_earlier = any(_REST_OF in chunk.columns for chunk in chunks)
+        if not is_earlier and all(
+            each.cells is None and each.buckets is None and each.sorted is False for each in chunks
+        ):
             return None
+        cells = numbers_together([chunk.cells for chunk in chunks], counts)
+        if is_earlier:
+            found = [chunk.columns.get(_REST_OF) for chunk in chunks]
+            earlier = [None if data is None else _column.decode(data).nulls for data in found]
+            rest_of = numbers_together(earlier, counts)
+            cells = np.where(rest_of == UNKNOWN, cells, NO_CELL - rest_of)
         return (
-            numbers_together([chunk.cells for chunk in chunks], counts),
+            cells,
             numbers_together([chunk.buckets for chunk in chunks], counts),
             flags_together([chunk.sorted for chunk in chunks], counts),
         )

@@ -189,7 +189,7 @@ class InlineFiles(FileColumns):
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
         """Return cells, buckets, and which are sorted."""
         in_order = np.array([file.sorted for file in self._files], np.bool_)
-        cells = numbers([file.cell for file in self._files])
+        cells = numbers([file.cell_number for file in self._files])
         buckets = numbers([file.bucket for file in self._files])
         if not in_order.any() and (cells == UNKNOWN).all() and (buckets == UNKNOWN).all():
             return None

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError
+from parquetry.layout.arrangement import MOST_CELLS, Arrangement
+from parquetry.layout.grown_maps import grown
+from parquetry.layout.measured_maps import skewed_columns
 from parquetry.layout.places import is_absolute
+from parquetry.layout.stated_tuples import StatedTuples
 from parquetry.metastore.arranged import arrangement_for
-from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry
+from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
-from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Recut, Restore, Transaction
+from parquetry.metastore.transaction import (
+    Append,
+    Change,
+    Drop,
+    Given,
+    Grow,
+    Move,
+    Recut,
+    Restore,
+    Transaction,
+)
 from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 
@@ -89,7 +105,39 @@ class Merge:
         if written != old.location:  # the partition lies elsewhere than where these files were written
             folder = written or self._default_location(key)
             files = [_absolute(file, folder) for file in files]
-        return self._entries.entry(old.location, files, decode_arrangement(old.arrangement), old)
+        arrangement = decode_arrangement(old.arrangement)
+        if isinstance(change, Grow) and change.arrangement is not None and arrangement != change.arrangement:
+            return self._grown(old, arrangement, change.arrangement, files)
+        return self._entries.entry(old.location, files, arrangement, old)
+
+    def _grown(
+        self, old: PartitionEntry, own: Arrangement, written: Arrangement, files: Sequence[DataFile]
+    ) -> PartitionEntry:
+        """Return the entry of a partition whose map takes in the map of the files that are added; see `layout.grown_maps`."""
+        assert own.skew is not None  # else it is a conflict
+        assert written.skew is not None
+        metadata = self._transaction.metadata or self._base.metadata
+        columns = skewed_columns(metadata.columns, own.skew)
+        tables = metadata.arrangement.skew
+        most = MOST_CELLS if tables is None or tables.auto is None else tables.auto.most
+        grow = partial(
+            grown,
+            own.skew,
+            lambda: read_files(self._base.store, self._base.id, old),
+            written.skew,
+            files,
+            [column.column_type for column in columns],
+            StatedTuples(columns),
+        )
+        try:
+            now = grow(most)
+        except (TableNotFoundError, MetastoreDamagedError):
+            # A list that cannot be read keeps nobody from appending.
+            now = grow(len(own.skew.cells))
+        arrangement = msgspec.structs.replace(own, skew=now.skew)
+        if now.before is None:
+            return self._entries.entry(old.location, now.files, arrangement, old)
+        return self._entries.entry(old.location, (*now.before, *now.files), arrangement)
 
     def _default_location(self, key: bytes) -> str:
         layout = self._transaction.layout

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.layout.records import ColumnStatistics
+from parquetry.layout.records import ColumnStatistics, DataFile
 from parquetry.metastore.model import PartitionEntry
 from parquetry.metastore.wire import RecordDecoder, look_at_types
 
@@ -77,7 +77,9 @@ def _file_with(columns: Any) -> Any:
             ("cell", int | None, None),
             ("bucket", int | None, None),
             ("sorted", bool, False),
+            ("rest_of", int | None, None),
         ],
+        namespace={"cell_number": DataFile.cell_number},
         array_like=True,
         gc=False,
     )

@@ -42,6 +42,13 @@ class Append(Given):
     """Files are added to a partition, which is made if it is not there, on top of whatever others do meanwhile."""
 
 
+class Grow(Append):
+    """Files are added to a partition whose map of heavy values may grow: by what they were written for, and by what others add.
+
+    `layout.grown_maps` says what becomes of the map and of the files.
+    """
+
+
 class Replace(Given):
     """Files take the place of a partition's, which is made if it is not there.
 
@@ -179,6 +186,25 @@ class Transaction:
         if location not in (None, before.location) or arrangement not in (None, before.arrangement):
             raise self._changed_twice()
         self.changes[key] = replace(before, files=before.files + tuple(files))
+
+    def grow(self, values: Sequence[Value], files: Iterable[DataFile], arrangement: Arrangement) -> None:
+        """Add files to a partition, and to its map the heavy values of theirs; it is made if it is not there.
+
+        By itself it conflicts with others' changes only where a partition is arranged by other columns.
+
+        Args:
+            values: internal values of the partition columns.
+            files: as for `append`.
+            arrangement: that the files were written for: the partition's own, whose map may have more values.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+            UnsupportedError: this transaction changes the partition already.
+        """
+        key = self._key(values)
+        if self._changeable(key) is not None:
+            raise self._changed_twice()
+        self.changes[key] = Grow(tuple(files), None, arrangement)
 
     def replace(
         self,

@@ -1,7 +1,8 @@
 """The bytes of the metastore's records: msgpack, decoded by type.
 
 A file of which nothing is said that format 1 could not say is written as format 1 does, and so is a plain
-arrangement: as the empty map that stood in its place.
+arrangement: as the empty map that stood in its place. `DataFile.rest_of` is written where it says something. Older
+libraries pass over it.
 """
 
 from __future__ import annotations
@@ -68,8 +69,10 @@ def joined(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
 
 def encode_file(file: DataFile) -> msgspec.Raw:
     """Return the bytes of a file's record, in a list of files."""
-    if file.is_arranged:
+    if file.rest_of is not None:
         return msgspec.Raw(encode(file))
+    if file.is_arranged:
+        return msgspec.Raw(encode(msgspec.structs.astuple(file)[:-1]))
     return msgspec.Raw(encode((file.path, file.bytes, file.rows, file.modified, file.columns)))
 
 

@@ -84,6 +84,7 @@ class Engine(FooterReader, Protocol):
         where: str | None,
         columns: Sequence[Column],
         share: float,
+        files: Sequence[str] | None = None,
         /,
     ) -> list[Counted]:
         """Count how often values occur in each partition; nothing but the columns asked for is read.
@@ -94,6 +95,7 @@ class Engine(FooterReader, Protocol):
             where: a condition on partition columns; None: all.
             columns: whose values are counted together.
             share: least share of a partition's rows of the values to tell of.
+            files: absolute paths; only the rows of these are counted. None: all.
         """
         ...
 
@@ -153,6 +155,7 @@ class NoEngine(ArrowFooters):
         _where: str | None,
         _columns: Sequence[Column],
         _share: float,
+        _files: Sequence[str] | None = None,
         /,
     ) -> list[Counted]:
         """Refuse: an engine reads.

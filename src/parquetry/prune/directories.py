@@ -7,6 +7,8 @@ A partition skewed by `(x, y)` on `(10, 'a')` and `(20, NULL)` has up to three:
     1       20      NULL     that one
     REST    any     any      all but those two
 
+A map that has grown may have an earlier rest, too, whose rows have none of its first tuples alone (`DataFile.rest_of`).
+
 Cells are judged by their values, as partitions are by theirs. Of the rest nothing is known but that last column: it
 cannot hold an answer where a condition allows for nothing but tuples that have a cell (`guarantees`). Tuples are equal here as in
 `order_key`: NULL is a value, so is NaN, and zero has no sign.
@@ -26,12 +28,15 @@ from numpy.typing import NDArray
 from parquetry.errors import ValueTypeError
 from parquetry.layout.arrangement import SkewMap
 from parquetry.layout.bounds import EXACT_INTEGERS, LARGEST_DAY
-from parquetry.layout.file_columns import Flags, Numbers
+from parquetry.layout.file_columns import Numbers
 from parquetry.metastore.model import Column, TableMetadata
 from parquetry.metastore.partition import Partition
 from parquetry.predicate.guarantees import Row
 from parquetry.predicate.knowledge import Bounds, Knowledge
 from parquetry.types import HELD_BITS, ColumnType, Value, order_key, value_from_text
+
+NEVER = 1 << 62
+"""A number of cells that no map has."""
 
 
 class HeavyTuples:
@@ -80,18 +85,22 @@ class HeavyTuples:
         start = self._starts[number]
         return [self.rows[place] for place in self._flat[start : start + self.sizes[number]].tolist()]
 
-    def have_all(self, rows: Collection[Row]) -> Flags:
-        """Return of each map whether each of some tuples, which differ, has a cell in it."""
+    def first_cells(self, rows: Collection[Row]) -> Numbers:
+        """Return of each map among how many of its first cells each of some tuples is, which differ; `NEVER` if one is in none."""
+        never = np.full(len(self.sizes), NEVER, np.int64)
         keys = [tuple(map(order_key, row)) for row in rows]
         wanted = [self._numbers[key] for key in keys if key in self._numbers]
         if len(wanted) < len(keys):
-            return np.zeros(len(self.sizes), np.bool_)
+            return never
         of_map = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        place = np.arange(len(self._flat)) - np.repeat(self._starts, self.sizes)
         there = np.isin(self._flat, wanted)
-        # two cells that differed by blanks, say, may be one tuple by now
+        # two cells that differed by blanks, say, may be one tuple by now, whose rows may be in either
+        needed = np.zeros(len(self.sizes), np.int64)
+        np.maximum.at(needed, of_map[there], place[there] + 1)
         pairs = np.unique(of_map[there] * len(self.rows) + self._flat[there])
         counts = np.bincount(pairs // max(len(self.rows), 1), minlength=len(self.sizes))
-        found: Flags = counts == len(wanted)
+        found: Numbers = np.where(counts == len(wanted), needed, never)
         return found
 
 
@@ -181,12 +190,20 @@ class RestKnowledge(Knowledge):
         heavy: the tuples.
         maps: of each container the number of its map.
         within: the containers' partitions; None: they do not matter.
+        firsts: of each container how many of the map's first cells it has no rows of; None: of all.
     """
 
-    def __init__(self, heavy: HeavyTuples, maps: Numbers, within: WithinPartitions | None = None) -> None:
+    def __init__(
+        self,
+        heavy: HeavyTuples,
+        maps: Numbers,
+        within: WithinPartitions | None = None,
+        firsts: Numbers | None = None,
+    ) -> None:
         self._heavy = heavy
         self._maps = maps
         self._within = within
+        self._firsts = heavy.sizes[maps] if firsts is None else firsts
         self.count = len(maps)
         self.tuple_columns = (heavy.names,)
 
@@ -196,7 +213,7 @@ class RestKnowledge(Knowledge):
 
     def may_hold(self, columns: tuple[str, ...], tuples: Collection[Row]) -> NDArray[np.bool_]:  # noqa: ARG002
         """Return where one of some tuples has no cell."""
-        found: NDArray[np.bool_] = ~self._heavy.have_all(tuples)[self._maps]
+        found: NDArray[np.bool_] = self._heavy.first_cells(tuples)[self._maps] > self._firsts
         return found
 
 

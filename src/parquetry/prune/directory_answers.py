@@ -78,11 +78,22 @@ class DirectoryAnswers:
             for condition, mixed in zip(self._asked, self._mixed, strict=True)
         ]
 
-    def of_rest(self, parts: Numbers, maps: Numbers) -> Flags:
-        """Return where a row in none of the cells may satisfy all conditions, which may allow for few tuples together."""
-        if not any(self._mixed):
-            return self._of_maps[maps]
-        return _may_hold(self._all, RestKnowledge(self.heavy, maps, self._within(parts)))
+    def of_rest(self, parts: Numbers, maps: Numbers, firsts: Numbers) -> Flags:
+        """Return where a row in none of the cells may satisfy all conditions, which may allow for few tuples together.
+
+        Args:
+            parts: of each container the place of its partition.
+            maps: the number of its map.
+            firsts: of how many of the map's first cells it has no rows.
+        """
+        if any(self._mixed):
+            return _may_hold(self._all, RestKnowledge(self.heavy, maps, self._within(parts), firsts))
+        found = self._of_maps[maps]
+        earlier = firsts < self.heavy.sizes[maps]
+        if earlier.any():
+            known = RestKnowledge(self.heavy, maps[earlier], None, firsts[earlier])
+            found[earlier] = _may_hold(self._all, known)
+        return found
 
     @cached_property
     def _of_maps(self) -> Flags:

@@ -1,7 +1,8 @@
 """Directories: what the heavy values of list-bucketed partitions say about the conditions that partitions leave open.
 
 Each partition is judged by its own map. A directory is a cell of it, or the rest; it goes by the files' records and
-never by their paths, so a directory and its copies count as one, and files of which no cell is known are always kept.
+never by their paths, so a directory and its copies count as one, and files of which no cell is known are always kept. Where a
+map has grown, files of the rest from before are judged by the cells that it had then, and count as of the same directory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from parquetry.layout.arrangement import REST, SkewMap
 from parquetry.layout.file_columns import UNKNOWN, Flags, Numbers
+from parquetry.layout.records import NO_CELL
 from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.partition import Partition
 from parquetry.predicate.match import Match
@@ -23,9 +25,6 @@ from parquetry.prune.directory_answers import DirectoryAnswers
 from parquetry.prune.rule import Left, Rule, Scan
 from parquetry.prune.scan_report import Step
 from parquetry.prune.tally import Tally
-
-_NO_CELL = REST - 1
-"""In place of the cell of files of which it is not known, and of all files of partitions without a map."""
 
 
 class DirectoryRule(Rule):
@@ -79,7 +78,9 @@ class _Judge:
     def __init__(self, scan: Scan, partitions: Sequence[Partition], maps: Records[SkewMap]) -> None:
         self._scan = scan
         self._map_of = maps.of
-        self._width = max([len(each.cells) for each in maps.distinct], default=0) - _NO_CELL
+        most = max([len(each.cells) for each in maps.distinct], default=0)
+        self._least = NO_CELL - most  # the rest of so many first cells
+        self._width = most - self._least
         physical = {name for names in {each.columns for each in maps.distinct} for name in names}
         columns = scan.snapshot.metadata.data_columns
         names = {column.name for column in columns if column.physical in physical}
@@ -113,18 +114,23 @@ class _Judge:
         """Return the files of a block that are in directories that may hold an answer."""
         arranged = block.files.arranged
         cells = np.full(block.count, UNKNOWN, np.int64) if arranged is None else arranged[0]
-        cells = np.where((cells == UNKNOWN) | (self._map_of[block.parts] < 0), _NO_CELL, cells)
-        codes = block.parts.astype(np.int64) * self._width + (cells - _NO_CELL)
+        cells = np.where((cells == UNKNOWN) | (self._map_of[block.parts] < 0), NO_CELL, cells)
+        codes = block.parts.astype(np.int64) * self._width + (cells - self._least)
         directories, places = np.unique(codes, return_inverse=True)
         kept = self._may_answer(directories)
-        self.seen.append(directories)
-        self.left.append(directories[kept])
+        cells = self._cells(directories)
+        counted = directories + np.where(cells < NO_CELL, REST - cells, 0)
+        self.seen.append(counted)
+        self.left.append(counted[kept])
         return block.hold(np.flatnonzero(kept[places]), self._scan.held)
+
+    def _cells(self, directories: Numbers) -> Numbers:
+        return directories % self._width + self._least
 
     def _may_answer(self, directories: Numbers) -> Flags:
         if not self.asked:
             return np.ones(len(directories), np.bool_)
-        parts, cells = directories // self._width, directories % self._width + _NO_CELL
+        parts, cells = directories // self._width, self._cells(directories)
         maps = self._map_of[parts]
         answers = np.full((len(self.asked), len(directories)), Match.MIGHT, np.uint8)
         together = np.ones(len(directories), np.bool_)
@@ -133,8 +139,10 @@ class _Judge:
             heavy = np.flatnonzero(mine & (cells > REST))
             numbers = judge.heavy.numbers(self._number_of[maps[heavy]], cells[heavy])
             answers[:, heavy] = judge.of_cells(parts[heavy], numbers)
-            rest = np.flatnonzero(mine & (cells == REST))
-            together[rest] = judge.of_rest(parts[rest], self._number_of[maps[rest]])
+            rest = np.flatnonzero(mine & ((cells == REST) | (cells < NO_CELL)))
+            own = self._number_of[maps[rest]]
+            firsts = np.where(cells[rest] == REST, judge.heavy.sizes[own], NO_CELL - cells[rest])
+            together[rest] = judge.of_rest(parts[rest], own, firsts)
             if not together[rest].all():
                 for condition in judge.guarantors:
                     self.tally.serve(condition)

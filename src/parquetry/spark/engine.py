@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from parquetry.layout.unfit_types import mixed_columns, unknown_columns
 from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.planner.chosen_files import OPTION, chosen_files
 from parquetry.planner.engine import Failure
 from parquetry.precedence import settle
 from parquetry.progress import Progress
@@ -122,18 +124,28 @@ class SparkEngine:
         return compact(self, table, snapshot, rewrites, _session(), operation, progress)
 
     def heavy_values(
-        self, table: str, snapshot: TableSnapshot, where: str | None, columns: Sequence[Column], share: float
+        self,
+        table: str,
+        snapshot: TableSnapshot,
+        where: str | None,
+        columns: Sequence[Column],
+        share: float,
+        files: Sequence[str] | None = None,
     ) -> list[Counted]:
         """Count how often values occur in each partition; see `Engine.heavy_values`."""
-        rows = SparkSession.active().read.option("versionAsOf", str(snapshot.version)).table(table)
+        reader = SparkSession.active().read.option("versionAsOf", str(snapshot.version))
         metadata = snapshot.metadata
-        return counted(
-            rows if where is None else rows.where(where),
-            list(zip(metadata.partition_by, snapshot.partition_types, strict=True)),
-            [column.name for column in columns],
-            [column.column_type for column in columns],
-            share,
-        )
+        with ExitStack() as reads:
+            if files is not None:
+                reader = reader.option(OPTION, reads.enter_context(chosen_files(iter(files))))
+            rows = reader.table(table)
+            return counted(
+                rows if where is None else rows.where(where),
+                list(zip(metadata.partition_by, snapshot.partition_types, strict=True)),
+                [column.name for column in columns],
+                [column.column_type for column in columns],
+                share,
+            )
 
     def hive(self) -> SparkHive:
         """Return the session's Hive metastore; that it has one shows when it is told something."""

@@ -17,8 +17,7 @@ from pyspark.sql import functions as sf
 
 from parquetry.identifiers import quoted
 from parquetry.layout.arrangement import SkewMap
-from parquetry.layout.heavy_values import Counted, choose
-from parquetry.layout.heavy_values import found as map_of
+from parquetry.layout.heavy_values import Counted
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.spark.values import comparable, key_column, text_column, value_of
 from parquetry.types import ColumnType
@@ -41,8 +40,8 @@ def kept(rows: DataFrame) -> Iterator[DataFrame]:
         rows.unpersist()
 
 
-def measured(snapshot: TableSnapshot, rows: DataFrame, skew: SkewMap) -> dict[bytes, SkewMap]:
-    """Return the map of each partition that rows are of, by its key, with what is heavy in it.
+def measured(snapshot: TableSnapshot, rows: DataFrame, skew: SkewMap) -> dict[bytes, Counted]:
+    """Return how often what may be heavy occurs in each partition that rows are of, by its key.
 
     Args:
         snapshot: of the table.
@@ -52,19 +51,15 @@ def measured(snapshot: TableSnapshot, rows: DataFrame, skew: SkewMap) -> dict[by
     assert skew.auto is not None
     metadata = snapshot.metadata
     kinds = {column.physical: column.column_type for column in metadata.columns}
-    types = [kinds[name] for name in skew.columns]
     partition_by = [column.physical for column in metadata.partition_columns]
-    maps: dict[bytes, SkewMap] = {}
-    for each in counted(
+    found = counted(
         rows,
         list(zip(partition_by, snapshot.partition_types, strict=True)),
         skew.columns,
-        types,
+        [kinds[name] for name in skew.columns],
         skew.auto.share,
-    ):
-        cells = choose(each.counts, each.rows, skew.auto, skew.columns, types)
-        maps[snapshot.key_of(each.partition)] = map_of(skew, cells)
-    return maps
+    )
+    return {snapshot.key_of(each.partition): each for each in found}
 
 
 def counted(

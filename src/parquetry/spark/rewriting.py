@@ -62,7 +62,7 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
         DataFrame(data, spark),
         RowArrangement.of(snapshot.metadata, settings, gathered=True),
         file_options(snapshot, settings),
-        destinations_of(snapshot, keeps=True),
+        destinations_of(snapshot, keeps=True, extends=False),
         lambda keys: _kept(snapshot, rewritten, keys),
     )
     uncommitted = Uncommitted(files, snapshot)

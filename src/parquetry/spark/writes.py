@@ -212,6 +212,8 @@ def take_in(transaction: Transaction, mode: str, written: Sequence[Written]) -> 
     for part in written:
         if mode == "dynamic" or part.remade:
             transaction.replace(part.values, part.files, arrangement=part.arrangement)
+        elif mode == "append" and part.grows and part.arrangement is not None:
+            transaction.grow(part.values, part.files, part.arrangement)
         elif mode == "append" and not any(file.is_arranged for file in part.files):
             transaction.append(
                 part.values, part.files
@@ -345,8 +347,7 @@ def write_files(
         if (skew := destinations.to_measure) is None:
             return _write(snapshot, rows, arrangement, options, destinations, kept)
         with kept_rows(rows) as rows:
-            maps = measured(snapshot, rows, skew)
-            destinations = destinations.measured(snapshot, maps)
+            destinations = destinations.measured(snapshot, measured(snapshot, rows, skew))
             return _write(snapshot, rows, arrangement, options, destinations, kept)
     except (Py4JJavaError, CapturedException) as error:
         if (told := write_error(snapshot, where, options, error)) is not None:

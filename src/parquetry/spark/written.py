@@ -33,12 +33,14 @@ class Written(NamedTuple):
         files: with the cells and the buckets that they are of.
         arrangement: that they were written for; None: any.
         remade: whether the partition is to get this arrangement although it is there; see `Destinations.remade`.
+        grows: whether the partition's map takes in that of this arrangement; see `Destinations.growing`.
     """
 
     values: tuple[Value, ...]
     files: tuple[DataFile, ...]
     arrangement: Arrangement | None
     remade: bool
+    grows: bool
 
 
 def collect(
@@ -68,6 +70,7 @@ def collect(
             tuple(_placed(file, located[key]) for file in by_key[key]),
             destinations.arrangement(key),
             key in destinations.remade,
+            key in destinations.growing,
         )
         for key in sorted(by_key)
     ]

@@ -124,13 +124,19 @@ def test_what_cannot_be_is_damage_in_a_store() -> None:
     [
         (DataFile("f", 1, cell=3), "of cell 3, and there are 3 cells and the rest, -1"),
         (DataFile("f", 1, cell=-2), "of cell -2"),
+        (DataFile("f", 1, cell=0, rest_of=1), "no row of the first 1 cells"),
+        (DataFile("f", 1, rest_of=4), "no row of the first 4 cells, and there are 3"),
         (DataFile("f", 1, bucket=8), "of bucket 8, and there are 8 buckets"),
         (DataFile("f", 1, bucket=-1), "of bucket -1"),
     ],
 )
 def test_files_have_their_place(file: DataFile, says: str) -> None:
     """A file is of a cell and a bucket that its partition has, and sorted only by what is known."""
-    for fitting in (DataFile("f", 1, cell=2, bucket=7, sorted=True), DataFile("f", 1, cell=REST)):
+    for fitting in (
+        DataFile("f", 1, cell=2, bucket=7, sorted=True),
+        DataFile("f", 1, cell=REST),
+        DataFile("f", 1, rest_of=3),
+    ):
         OWN.require(fitting)
     with pytest.raises(ArrangementError, match=says):
         OWN.require(file)

@@ -34,7 +34,8 @@ FILES = st.lists(
         st.none() | st.integers(-1, 9),
         st.none() | st.integers(0, 9),
         st.booleans(),
-    ),
+        st.none() | st.integers(1, 9),
+    ).map(lambda file: file if file.cell is None else msgspec.structs.replace(file, rest_of=None)),
     max_size=6,
 )
 

@@ -34,6 +34,7 @@ REST_PLACE = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
         ([("x=6/f", 0), ("x=6_copy_1/f", 0)], None),  # Hive's map has one place for a cell
         ([("f", REST)], None),  # Hive looks in its default directory, wherever the rest lies
         ([("x=6/f", None)], None),  # it may hold anything
+        ([("x=6/f", 0), ("x=a%2Fb/f", 1), (f"{REST_PLACE}/g", None)], None),  # as of a map that has grown
         ([(f"{REST_PLACE}/f", 0)], None),
         ([("x=6/f", 0), ("x=6/g", 1)], None),
     ],

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquetry.layout.arrangement import PLAIN, REST, Arrangement, BucketSpec, SkewMap, SortColumn
-from parquetry.layout.records import DataFile
-from parquetry.maintenance.compaction import worth_rewriting
+from parquetry.layout.arrangement import PLAIN, REST, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
+from parquetry.layout.heavy_values import Counted
+from parquetry.layout.records import Column, ColumnStatistics, DataFile
+from parquetry.maintenance.compaction import rewrites, worth_rewriting
+from parquetry.metastore import Metastore, Partition, TableMetadata
+from parquetry.store import MemoryStore
 from parquetry.types import parse_type
 
 TARGET = 128
@@ -125,6 +130,8 @@ def test_places() -> None:
     assert chosen([*good, DataFile(f"{DEFAULT}_copy_1/a", 1, cell=REST)], SKEWED) == [
         f"{DEFAULT}/a", f"{DEFAULT}_copy_1/a"
     ]  # fmt: skip
+    earlier = DataFile(f"{DEFAULT}/b", 500, rest_of=2)  # it may have rows of the third cell, and of no cell
+    assert chosen([*good, earlier], SKEWED) == ["/elsewhere/p=1/x=8/a", f"{DEFAULT}/a", f"{DEFAULT}/b"]
     large = DataFile("x=8/b", 200, cell=2)
     assert chosen([*good, large, DataFile("flat", 1)], SKEWED) == [*(file.path for file in good), "flat"]
     assert chosen([DataFile("flat", 1)], Arrangement(SkewMap(("x",), ((6,),)))) == []
@@ -154,3 +161,92 @@ def test_it_comes_to_an_end(buckets: BucketSpec | None, sizes: list[tuple[int, i
     assert len(after) <= len(files)
     assert not taken or len(after) < len(files)
     assert worth_rewriting(after, arrangement, INT, "/t/p=1", TARGET) == []
+
+
+AUTO = SkewMap(("x",), (), True, auto=AutoSkew(0.05, 2))
+
+
+def of_values(path: str, rows: int, least: int | None, most: int | None, **more: Any) -> DataFile:
+    """Return a file of the default directory, as large as it should be, of the values of x from one to another."""
+    columns = {"x": ColumnStatistics(nulls=more.pop("nulls", 0), min=least, max=most)}
+    folder, cell = (DEFAULT, REST) if "cell" not in more else (f"x={least}", more.pop("cell"))
+    return DataFile(f"{folder}/{path}", more.pop("size", TARGET), rows, columns=columns, cell=cell, **more)
+
+
+def small(path: str, rows: int) -> DataFile:
+    return of_values(path, rows, 0, 99, size=1)
+
+
+TEN = of_values("ten", 400, 10, 10, cell=0)
+
+
+@pytest.mark.parametrize(
+    ("files", "counts", "looks", "cells", "anew"),
+    [
+        (
+            [TEN, of_values("a", 600, 0, 99)],
+            {},
+            0,
+            None,
+            "",
+        ),  # which may hide a value: nothing is read to find out
+        ([TEN, of_values("a", 550, 0, 99), of_values("b", 50, 7, 7)], {7: 50}, 1, (10, 7), "ab"),
+        ([TEN, of_values("a", 551, 0, 99), of_values("b", 49, 7, 7)], {}, 0, None, ""),
+        ([TEN, of_values("a", 600, 0, 99, nulls=50)], {None: 50}, 1, (10, None), "a"),
+        ([TEN, of_values("a", 600, 7, 7, nulls=50)], {None: 50, 7: 550}, 1, (10, 7), "a"),  # two are the most
+        (
+            [TEN, of_values("a", 551, 0, 99), small("b", 24), small("c", 25)],
+            {},
+            0,
+            (10,),
+            "bc",
+        ),  # 4.9 % is written anew
+        ([TEN, of_values("a", 550, 0, 6), small("b", 25), small("c", 25)], {7: 50}, 1, (10, 7), "bc"),
+        ([TEN, of_values("a", 550, 0, 99), small("b", 25), small("c", 25)], {7: 49}, 1, (10,), "bc"),
+        ([of_values("few", 25, 10, 10, cell=0), of_values("a", 975, 11, 99)], {}, 0, None, ""),
+        ([of_values("few", 24, 10, 10, cell=0), of_values("a", 976, 11, 99)], {}, 0, (), ("few",)),
+        (
+            [TEN, of_values("a", 500, 0, 99), DataFile(f"{DEFAULT}/b", TARGET, None, cell=REST)],
+            {},
+            0,
+            None,
+            "",
+        ),
+    ],
+)
+def test_heavy_values_are_found_again(
+    files: list[DataFile],
+    counts: dict[int | None, int],
+    looks: int,
+    cells: tuple[int | None, ...] | None,
+    anew: Sequence[str],
+) -> None:
+    """Rows are counted where enough is written anew, or statistics prove a value heavy; what is not heavy returns to the rest."""
+    own = Arrangement(SkewMap(("x",), ((10,),), directories=True))
+    metastore = Metastore(MemoryStore(), "/lake")
+    columns = (Column("x", "integer"), Column("p", "integer"))
+    metadata = TableMetadata(columns, ("p",), "parquet", "/lake/t", arrangement=Arrangement(AUTO))
+    transaction = metastore.create_table("default", "t", metadata).begin("append")
+    transaction.append((1,), files, arrangement=own)
+    table = transaction.commit()
+    looked_at: list[list[str]] = []
+
+    def look(wanted: Sequence[tuple[Partition, Sequence[DataFile]]]) -> dict[bytes, Counted]:
+        ((part, some),) = wanted
+        looked_at.append([file.path for file in some])
+        found: dict[tuple[Any, ...], int] = {(value,): count for value, count in counts.items()}
+        return {part.key: Counted(part.values, sum(file.rows or 0 for file in some), found)}
+
+    found = rewrites(table, TARGET, look=look)
+    assert len(looked_at) == looks
+    assert all("x=10" not in path for paths in looked_at for path in paths)
+    assert [[cell for (cell,) in each.arrangement.skew.cells] for each in found if each.arrangement.skew] == (
+        [] if cells is None else [list(cells)]
+    )
+    assert [file.path.rpartition("/")[2] for each in found for file in each.files] == list(anew)
+    # without somebody to count, and where values are named, each partition keeps its map
+    assert all(each.arrangement == own for each in rewrites(table, TARGET))
+    alter = table.begin("alter")
+    alter.set_metadata(msgspec.structs.replace(metadata, arrangement=own))
+    assert all(each.arrangement == own for each in rewrites(alter.commit(), TARGET, look=look))
+    assert len(looked_at) == looks

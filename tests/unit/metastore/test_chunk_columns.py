@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.file_columns import Bound, FileColumns, RecordedFiles
+from parquetry.layout.file_columns import UNKNOWN, Bound, FileColumns, RecordedFiles
 from parquetry.layout.records import ColumnStatistics, DataFile
 from parquetry.metastore import chunk_columns
 from parquetry.metastore.chunk_columns import ChunkColumns, encode_columns
-from parquetry.metastore.packed import pack_bound, pack_numbers, unpack_bound, unpack_numbers
+from parquetry.metastore.packed import Packed, pack_bound, pack_numbers, unpack_bound, unpack_numbers
 from parquetry.metastore.packed_together import bounds_together, numbers_together
+from parquetry.metastore.wire import encode_file
 from tests.unit.layout.test_file_columns import FILES, told
 
 
@@ -31,6 +33,31 @@ def test_records_come_back(records: list[DataFile]) -> None:
     assert everything(files) == [told(file) for file in records]
     again = ChunkColumns(encode_columns(files))
     assert everything(again) == everything(files)
+
+
+def test_older_libraries_do_not_know_the_cell_of_an_earlier_rest() -> None:
+    """They read it by its statistics, from chunks in columns and from lists of records: no number tells them of a cell."""
+    records = [DataFile("a", 1, cell=3), DataFile("b", 1, rest_of=2), DataFile("c", 1)]
+    value = encode_columns(RecordedFiles(records))
+    fields = msgspec.msgpack.decode(value[1:], strict=False)
+    assert len(fields) == 10
+    cells = msgspec.msgpack.decode(msgspec.msgpack.encode(fields[5]), type=Packed)
+    assert unpack_numbers(cells, 3).tolist() == [3, UNKNOWN, UNKNOWN]
+    older = msgspec.defstruct(
+        "Older",
+        [*((each.name, each.type, each.default) for each in msgspec.structs.fields(DataFile)[2:-1])],
+        bases=(_PathAndBytes,),
+        array_like=True,
+    )
+    for record in records:
+        read = msgspec.msgpack.decode(encode_file(record), type=older)
+        assert (read.path, read.cell, read.sorted) == (record.path, record.cell, False)
+    assert [len(msgspec.msgpack.decode(encode_file(record))) for record in records] == [8, 9, 5]
+
+
+class _PathAndBytes(msgspec.Struct, array_like=True):
+    path: str
+    bytes: int
 
 
 @given(FILES, st.data(), st.booleans())

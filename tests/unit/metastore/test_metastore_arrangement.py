@@ -14,14 +14,17 @@ from parquetry.layout.records import PHYSICAL_NAME
 from parquetry.metastore import (
     PLAIN,
     Arrangement,
+    AutoSkew,
     BucketSpec,
     Column,
+    ColumnStatistics,
     DataFile,
     Metastore,
     SkewMap,
     SortColumn,
     TableSnapshot,
     Totals,
+    entries,
 )
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner.dropped_columns import require_droppable
@@ -33,6 +36,7 @@ FOUR = Arrangement(buckets=BucketSpec(("x",), 4))
 EIGHT = Arrangement(buckets=BucketSpec(("x",), 8))
 SKEWED = Arrangement(SkewMap(("x",), ((10,), (20,)), directories=True))
 KEY = (1, "a")
+INTEGER = (Column("x", "integer"), Column("d", "integer"), Column("s", "string"))
 
 
 def new_table(arrangement: Arrangement = FOUR, **changes: Any) -> TableSnapshot:
@@ -186,7 +190,85 @@ def test_appends_meet_a_partition_that_was_made_meanwhile(
     assert leftovers(table.store, table.id) == []
 
 
-INTEGER = (Column("x", "integer"), Column("d", "integer"), Column("s", "string"))
+def rows_of(path: str, least: int, greatest: int, **known: int | None) -> DataFile:
+    """Return a file of the values of x from one to another."""
+    columns = {"x": ColumnStatistics(nulls=0, min=least, max=greatest)}
+    return DataFile(path, 1, 9, columns=columns, **known)
+
+
+def with_map(*cells: int) -> Arrangement:
+    return Arrangement(SkewMap(("x",), tuple((cell,) for cell in cells), directories=True))
+
+
+@pytest.mark.parametrize("inline", [10, 1 << 14])
+def test_maps_of_partitions_grow(monkeypatch: pytest.MonkeyPatch, inline: int) -> None:
+    """Two writers add a value each to a map of one, a third none, and a fourth finds no room: no file claims too much."""
+    monkeypatch.setattr(entries, "INLINE_BYTES", inline)
+    auto = Arrangement(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 3)))
+    table = new_table(auto, columns=INTEGER)
+    transaction = table.begin("append")
+    first = [rows_of("ten", 10, 10, cell=0), rows_of("wide", 1, 99, cell=-1), rows_of("low", 1, 15, cell=-1)]
+    transaction.grow((2, "b"), first, with_map(10))
+    table = transaction.commit()
+    assert own(table, (2, "b")) == with_map(10)
+    writers = [table.begin("append") for _ in range(4)]
+    for writer, value, rest in zip(
+        writers, (20, 30, None, 40), ((4, 25), (21, 40), (11, 60), (1, 5)), strict=True
+    ):
+        files = [rows_of(f"{value} rest", *rest, cell=-1), rows_of(f"{value} ten", 10, 10, cell=0)]
+        if value is not None:
+            files.append(rows_of(f"{value}", value, value, cell=1))
+        writer.grow((2, "b"), files, with_map(*(10, value)[: 2 if value else 1]))
+    for writer in writers:
+        writer.commit()
+    table = table.refresh()
+    assert own(table, (2, "b")) == with_map(10, 20, 30)
+    part = table.partition((2, "b"))
+    assert part is not None
+    assert {file.path: file.cell_number for file in part.files} == {
+        "ten": 0,
+        "wide": -3,
+        "low": -1,  # up to 15: has none of the others
+        "20 rest": -1,  # up to 25: none of 30
+        "20 ten": 0,
+        "20": 1,
+        "30 rest": -1,  # from 21 on: none of 20
+        "30 ten": 0,
+        "30": 2,
+        "None rest": -3,
+        "None ten": 0,
+        "40 rest": -1,
+        "40 ten": 0,
+        "40": -1,  # three are the most
+    }
+    assert leftovers(table.store, table.id) == []
+
+
+def test_maps_do_not_grow_by_other_columns() -> None:
+    """A partition that others have made anew by other columns, or in buckets, takes in nothing written for its map of before."""
+    table = new_table(SKEWED, columns=(*INTEGER, Column("y", "integer")))
+    for theirs in (
+        FOUR,
+        Arrangement(SkewMap(("y",), ((1,),), True)),
+        PLAIN,
+        msgspec.structs.replace(SKEWED, buckets=FOUR.buckets),
+    ):
+        transaction = table.begin("append")
+        transaction.grow(KEY, [DataFile("mine", 1, cell=0)], SKEWED)
+        other = table.begin("overwrite")
+        other.replace(KEY, [file("theirs")], arrangement=theirs)
+        table = other.commit()
+        with pytest.raises(CommitConflictError, match="was changed by version"):
+            transaction.commit()
+        other = table.begin("overwrite")
+        other.replace(KEY, [file("a")], arrangement=SKEWED)
+        table = other.commit()
+    transaction = table.begin("append")
+    transaction.grow(KEY, [DataFile("mine", 1, bucket=0)], FOUR)
+    with pytest.raises(ArrangementError, match="is arranged otherwise"):
+        transaction.commit()
+    with pytest.raises(UnsupportedError, match="changed otherwise"):
+        transaction.grow(KEY, [], SKEWED)
 
 
 def widening(table: TableSnapshot) -> Transaction:

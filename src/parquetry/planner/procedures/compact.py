@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
+from parquetry.layout.heavy_values import Counted
+from parquetry.layout.measured_maps import skewed_columns
+from parquetry.layout.places import join_location
+from parquetry.layout.records import DataFile
 from parquetry.maintenance.compaction import Rewrite, require_selected, rewrites
+from parquetry.maintenance.recutting import STAYING
 from parquetry.maintenance.skew import require_concatenable
+from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
@@ -27,7 +34,7 @@ def _run(lake: Lake, asked: Compact) -> list[Row]:
     zone = "UTC" if asked.where is None else lake.engine.time_zone
     with progress_bar() as progress:
         size = lake.engine.target_file_size(snapshot.metadata)
-        found = rewrites(snapshot, size, asked.where, progress, zone)
+        found = rewrites(snapshot, size, asked.where, progress, zone, partial(_counted, lake, snapshot))
         if asked.concatenate:
             require_concatenable(lake.full_name(snapshot), snapshot, (each.partition for each in found))
             if asked.where is not None and not found:
@@ -35,6 +42,21 @@ def _run(lake: Lake, asked: Compact) -> list[Row]:
         if not found:
             return []
         return rewritten(lake, snapshot, found, "compact", progress)
+
+
+def _counted(
+    lake: Lake, snapshot: TableSnapshot, files: Sequence[tuple[Partition, Sequence[DataFile]]]
+) -> dict[bytes, Counted]:
+    """Return how often values of the skewed columns occur in some files, by the keys of their partitions."""
+    skew = snapshot.metadata.arrangement.skew
+    assert skew is not None
+    assert skew.auto is not None
+    paths = [join_location(part.location, file.path) for part, some in files for file in some]
+    columns = skewed_columns(snapshot.metadata.columns, skew)
+    # values that have directories keep them from a part of the share on
+    share = skew.auto.share / STAYING
+    found = lake.engine.heavy_values(lake.full_name(snapshot), snapshot, None, columns, share, paths)
+    return {snapshot.key_of(each.partition): each for each in found}
 
 
 def rewritten(
@@ -60,7 +82,8 @@ COLUMNS = (
 )
 COMPACT = Procedure(
     "compact",
-    "Writes small files of each partition, of each bucket and directory of heavy values, anew as fewer.",
+    "Writes small files of each partition, of each bucket and directory of heavy values, anew as fewer; where heavy values are "
+    "found by themselves, by those that are heavy by now.",
     Compact,
     COLUMNS,
     _run,

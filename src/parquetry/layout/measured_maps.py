@@ -1,0 +1,62 @@
+"""Tells the partitions whose maps follow their rows, in tables whose heavy values are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from parquetry.layout.arrangement import Arrangement, SkewMap
+from parquetry.layout.bounds import LARGEST_DAY
+from parquetry.layout.records import Column
+from parquetry.types import HELD_BITS, ColumnType
+
+
+def skewed_columns(columns: Iterable[Column], skew: SkewMap) -> list[Column]:
+    """Return the columns of a map, in its order, given all columns of the table."""
+    by_name = {column.physical: column for column in columns}
+    return [by_name[name] for name in skew.columns]
+
+
+def is_measured_by(arrangement: Arrangement, table: SkewMap, columns: Sequence[Column]) -> bool:
+    """Return whether a partition's map takes in and lets go of values as its rows have them.
+
+    It does if it has directories for values of the same columns, of the types that they have today. If a column was given
+    another type, nobody knows for certain what older values mean.
+
+    Args:
+        arrangement: of the partition.
+        table: the table's map.
+        columns: of the table's map.
+    """
+    own = arrangement.skew
+    return (
+        table.auto is not None
+        and table.directories
+        and own is not None
+        and own.directories
+        and own.auto is None
+        and own.columns == table.columns
+        and all(
+            _is_recorded(column.column_type, value)
+            for cell in own.cells
+            for column, value in zip(columns, cell, strict=True)
+        )
+    )
+
+
+def _is_recorded(type: ColumnType, value: Any) -> bool:
+    """Return whether a value of a cell is one of a type for certain; see `SkewMap.cells`."""
+    match value:
+        case None:
+            return True
+        case bool():
+            return type.name == "boolean"
+        case int() if type.name == "timestamp_ntz":
+            return abs(value) > LARGEST_DAY  # else it may be a number of days
+        case int():
+            return type.name in HELD_BITS
+        case float():
+            return type.floating
+        case str():
+            return type.textual or type.name == "decimal"
+    return type.name == "binary"
