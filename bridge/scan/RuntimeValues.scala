@@ -6,8 +6,11 @@ import java.util.Base64
 
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.InSubqueryExec
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -16,18 +19,33 @@ import org.apache.spark.unsafe.types.UTF8String
  * thousand values, of which no tree and no text is made.
  */
 object RuntimeValues {
-  /** @param most values of a set, past which only their number, the least and the greatest are told */
+  /**
+   * What a filter says at run time; None: the planner has no form for it.
+   *
+   * @param most values of a set, past which only their number, the least and the greatest are told
+   */
+  def tree(filter: Expression, most: Int): Option[JValue] = filter match {
+    case in: InSubqueryExec => in.child match {
+      case column: AttributeReference => in.values().map(values => tree(Seq(column.name), column.dataType, values.toSeq, most))
+      case _ => None
+    }
+    case other => DataSourceV2Strategy.translateFilterV2(UntranslatableConditions.conjunctsGuarded(other)).map(tree(_, most))
+  }
+
   def tree(found: Predicate, most: Int): JValue = found match {
-    case Json.In(column, dataType, values) =>
-      val there = values.filter(_ != null)
-      val named = List[JField]("col" -> Json.strings(column.fieldNames), "type" -> JString(dataType.sql.toLowerCase))
-      if (there.length > most) {
-        val order = TypeUtils.getInterpretedOrdering(dataType)
-        JObject(("fn" -> JString("WITHIN")) :: named ::: List[JField]("count" -> JInt(there.length),
-          "least" -> Json.ofValue(there.min(order), dataType), "greatest" -> Json.ofValue(there.max(order), dataType)))
-      } else packed(there, dataType).fold[JValue](Json.ofMembership(column.fieldNames, values, dataType))(fields =>
-        JObject(("fn" -> JString("IN")) :: named ::: fields ::: List[JField]("null" -> JBool(there.length < values.length))))
+    case Json.In(column, dataType, values) => tree(column.fieldNames.toSeq, dataType, values, most)
     case other => Json.ofExpression(other)
+  }
+
+  private def tree(column: Seq[String], dataType: DataType, values: Seq[Any], most: Int): JValue = {
+    val there = values.filter(_ != null)
+    val named = List[JField]("col" -> Json.strings(column), "type" -> JString(dataType.sql.toLowerCase))
+    if (there.length > most) {
+      val order = TypeUtils.getInterpretedOrdering(dataType)
+      JObject(("fn" -> JString("WITHIN")) :: named ::: List[JField]("count" -> JInt(there.length),
+        "least" -> Json.ofValue(there.min(order), dataType), "greatest" -> Json.ofValue(there.max(order), dataType)))
+    } else packed(there, dataType).fold[JValue](Json.ofMembership(column, values, dataType))(fields =>
+      JObject(("fn" -> JString("IN")) :: named ::: fields ::: List[JField]("null" -> JBool(there.length < values.length))))
   }
 
   /** Whole numbers and what Spark holds as such, floats as doubles, bytes one behind the other; None: the type is none of these. */

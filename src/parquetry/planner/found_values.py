@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from parquetry.config import RUNTIME_PRUNING
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner.predicates import conditions
+from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.precedence import Settings
 from parquetry.predicate.nodes import Compare, In, Predicate, name_text
 from parquetry.prune.condition import Condition, Origin
@@ -71,6 +71,8 @@ def _found(condition: Condition, tree: dict[str, Any]) -> Found:
     if tree.get("fn") == _WITHIN:
         note = f"more than {MOST_VALUES:,}: by the least and the greatest"
         return Found(condition, FoundValues(name_text(tree["col"][0]), tree["count"], note))
+    if tree.get("fn") == EVALUATED:
+        return Found(condition, FoundValues(tree.get("of", condition.text), tree.get("count")))
     count = _count(node)
     if count is None:
         return Found(condition, FoundValues(condition.text))
