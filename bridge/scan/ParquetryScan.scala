@@ -28,7 +28,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param whole whether sorted files have to be read one by one, also if no bucket is of use
  * @param columns those that are read of the files; None: all that were planned for
  */
-class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
+class ParquetryScan private (private val plan: PlannedFiles, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with SupportsRuntimeCatalystFiltering with Reported with Asked {
   import plan.{hidden, options, pushed}
@@ -87,6 +87,8 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   override def filterAttributes(): Array[NamedReference] =
     plan.expected.filterable.filter(given).map(n => Expressions.column(Schemas.quoted(n))).toArray
   override def filter(values: Array[Expression]): Unit = plan.narrow(values.toSeq)
+  /** Why a filter that has come left nothing out; None: it did, or has not come. */
+  def unused(filter: Expression): Option[String] = plan.unused(filter)
 
   // Values of a join that are known in planning
 
@@ -124,6 +126,9 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   /** The same scan, which tells Spark of more buckets, so that each file is read for several of them. */
   def finer(count: Int): Option[ParquetryScan] =
     Some(new ParquetryScan(plan.in(count), keyed, whole, columns)).filter(_.buckets.exists(_.count == count))
+
+  /** Whether another is the same scan, be it changed in how it is read. */
+  def isOf(other: ParquetryScan): Boolean = plan.isOf(other.plan)
 
   def keptWhole: ParquetryScan = new ParquetryScan(plan, keyed, whole = true, columns)
 

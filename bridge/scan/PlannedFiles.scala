@@ -6,6 +6,7 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -93,17 +94,29 @@ class PlannedFiles private (
 
   /** Those that the planner has no form for, and are about partition columns alone, Spark evaluates over the partitions that the rest leaves. */
   def narrow(filters: Seq[Expression]): Unit = {
-    val found = filters.map(filter => filter -> RuntimeValues.tree(filter, expected.mostValues))
-    val formed = found.collect { case (filter, Some(tree)) => filter -> tree }
+    val formed = filters.flatMap(filter => RuntimeValues.tree(filter, expected.mostValues).map(filter -> _))
     val answer = Option.when(formed.nonEmpty)(planned(formed.map(_._2)))
-    val (again, understood) = formed.zip(answer.fold(Seq.empty[Boolean])(_.again)).partitionMap {
-      case ((filter, _), true) => scala.Left(filter)
-      case ((_, tree), false) => scala.Right(tree)
+    val understood = formed.zip(answer.fold(Seq.empty[Boolean])(_.again)).collect { case (found, false) => found }
+    val others = filters.filter(filter => !understood.exists(_._1 eq filter) && OnPartitions.decides(table, filter))
+    val evaluated = others.zip(PartitionConditions.values(table, trees ++ understood.map(_._2), others).map(_.told))
+    val (all, last) =
+      if (evaluated.isEmpty) (formed, answer) else (understood ++ evaluated, Some(planned((understood ++ evaluated).map(_._2))))
+    last.foreach { found =>
+      brought.set(found)
+      own.synchronized(own.outcomes ++= all.map(one => named(one._1)).zip(found.unused))
     }
-    val others = (again ++ found.collect { case (filter, None) => filter }).filter(OnPartitions.decides(table, _))
-    val evaluated = PartitionConditions.values(table, trees ++ understood, others).map(_.told)
-    if (evaluated.nonEmpty) brought.set(planned(understood ++ evaluated)) else answer.foreach(brought.set)
   }
+
+  @volatile private var outcomes = Map.empty[Any, Option[String]]
+  /** What tells a filter from others, without the values that it has come with. */
+  private def named(filter: Expression): Any = filter match {
+    case in: InSubqueryExec => in.exprId
+    case other => other
+  }
+  /** Why a filter that has come left nothing out; None: it did, or has not come. */
+  def unused(filter: Expression): Option[String] = own.outcomes.get(named(filter)).flatten
+  /** Whether another has planned for the same scan. */
+  def isOf(other: PlannedFiles): Boolean = own eq other.own
 
   @volatile private var without = Seq.empty[(String, Long)]
   def miss(of: String, milliseconds: Long): Unit =

@@ -6,7 +6,7 @@ and the greatest: {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -115,6 +115,33 @@ def told(
     estimated = {step.name for step in known if step.about}
     cut: tuple[Cut, ...] = cuts([(step.name, step.kept) for step in known], steps, estimated)
     return RunTimeReport(tuple(each.told for each in found), cut, late=late)
+
+
+def unused(found: Sequence[Found], report: ScanReport, by_readers: Collection[str] = ()) -> list[str | None]:
+    """Return for each condition found at run time why it leaves nothing out, or None if it leaves something out.
+
+    Args:
+        found: what was found.
+        report: of the scan with it.
+        by_readers: columns whose values go to the readers, which leave out row groups and do not tell.
+    """
+    return [_unused(each, report, by_readers) for each in found]
+
+
+def _unused(found: Found, report: ScanReport, by_readers: Collection[str]) -> str | None:
+    condition = found.condition
+    if any((condition.text, condition.origin) in step.causes() for step in report.steps):
+        return None
+    reasons = [
+        note.reason
+        for step in report.steps
+        for note in step.not_by
+        if (note.condition, note.origin) == (condition.text, condition.origin)
+    ]
+    reason = reasons[-1] if reasons else "nothing is left that it could leave out"
+    if found.told.note is not None:
+        reason = f"{found.told.note}, and {reason}"
+    return f"{reason}, and readers look for row groups" if condition.about & set(by_readers) else reason
 
 
 def _where(settings: Settings) -> str:
