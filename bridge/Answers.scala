@@ -55,14 +55,16 @@ case class ValueRows(columns: Seq[String], rows: List[List[JValue]])
  * @param filterable columns of which values that a join finds at run time can leave something out
  * @param mostValues of one set of these, that may be told one by one
  * @param mostWait how many milliseconds values are waited for that something runs for alone; None: until they are there
- * @param again of what was found, one for one, what is about partition columns alone and not understood: Spark offers it once more
+ * @param again of what was found, one for one, what is about partition columns alone and not understood: Spark evaluates it over their values
  * @param rowGroups what was found that the readers may leave row groups out by
+ * @param unused of what was found, one for one, why it leaves nothing out; None: it leaves something out
  * @param late whether files and partitions are yet to be asked for
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long], count: Int,
     metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String],
-    mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges], late: Boolean)
+    mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges],
+    unused: Seq[Option[String]], late: Boolean)
 
 /** Ranges that hold all values of a column that a join has found, by the least and the greatest of each. */
 case class FoundRanges(column: String, ends: Seq[(JValue, JValue)], values: Seq[JValue])
@@ -91,6 +93,8 @@ case class VerdictAnswer(how: String, reason: String, tuple: Option[Long] = None
   def byEnds: Boolean = how == "ends"
   /** Whether what is known of the values in planning is to be used. */
   def known: Boolean = how == "known"
+  /** Whether Spark takes them by a filter of its own. */
+  def bySpark: Boolean = how == "spark"
   /** Whether they are taken from the broadcast of the join or not at all. */
   def onlyShared: Boolean = how == "shared"
 }
@@ -212,7 +216,8 @@ object Answers {
       text(answer \ "description"), answer \ "report", buckets(answer \ "buckets"), texts(answer \ "filterable"),
       number(answer \ "most_values").getOrElse(0L).toInt, number(answer \ "most_wait"), flags(answer \ "again"),
       (answer \ "row_groups").children.map(found => FoundRanges(
-        text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))), (found \ "values").children)), answer \ "late" == JBool(true))
+        text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))), (found \ "values").children)),
+      (answer \ "unused").children.map(reason => Option(text(reason))), answer \ "late" == JBool(true))
   }
 
   /** How far a stream is: only the planner reads it. */

@@ -41,8 +41,11 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   val details: Seq[(String, String)] = answer.details
   /** What takes in files of others as they are now. */
   def sync: String = s"CALL ${ref.name}.system.sync(table => '${name()}')"
-  /** Whether a stream reads it. Where this is all that differs, the rule that makes it so must not seem to have changed nothing. */
+  // Where it is all that differs, the rule that makes it so must not seem to have changed nothing.
+  /** Whether a stream reads it. */
   def isStreamed: Boolean = false
+  /** Whether it is told for a scan by which conditions on partition columns leave out partitions, whatever they are. */
+  def isScanned: Boolean = false
   /** The same table, whose scans are those of a streaming query. */
   def streamed: ParquetryTable = new ParquetryTable(ref, answer) {
     override val isStreamed: Boolean = true
@@ -54,8 +57,13 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   /** Conditions of a query that Spark evaluates over the values of such directories; see `ConditionsOnDirectories`. */
   def onDirectories: Seq[Expression] = Nil
   /** The same table, whose scans are those of a query with such conditions. */
-  def withConditions(conditions: Seq[Expression]): ParquetryTable =
-    new ParquetryTable(ref, answer) { override val onDirectories: Seq[Expression] = conditions }
+  def withConditions(conditions: Seq[Expression]): ParquetryTable = {
+    val forScan = isScanned
+    new ParquetryTable(ref, answer) {
+      override val isScanned: Boolean = forScan
+      override val onDirectories: Seq[Expression] = conditions
+    }
+  }
   /** The same table without the properties that clauses say. */
   def withoutClauses: ParquetryTable =
     new ParquetryTable(ref, answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil))
@@ -89,6 +97,10 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
   def byColumns: ParquetryTable = new ParquetryTable(ref, answer.copy(arrangedBy = Nil))
   override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.of).toArray
   def isArranged: Boolean = answer.arrangedBy.nonEmpty
+  /** The same for a scan: Spark evaluates no condition over the values of partitions of a table that is arranged by more than these. */
+  def scanned: ParquetryTable = new ParquetryTable(ref, answer.copy(arrangedBy = Nil)) {
+    override val isScanned: Boolean = true
+  }
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
   /** The partition columns of some names, in their order. */
@@ -110,7 +122,8 @@ class ParquetryTable(val ref: CatalogRef, answer: TableAnswer)
 
   // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it is loaded.
   override def equals(other: Any): Boolean = other match {
-    case t: ParquetryTable => t.isStreamed == isStreamed && t.ref == ref && t.id() == id() && t.version() == version() &&
+    case t: ParquetryTable => t.isStreamed == isStreamed && t.isScanned == isScanned && t.ref == ref && t.id() == id() &&
+      t.version() == version() &&
       t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) // Spark makes one scan of two of a table
     case _ => false
   }

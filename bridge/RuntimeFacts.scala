@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry
 import java.util.{Collections, IdentityHashMap}
 
 import scala.collection.mutable
+import scala.util.Try
 
 import org.json4s._
 
@@ -17,10 +18,13 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 object RuntimeFacts {
   def of(query: QueryExecution): Seq[JValue] = {
     val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
-    lazy val got = gathered(query.executedPlan)
+    lazy val got = new Gathered(query.executedPlan)
     judged.map(each => JObject("candidate" -> each.candidate.facts,
       "verdict" -> JObject("how" -> JString(each.verdict.how), "reason" -> JString(each.verdict.reason)),
-      "gathered" -> (if (each.verdict.wanted) got.getOrElse(each.candidate.exprId, JNull) else JNull)))
+      "gathered" -> (each.filters match {
+        case Nil => JNull
+        case filters => got.of(filters).orElse(got.without(each.candidate.source.scan)).getOrElse(JNull)
+      })))
   }
 
   private def said(joins: Seq[Join]): Seq[RuntimeVerdict] =
@@ -41,21 +45,29 @@ object RuntimeFacts {
       plan.collect { case node => node.expressions.flatMap(within) }.flatten.flatMap(joins(_, ends))
   }
 
-  private def gathered(plan: SparkPlan): Map[ExprId, JValue] = {
-    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
-    val found = mutable.Map.empty[ExprId, JValue]
-    def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
+  /** What the filters of a plan that is run have got, by their subqueries. */
+  private class Gathered(plan: SparkPlan) {
+    private val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    private val found = mutable.Map.empty[ExprId, JObject]
+    private val scans = mutable.ArrayBuffer.empty[ParquetryScan]
+    visit(plan)
+
+    /** What filters have got that belong together: they leave something out if one does. */
+    def of(filters: Seq[ExprId]): Option[JObject] = {
+      val all = filters.flatMap(found.get)
+      all.find(each => each \ "unused" == JNull).orElse(all.headOption)
+    }
+    /** What there is to say of a scan if the plan does not have it. */
+    def without(scan: ParquetryScan): Option[JObject] = Option.when(!scans.exists(_.isOf(scan)))(JObject(
+      "values" -> JNull, "shared" -> JBool(false), "scan" -> JString(if (scans.contains(scan)) "reused" else "gone")))
+
+    private def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
       plan match {
-        case scan: BatchScanExec => scan.runtimeFilters.foreach {
-          case DynamicPruningExpression(in: InSubqueryExec) =>
-            val values = in.values()
-            if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = JObject(
-              "values" -> values.fold[JValue](JNull)(v => JInt(v.length)), "shared" -> JBool(shared(in.plan)),
-              "missed" -> missed(in.plan).fold[JValue](JNull)(JInt(_)))
-          case ranges => ranges.foreach {
-            case end: ScalarSubquery => found(end.exprId) = JObject("values" -> JNull, "shared" -> JBool(false))
-            case _ =>
-          }
+        case node: BatchScanExec => node.scan match {
+          case scan: ParquetryScan =>
+            scans += scan
+            node.runtimeFilters.foreach(add(_, scan))
+          case _ =>
         }
         case _ =>
       }
@@ -66,8 +78,22 @@ object RuntimeFacts {
       }).foreach(visit)
       plan.subqueries.foreach(visit)
     }
-    visit(plan)
-    found.toMap
+
+    private def add(filter: Expression, scan: ParquetryScan): Unit = filter match {
+      case DynamicPruningExpression(in: InSubqueryExec) =>
+        val values = in.values()
+        if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = JObject(
+          "values" -> values.fold[JValue](JNull)(v => JInt(v.length)), "shared" -> JBool(shared(in.plan)),
+          "missed" -> missed(in.plan).fold[JValue](JNull)(JInt(_)), unused(in, scan))
+      case ranges =>
+        lazy val told = unused(ranges.transform { case end: ScalarSubquery => end.toLiteral }, scan)
+        ranges.foreach {
+          case end: ScalarSubquery => found(end.exprId) = JObject("values" -> JNull, "shared" -> JBool(false), told)
+          case _ =>
+        }
+    }
+    private def unused(filter: => Expression, scan: ParquetryScan): JField =
+      "unused" -> Try(filter).toOption.flatMap(scan.unused).fold[JValue](JNull)(JString(_)) // an end that is not known yet is no literal
   }
 
   private def missed(plan: BaseSubqueryExec): Option[Long] = plan match {

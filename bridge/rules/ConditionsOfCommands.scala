@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.write.RowLevelOperation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2Strategy}
-import org.apache.spark.sql.internal.connector.{PartitionPredicateField, PartitionPredicateImpl}
 
 /**
  * The condition of a DELETE or of a REPLACE WHERE has to be translated whole for a source. One that is about
@@ -47,11 +46,9 @@ object ConditionsOfCommands extends Rule[LogicalPlan] {
   /** What fails for a partition that another condition leaves out does not fail behind it; else the error is Spark's own. */
   private def evaluated(table: ParquetryTable, output: Seq[AttributeReference], functions: Seq[Expression],
       others: Seq[Expression]): Seq[Expression] = {
-    val fields = table.partitionColumns.map(name => PartitionPredicateField(Seq(name), output.find(_.name == name).get))
     val known = others.flatMap(DataSourceV2Strategy.translateFilterV2(_)).map(Json.ofExpression)
-    val found = PartitionConditions.values(table, known, functions.flatMap(PartitionPredicateImpl(_, fields, false)))
-    if (found.length < functions.length) functions
-    else if (found.forall(_.exact)) found.map(anyOf(_, output))
+    val found = PartitionConditions.values(table, known, functions)
+    if (found.forall(_.exact)) found.map(anyOf(_, output))
     else if (functions.length > 1) evaluated(table, output, Seq(functions.reduceLeft(And(_, _))), others)
     else throw found.head.failure.get
   }

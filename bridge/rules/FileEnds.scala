@@ -17,10 +17,10 @@ import org.apache.spark.sql.types._
  * @param plan has at least the rows of partitions that the other plan has rows of
  */
 case class FileEnds(relation: DataSourceV2ScanRelation, plan: LogicalPlan, least: Attribute, greatest: Attribute) {
-  /** What a column satisfies that is equal to the key in some row. */
-  def filter(column: Expression, exprId: ExprId): Expression = And(
-    GreaterThanOrEqual(column, ScalarSubquery(found(Min(least)), exprId = exprId)),
-    LessThanOrEqual(column, ScalarSubquery(found(Max(greatest)))))
+  /** What a column satisfies that is equal to the key in some row; the ids are those of the subqueries for both ends. */
+  def filter(column: Expression, exprIds: Seq[ExprId]): Expression = And(
+    GreaterThanOrEqual(column, ScalarSubquery(found(Min(least)), exprId = exprIds(0))),
+    LessThanOrEqual(column, ScalarSubquery(found(Max(greatest)), exprId = exprIds(1))))
 
   private def found(function: AggregateFunction): LogicalPlan =
     Aggregate(Nil, Seq(Alias(function.toAggregateExpression(), "value")()), Repartition(1, shuffle = false, plan))

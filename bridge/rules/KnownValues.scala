@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.connector.expressions.{FieldReference, LiteralValue}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.internal.connector.{PartitionPredicateField, PartitionPredicateImpl}
 import org.apache.spark.sql.types._
 
 /**
@@ -88,11 +87,7 @@ object KnownValues extends PredicateHelper {
   private def tree(source: KeySource, values: Set[Any]): Option[JValue] = source.key match {
     case column: AttributeReference => Some(in(source, column, values))
     case _ if source.ofPartitions =>
-      val table = source.scan.table
-      val fields = table.partitionColumns.map(name =>
-        PartitionPredicateField(Seq(name), source.relation.relation.output.find(_.name == name).get))
-      PartitionPredicateImpl(InSet(source.key, values), fields, false).flatMap(condition =>
-        PartitionConditions.evaluate(table, source.scan.trees, Seq(condition)).headOption.map(_.tree))
+      PartitionConditions.values(source.scan.table, source.scan.trees, Seq(InSet(source.key, values))).headOption.map(_.told)
     case key => source.widened.map { case (column, back) =>
       in(source, column, values.map(value => back(Literal(value, key.dataType)).eval()) - null)
     }

@@ -14,6 +14,10 @@ private object OnPartitions extends PredicateHelper {
   def columns(relation: DataSourceV2Relation, table: ParquetryTable): AttributeSet =
     AttributeSet(relation.output.filter(a => table.partitionColumns.contains(a.name)))
 
+  /** Whether a condition is about partition columns of a table alone, and their values decide it. */
+  def decides(table: ParquetryTable, e: Expression): Boolean =
+    evaluable(e) && e.references.forall(a => table.partitionColumns.contains(a.name))
+
   /** Whether values alone decide a condition. */
   def evaluable(e: Expression): Boolean =
     e.deterministic && e.references.nonEmpty && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[PythonUDF])

@@ -7,13 +7,17 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /**
  * `(upper(p) = 'A' AND x > 1) OR p = 'b'` says of partitions that `upper(p) = 'A' OR p = 'b'`. Spark tells its own
- * sources so, and a V2 source only what stands alone: here it is put beside.
+ * sources so, and a V2 source only what stands alone: here it is put beside. Of a table in buckets it tells a V2 source
+ * none of these, unless it takes the table for one that is not.
  */
 object PartsOnPartitions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
-    case f @ Filter(condition, relation: DataSourceV2Relation) =>
-      OnPartitions.table(relation).map(parts(condition, relation, _)).filter(_.nonEmpty)
-        .fold(f)(found => f.copy(condition = found.foldLeft(condition)(And(_, _))))
+    case f @ Filter(condition, relation: DataSourceV2Relation) => OnPartitions.table(relation).fold(f) { table =>
+      val found = parts(condition, relation, table)
+      f.copy(
+        condition = found.foldLeft(condition)(And(_, _)),
+        child = if (table.isArranged) relation.copy(table = table.scanned) else relation)
+    }
   }
 
   private def parts(condition: Expression, relation: DataSourceV2Relation, table: ParquetryTable): Seq[Expression] = {

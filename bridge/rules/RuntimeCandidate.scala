@@ -21,18 +21,23 @@ import org.apache.spark.sql.internal.SQLConf
  * @param shared whether the join is to be by a broadcast of the same, which Spark will find
  * @param known values that are known before anything runs
  * @param valuesOf the one scan of ours that the values come from, if there is one
+ * @param sparks Spark's own filter of the same
  * @param facts for the planner, which judges
  */
 case class RuntimeCandidate(
     join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
-    known: Option[KnownValues], valuesOf: Option[ParquetryScan], facts: JObject) {
+    known: Option[KnownValues], valuesOf: Option[ParquetryScan], sparks: Option[DynamicPruningSubquery], facts: JObject) {
   def fact(name: String): JValue = facts \ name
   def factsWith(others: JField*): JObject = JObject(facts.obj.filterNot(f => others.exists(_._1 == f._1)) ++ others)
   /** The column of the scan, as SQL. */
   def column: String = LogicalNames.of(source.key)
   def keyText: String = (fact("build") \ "key").asInstanceOf[JString].s
 
-  val exprId: ExprId = JoinRanges.extremes(source.key).headOption.fold(NamedExpression.newExprId)(_.exprId)
+  /** Of the subqueries that find the values: one, or one for each end of what they lie between. */
+  val exprIds: Seq[ExprId] = JoinRanges.extremes(source.key).map(_.exprId) match {
+    case Nil => Seq.fill(2)(NamedExpression.newExprId)
+    case ends => ends
+  }
 
   /**
    * What runs for its values alone reads their columns alone, and in one task: Spark takes each value once, for which it would shuffle.
@@ -60,13 +65,13 @@ case class RuntimeCandidate(
 
   /** By what files tell of the values' ends. */
   def betweenEnds(build: LogicalPlan): Expression =
-    FileEnds.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(_.filter(source.key, exprId))
+    FileEnds.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(_.filter(source.key, exprIds))
 
   private def forValues(build: LogicalPlan, keys: Expression*): LogicalPlan =
     Repartition(1, shuffle = false, FewerColumns.of(build, AttributeSet.fromAttributeSets(keys.map(_.references))))
 
   private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =
-    DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprId)(None)
+    DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprIds.head)(None)
 }
 
 object RuntimeCandidate extends PredicateHelper {

@@ -121,6 +121,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
       val told = buildKey.filter(_.dataType == source.key.dataType && source.form == "column" && filterable)
         .flatMap(FileEnds.of(_, build))
       val statistics = source.scan.estimateStatistics().sizeInBytes()
+      val sparks = buildKey.flatMap(spark(source.key, _))
       val facts = JObject(
         "scan" -> JInt(number(source.relation)),
         "report" -> source.scan.expected,
@@ -146,10 +147,9 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
         "read_once" -> JBool(SQLConf.get.exchangeReuseEnabled && once.broken(source.relation, join)),
         "known" -> known.fold[JValue](JNull)(_.facts),
         "held" -> Some(source).filterNot(_.scan.late).flatMap(KnownValues.held).fold[JValue](JNull)(values => JInt(values.size)),
-        "placed" -> buildKey.flatMap(spark(source.key, _)).fold[JValue](JNull)(d =>
-          JString(if (d.onlyInBroadcast) "shared" else "always")))
+        "placed" -> sparks.fold[JValue](JNull)(d => JString(if (d.onlyInBroadcast) "shared" else "always")))
       val valuesOf = buildKey.map(KeySource.of(_, build)).collect { case Seq(one) => one.scan }
-      found += RuntimeCandidate(join, source, build, keys, place, shared && !outside, known, valuesOf, facts)
+      found += RuntimeCandidate(join, source, build, keys, place, shared && !outside, known, valuesOf, sparks, facts)
     }
 
   /** Spark's own filter of the same. */

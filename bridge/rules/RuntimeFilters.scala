@@ -2,14 +2,18 @@ package org.apache.spark.sql.parquetry
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningSubquery, Expression, SubqueryExpression}
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningSubquery, ExprId, Expression, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /** What the planner said of a candidate. */
-case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer)
+case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer) {
+  /** The ids of the subqueries whose values come to the scan, by filters of ours or by Spark's own. */
+  def filters: Seq[ExprId] =
+    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.bySpark).map(_.exprId).toSeq
+}
 
 /**
  * Asks the planner which joins' values are to leave out files of our tables where Spark puts no filter of its own, and puts what

@@ -8,12 +8,14 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, SortDirection, SortOrder}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.internal.connector.SupportsRuntimeCatalystFiltering
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -26,9 +28,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param whole whether sorted files have to be read one by one, also if no bucket is of use
  * @param columns those that are read of the files; None: all that were planned for
  */
-class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
+class ParquetryScan private (private val plan: PlannedFiles, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
-  with SupportsRuntimeV2Filtering with Reported with Asked {
+  with SupportsRuntimeCatalystFiltering with Reported with Asked {
   import plan.{hidden, options, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
@@ -79,14 +81,14 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   def awaitValues(): Unit = awaited = true
   @volatile private var awaited = false
 
-  // Values that arrive while the query runs. Spark does not apply them again: a superset is always right.
+  // Values that arrive while the query runs. Spark does not apply them again: a superset is always right. They come as Spark's own
+  // expressions: what it makes for sources of expressions of partition columns, it makes only if the query reads all of these.
 
   override def filterAttributes(): Array[NamedReference] =
     plan.expected.filterable.filter(given).map(n => Expressions.column(Schemas.quoted(n))).toArray
-  override def supportsIterativePushdown(): Boolean = true
-  /** Those that the planner understands; the others come again, to be evaluated over the partitions' values. */
-  override def pushedPredicates(): Array[Predicate] = plan.understood
-  override def filter(values: Array[Predicate]): Unit = plan.narrow(values.toSeq)
+  override def filter(values: Array[Expression]): Unit = plan.narrow(values.toSeq)
+  /** Why a filter that has come left nothing out; None: it did, or has not come. */
+  def unused(filter: Expression): Option[String] = plan.unused(filter)
 
   // Values of a join that are known in planning
 
@@ -124,6 +126,9 @@ class ParquetryScan private (plan: PlannedFiles, keyed: Boolean, val whole: Bool
   /** The same scan, which tells Spark of more buckets, so that each file is read for several of them, or of fewer. */
   def in(count: Int): Option[ParquetryScan] =
     Some(new ParquetryScan(plan.in(count), keyed, whole, columns)).filter(_.buckets.exists(_.count == count))
+
+  /** Whether another is the same scan, be it changed in how it is read. */
+  def isOf(other: ParquetryScan): Boolean = plan.isOf(other.plan)
 
   def keptWhole: ParquetryScan = new ParquetryScan(plan, keyed, whole = true, columns)
 

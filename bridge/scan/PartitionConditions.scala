@@ -6,9 +6,8 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression}
+import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression, Predicate => CatalystPredicate}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -25,10 +24,8 @@ object PartitionConditions {
    * partition, say a cast of its value, is left to Spark there.
    */
   def evaluate(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[PushedPredicate] =
-    values(table, known, conditions).map { v =>
-      val holds = if (v.kept.length == v.rows) JNull else JArray(v.kept)
-      val settled = v.exact || v.condition.expression.getTagValue(follows).isDefined
-      PushedPredicate(v.condition, JObject(v.tree.obj :+ ("rows" -> holds)), settled)
+    conditions.zip(values(table, known, conditions.map(_.expression))).map { case (condition, v) =>
+      PushedPredicate(condition, v.told, v.exact || v.condition.getTagValue(follows).isDefined)
     }
 
   /**
@@ -38,12 +35,14 @@ object PartitionConditions {
    * @param kept values of the condition's columns, as the planner told them
    * @param failure why the condition could not be evaluated for one of them, which is kept
    */
-  case class Values(
-      condition: PartitionPredicateImpl, tree: JObject, rows: Int, kept: List[JValue], failure: Option[Throwable]) {
+  case class Values(condition: Expression, tree: JObject, rows: Int, kept: List[JValue], failure: Option[Throwable]) {
     def exact: Boolean = failure.isEmpty
+    /** The condition as the planner is told it, with the values for which it holds; NULL if these are all. */
+    def told: JObject = JObject(tree.obj :+ ("rows" -> (if (kept.length == rows) JNull else JArray(kept))))
   }
 
-  def values(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[Values] =
+  /** The values for which each of some conditions holds, which are about partition columns alone (see `OnPartitions.evaluable`). */
+  def values(table: ParquetryTable, known: Seq[JValue], conditions: Seq[Expression]): Seq[Values] =
     if (conditions.isEmpty) Nil
     else {
       val trees = conditions.map(described)
@@ -52,26 +51,32 @@ object PartitionConditions {
       conditions.indices.map(i => over(table, conditions(i), trees(i), values(i)))
     }
 
-  private def over(table: ParquetryTable, condition: PartitionPredicateImpl, tree: JObject, rows: List[JValue]): Values = {
+  private def over(table: ParquetryTable, condition: Expression, tree: JObject, rows: List[JValue]): Values = {
     val schema = table.partitionSchema()
+    val bound = condition.transform {
+      case a: AttributeReference => BoundReference(schema.fieldIndex(a.name), a.dataType, a.nullable)
+    }
+    val test = CatalystPredicate.createInterpreted(bound)
     val positions = names(condition).map(schema.fieldIndex).toArray
     val partition = new GenericInternalRow(schema.length)
     var failure = Option.empty[Throwable]
     val kept = rows.filter { row =>
       row.children.zip(positions).foreach { case (value, i) => partition.update(i, Json.toValue(value, schema(i).dataType)) }
-      try condition.eval(partition) catch { case NonFatal(e) => failure = Some(e); true }
+      try test.eval(partition) catch { case NonFatal(e) => failure = Some(e); true }
     }
     Values(condition, tree, rows.length, kept, failure)
   }
 
   /** The columns of a condition, in the order of the values. */
-  def names(condition: PartitionPredicateImpl): Seq[String] =
-    condition.expression.references.toSeq.map(_.name).distinct
+  def names(condition: Expression): Seq[String] = condition.references.toSeq.map(_.name).distinct
 
-  private def described(condition: PartitionPredicateImpl): JObject = {
-    val plain = unmarked(condition.expression)
-    JObject("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(text(plain)),
-      "columns" -> Json.strings(names(condition)), "tree" -> tree(plain))
+  private def described(condition: Expression): JObject = {
+    val plain = unmarked(condition)
+    val readable = plain.transform { case CharPadding(column) => column }
+    val told = FoundIn.unapply(plain).fold(plain)(_.bounds)
+    val found = FoundIn.unapply(readable).fold(List.empty[JField])(in => List("of" -> JString(in.of.sql), "count" -> JInt(in.values.size)))
+    JObject(List[JField]("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(written(readable)),
+      "columns" -> Json.strings(names(condition)), "tree" -> tree(told)) ++ found)
   }
 
   private def unmarked(condition: Expression): Expression = condition.transform {
@@ -83,7 +88,8 @@ object PartitionConditions {
   def text(condition: Expression): String = written(unmarked(condition).transform { case CharPadding(column) => column })
 
   /** SQL as a user would write it: without the parentheses that Spark puts around all that has two operands. */
-  def written(e: Expression): String = readable(e) match {
+  def written(e: Expression): String = FoundIn.unapply(e).fold(writtenOut(e))(found => s"${readable(found.of).sql} IN ${found.listed}")
+  private def writtenOut(e: Expression): String = readable(e) match {
     case b: BinaryOperator => s"${b.left.sql} ${b.sqlOperator} ${b.right.sql}"
     case In(value, list) => s"${value.sql} IN ${row(list.map(_.sql))}"
     case Not(In(value, list)) => s"${value.sql} NOT IN ${row(list.map(_.sql))}"
@@ -93,7 +99,7 @@ object PartitionConditions {
     case other => other.sql
   }
 
-  /** Tuples, lambdas and values of subqueries, for which Spark has no SQL, as text. */
+  /** Tuples and lambdas, for which Spark has no SQL, as text. */
   private def readable(e: Expression): Expression = e.transform {
     case Literal(values: InternalRow, t: StructType) =>
       Written(row(t.fields.indices.map(i => Literal(values.get(i, t(i).dataType), t(i).dataType).sql)), t)
@@ -103,7 +109,6 @@ object PartitionConditions {
       val body = l.function.transform { case v: NamedLambdaVariable => Written(v.name, v.dataType) }
       val names = l.arguments.map(_.name)
       Written(s"${if (names.length == 1) names.head else row(names)} -> ${readable(body).sql}", l.dataType)
-    case found: InSubqueryExec => Written(s"${readable(found.child).sql} IN (values of a subquery)", found.dataType)
   }
   private def row(texts: Seq[String]): String = texts.mkString("(", ", ", ")")
 

@@ -4,11 +4,10 @@ import scala.collection.mutable
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
-import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -90,42 +89,34 @@ class PlannedFiles private (
 
   // Values that arrive while the query runs
 
-  /**
-   * What has been found for one place in a plan.
-   *
-   * @param known what the planner understands
-   * @param trees of these
-   * @param answer by all that was found
-   */
-  private case class Round(known: Seq[Predicate], trees: Seq[JValue], answer: ScanAnswer)
+  /** What is read by the values that a thread has brought: Spark hands all over in one call, and then asks in the same thread. */
+  private val brought = new ThreadLocal[ScanAnswer]
 
-  /** Spark hands all over in a row, in one thread: in up to two calls of `narrow`, before it asks for what is read. */
-  private val round = new ThreadLocal[Round]
-
-  def understood: Array[Predicate] = Option(round.get).fold(Array.empty[Predicate])(_.known.toArray)
-
-  def narrow(all: Seq[Predicate]): Unit = if (all.exists(!always(_))) {
-    val values = all.filterNot(always)
-    val before = Option(round.get)
-    round.remove()
-    val again = values.collect { case p: PartitionPredicateImpl => p }
-    if (again.isEmpty) {
-      val found = values.map(RuntimeValues.tree(_, expected.mostValues))
-      val answer = planned(found)
-      val known = values.indices.filterNot(answer.again)
-      round.set(Round(known.map(values), known.map(found), answer))
-    } else {
-      val found = before.fold(Seq.empty[JValue])(_.trees)
-      val all = found ++ PartitionConditions.evaluate(table, trees ++ found, again).map(_.tree)
-      round.set(Round(before.fold(Seq.empty[Predicate])(_.known), found, planned(all)))
+  /** Those that the planner has no form for, and are about partition columns alone, Spark evaluates over the partitions that the rest leaves. */
+  def narrow(filters: Seq[Expression]): Unit = {
+    val formed = filters.flatMap(filter => RuntimeValues.tree(filter, expected.mostValues).map(filter -> _))
+    val answer = Option.when(formed.nonEmpty)(planned(formed.map(_._2)))
+    val understood = formed.zip(answer.fold(Seq.empty[Boolean])(_.again)).collect { case (found, false) => found }
+    val others = filters.filter(filter => !understood.exists(_._1 eq filter) && OnPartitions.decides(table, filter))
+    val evaluated = others.zip(PartitionConditions.values(table, trees ++ understood.map(_._2), others).map(_.told))
+    val (all, last) =
+      if (evaluated.isEmpty) (formed, answer) else (understood ++ evaluated, Some(planned((understood ++ evaluated).map(_._2))))
+    last.foreach { found =>
+      brought.set(found)
+      own.synchronized(own.outcomes ++= all.map(one => named(one._1)).zip(found.unused))
     }
   }
 
-  /** Of a filter that Spark has given up TRUE is left. */
-  private def always(value: Predicate): Boolean = value match {
-    case p: PartitionPredicateImpl => p.expression == Literal.TrueLiteral
-    case _ => false
+  @volatile private var outcomes = Map.empty[Any, Option[String]]
+  /** What tells a filter from others, without the values that it has come with. */
+  private def named(filter: Expression): Any = filter match {
+    case in: InSubqueryExec => in.exprId
+    case other => other
   }
+  /** Why a filter that has come left nothing out; None: it did, or has not come. */
+  def unused(filter: Expression): Option[String] = own.outcomes.get(named(filter)).flatten
+  /** Whether another has planned for the same scan. */
+  def isOf(other: PlannedFiles): Boolean = own eq other.own
 
   @volatile private var without = Seq.empty[(String, Long)]
   def miss(of: String, milliseconds: Long): Unit =
@@ -144,8 +135,8 @@ class PlannedFiles private (
 
   /** What is to be read by the values that this thread has brought, if it has: then they were planned for. */
   def taken(): Option[ScanAnswer] = {
-    val found = Option(round.get).map(_.answer)
-    round.remove()
+    val found = Option(brought.get)
+    brought.remove()
     found
   }
 

@@ -7,9 +7,11 @@ import java.util.Base64
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, Literal}
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.InSubqueryExec
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -18,14 +20,33 @@ import org.apache.spark.unsafe.types.UTF8String
  * thousand values, of which no tree and no text is made.
  */
 object RuntimeValues {
-  /** @param most values of a set, past which only their number, the least and the greatest are told */
+  /**
+   * What a filter says at run time; None: the planner has no form for it.
+   *
+   * @param most values of a set, past which only their number, the least and the greatest are told
+   */
+  def tree(filter: Expression, most: Int): Option[JValue] = filter match {
+    case in: InSubqueryExec => in.child match {
+      case column: AttributeReference => in.values().map(values => membership(Seq(column.name), column.dataType, values.toSeq, most))
+      case _ => None
+    }
+    case other => DataSourceV2Strategy.translateFilterV2(UntranslatableConditions.conjunctsGuarded(other)).map(tree(_, most))
+  }
+
   def tree(found: Predicate, most: Int): JValue = found match {
-    case Json.In(_, struct: StructType, rows) => tuples(struct, rows.map(_.asInstanceOf[InternalRow]), most)
-    case Json.In(column, dataType, values) => set(column.fieldNames, dataType, values, most)
-    case Json.InNone(column) if KeyTuple.named(column) =>
-      JObject("fn" -> JString("TUPLES"), "count" -> JInt(0), "text" -> JString(column.head))
+    case Json.In(column, dataType, values) => membership(column.fieldNames.toSeq, dataType, values, most)
+    case Json.InNone(column) if KeyTuple.named(column) => noTuples(column)
     case other => Json.ofExpression(other)
   }
+
+  private def membership(column: Seq[String], dataType: DataType, values: Seq[Any], most: Int): JValue = dataType match {
+    case _: StructType if values.isEmpty && KeyTuple.named(column) => noTuples(column)
+    case struct: StructType => tuples(struct, values.map(_.asInstanceOf[InternalRow]), most)
+    case _ => set(column, dataType, values, most)
+  }
+
+  private def noTuples(column: Seq[String]): JValue =
+    JObject("fn" -> JString("TUPLES"), "count" -> JInt(0), "text" -> JString(column.head))
 
   private def set(column: Seq[String], dataType: DataType, values: Seq[Any], most: Int): JValue = {
     val there = values.filter(_ != null)

@@ -1,4 +1,8 @@
-"""Keys that are computed of data columns: the days of moments leave out files, of others the report says that they are computed."""
+"""Keys that are computed of columns.
+
+Of partition columns: partitions without a match are left out, whatever else the query reads. Of data columns: the days of moments leave
+out files, of others the report says that they are computed.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,38 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from tests.support.bucketed_tables import settings
+
+LAYOUTS = {
+    1: (("day",), ""),
+    2: (("x", "day"), "TBLPROPERTIES ('partition-order' = 'day DESC')"),
+    3: (("day", "x", "c"), "CLUSTERED BY (v) INTO 2 BUCKETS"),
+}
+"""By how many columns a table is partitioned: the columns, and what else the table has."""
+PARTITIONS = {1: 12, 2: 60, 3: 60}
+READ = {1: ("none",), 2: ("v",), 3: ("all", "none")}
+"""What is read of the tables of each layout: all partition columns, the fact alone, or no column but that of the key."""
+ON_DAY, ON_X, ON_C = (1, 2, 3), (2, 3), (3,)
+SHAPES = {
+    "a function": (ON_DAY, "{f} f JOIN {d} d ON dayofmonth(f.day) = d.n"),
+    "a sum of a date": (ON_DAY, "{f} f JOIN {d} d ON date_add(f.day, 1) = d.day WHERE d.name <> 'n9'"),
+    "null-safe": (ON_DAY, "{f} f JOIN {d} d ON f.day <=> d.day"),
+    "another type": (ON_DAY, "{f} f JOIN {d} d ON CAST(f.day AS STRING) = d.text"),
+    "null-supplying": (ON_DAY, "{d} d LEFT JOIN {f} f ON date_add(f.day, 1) = d.day"),
+    "semi": (ON_DAY, "{f} f LEFT SEMI JOIN {d} d ON date_add(f.day, 1) = d.day"),
+    "in a subquery": (ON_DAY, "(SELECT *, date_add(day, 1) dd FROM {f}) f JOIN {d} d ON f.dd = d.day"),
+    "a range": (ON_DAY, "{f} f JOIN {d} d ON dayofmonth(f.day) < d.n"),
+    "a sum": (ON_X, "{f} f JOIN {d} d ON f.x + 1 = d.n"),
+    "IN": (ON_X, "{f} f WHERE x + 1 IN (SELECT n FROM {d})"),
+    "two columns": (ON_X, "{f} f JOIN {d} d ON f.x + dayofmonth(f.day) = d.n"),
+    "a value": (ON_X, "{f} f WHERE f.x + 1 = (SELECT min(n) FROM {d})"),
+    "a value of two columns": (ON_X, "{f} f WHERE f.x + dayofmonth(f.day) < (SELECT min(n) + 1 FROM {d})"),
+    "no join": (ON_X, "{f} f WHERE f.x + dayofmonth(f.day) = 4 AND f.v >= 0"),
+    "no value": (ON_X, "{f} f LEFT SEMI JOIN (SELECT * FROM {d} WHERE length(name) > 9) d ON f.x + 1 = d.n"),
+    "a char": (ON_C, "{f} f JOIN {d} d ON f.c = d.c"),
+    "a function of a char": (ON_C, "{f} f JOIN {d} d ON upper(f.c) = d.u"),
+    "three columns": (ON_C, "{f} f JOIN {d} d ON f.x + dayofmonth(f.day) + length(trim(f.c)) = d.n"),
+}  # fmt: skip
+"""How the fact table `f` is used: of which layouts, and in what query."""
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +68,84 @@ def tables(spark: SparkSession) -> Iterator[str]:
     for name in ("computed_f", "computed_d"):
         spark.sql(f"DROP TABLE {name}")
     spark.sql("DROP NAMESPACE lake.computed CASCADE")
+
+
+@pytest.fixture(scope="module")
+def partitioned(spark: SparkSession) -> Iterator[dict[str, str]]:
+    """Fact tables in each layout, with NULL among the days, a small table; and the views of their rows."""
+    database = "lake.computed_of_partitions"
+    spark.sql(f"CREATE NAMESPACE {database}")
+    tables = {"d": f"{database}.d"}
+    day = "IF(id % 12 = 11, NULL, date_add(DATE'2026-01-01', int(id % 12)))"
+    rows = f"SELECT int(id) v, {day} day, int(id % 5) x, IF(id % 2 = 0, 'a', 'bc') c FROM range(60)"
+    for count, (by, more) in LAYOUTS.items():
+        tables[f"f{count}"] = table = f"{database}.f{count}"
+        columns = "v INT, day DATE, was INT, c CHAR(3)"  # one is renamed
+        named = ", ".join(by).replace("x", "was")
+        spark.sql(f"CREATE TABLE {table} ({columns}) PARTITIONED BY ({named}) {more}")
+        spark.sql(f"INSERT INTO {table} {rows}")
+        spark.sql(f"ALTER TABLE {table} RENAME COLUMN was TO x")
+    spark.sql(f"CREATE TABLE {database}.d (n INT, day DATE, text STRING, c CHAR(3), u STRING, name STRING)")
+    spark.sql(
+        f"INSERT INTO {database}.d SELECT id + 3, IF(id = 2, NULL, date_add(DATE'2026-01-02', int(id * 5))), "
+        "concat('2026-01-0', id), IF(id < 3, 'bc', 'd'), 'A  ', concat('n', id) FROM range(0, 4, 1, 1)"
+    )
+    for letter, table in list(tables.items()):
+        view = spark.createDataFrame(spark.table(table).toArrow(), spark.table(table).schema)
+        view.coalesce(1).createOrReplaceTempView(f"plain_of_partitions_{letter}")
+        tables[f"plain {letter}"] = f"plain_of_partitions_{letter}"
+    yield tables
+    spark.sql(f"DROP NAMESPACE {database} CASCADE")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_partitions_with_matches_alone_are_read(
+    spark: SparkSession, partitioned: dict[str, str], name: str
+) -> None:
+    """Exactly the partitions that hold matches, whether the query reads all partition columns, or none; the rows are plain Spark's."""
+    layouts, query = SHAPES[name]
+    for count in layouts:
+        by = ", ".join(f"f.{column}" for column in LAYOUTS[count][0])
+        reads = {"all": f"max(struct({by}))", "v": "sum(f.v)", "none": "count(*)"}
+        held = f"count(DISTINCT IF(f.v IS NULL, NULL, struct({by})))"
+        plain = query.format(f=partitioned[f"plain f{count}"], d=partitioned["plain d"])
+        *expected, exact = spark.sql(f"SELECT {', '.join((*reads.values(), held))} FROM {plain}").collect()[0]
+        assert 0 < exact < PARTITIONS[count] or name == "no value"
+        for (what, read), value in zip(reads.items(), expected, strict=True):
+            if what not in READ[count]:
+                continue
+            # adaptive execution reads nothing where a side has no rows, and does not say so
+            adaptive = what != "v" and name != "no value"
+            hint = "/*+ MERGE(d) */" if what == "v" and " d ON" in query else ""
+            ours = query.format(f=partitioned[f"f{count}"], d=partitioned["d"])
+            with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+                frame = spark.sql(f"SELECT {hint} {read} FROM {ours}")
+                assert frame.collect() == [(value,)], what
+            told = report_of(frame, partitioned[f"f{count}"])
+            steps = {step["name"]: step["kept"] for step in told["steps"]}
+            assert steps["partitions"] == exact, (count, what, str(parquetry.report(frame)))
+            assert count == 3 or steps["files"] == exact
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE {f} SET v = v WHERE x + dayofmonth(day) = 4", "4 of 60 ((x + dayofmonth(day)) = 4)"),
+        ("UPDATE {f} SET v = v WHERE x + 1 IN (SELECT n FROM {d})", "36 of 60 (run-time values (x + 1) IN ("),
+        ("DELETE FROM {f} WHERE x + 1 IN (SELECT n + 99 FROM {d})", "0 of 60 (run-time values (x + 1) IN ("),
+        (
+            "MERGE INTO {f} f USING {d} d ON f.x + 1 = d.n WHEN MATCHED AND d.n = 3 THEN UPDATE SET v = f.v",
+            "12 of 60 ((x + 1) = 3)",
+        ),
+    ],
+)
+def test_statements_look_for_rows_in_partitions_with_matches(
+    spark: SparkSession, partitioned: dict[str, str], statement: str, told: str
+) -> None:
+    """The query that finds the files to write anew leaves out partitions as any other."""
+    frame = spark.sql(statement.format(f=partitioned["f3"], d=partitioned["d"]))
+    plan = frame._jdf.queryExecution().commandExecuted().commandPhysicalPlan().toString()
+    assert f"{partitioned['f3']}: partitions {told}" in plan, plan
 
 
 @pytest.mark.parametrize("adaptive", [True, False])

@@ -14,8 +14,10 @@ from tests.support import plans
 from tests.support.bucketed_tables import settings
 
 DATABASE = "lake.run_time_joins"
-TABLES = {"f": "fact", "g": "files", "d": "dim", "e": "far"}
+TABLES = {"f": "fact", "w": "wide", "g": "files", "d": "dim", "e": "far"}
 ALL = 40
+WIDE = 3
+"""Partitions of the wide table for each of the other."""
 NONE: tuple[str, ...] = ()
 
 
@@ -175,7 +177,9 @@ SHAPES = {
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
-    """A fact table in 40 partitions, the same in 10 files by ranges of its key, small tables; the views of their rows."""
+    """A fact table in 40 partitions, the same by two columns more in 120, and in 10 files by ranges of its key, small tables; the views
+    of their rows.
+    """
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     views = {}
     for letter, name in TABLES.items():
@@ -184,6 +188,10 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
             case "f":
                 spark.sql(f"CREATE TABLE {table} (v int, j int, k int) USING parquet PARTITIONED BY (k)")
                 rows = "SELECT id, id % 7, id % 40 FROM range(4000)"
+            case "w":
+                columns = "v int, j int, z int, k int, a int"
+                spark.sql(f"CREATE TABLE {table} ({columns}) USING parquet PARTITIONED BY (z, k, a)")
+                rows = f"SELECT id, id % 7, id % 2, id % 40, id DIV 40 % {WIDE} FROM range(4000)"
             case "g":
                 spark.sql(
                     f"CREATE TABLE {table} (k int, v int) USING parquet TBLPROPERTIES ('distribution' = 'none')"
@@ -216,7 +224,7 @@ def ours(query: str) -> str:
 def kept(frame: DataFrame) -> int:
     """Return how many partitions of the fact table a query has read, or files if it has none."""
     for scan in parquetry.report(frame).scans:
-        name = {f"{DATABASE}.fact": "partitions", f"{DATABASE}.files": "files"}.get(scan.table)
+        name = {"fact": "partitions", "wide": "partitions", "files": "files"}.get(scan.table.split(".")[-1])
         if name is not None:
             step = scan.step(name)
             assert step is not None
@@ -229,8 +237,17 @@ def told(frame: DataFrame) -> list[ValuesReport]:
     return [
         each
         for each in parquetry.report(frame).values
-        if each.table in (f"{DATABASE}.fact", f"{DATABASE}.files")
+        if each.table in (f"{DATABASE}.fact", f"{DATABASE}.wide", f"{DATABASE}.files")
     ]
+
+
+def assert_reasons(frame: DataFrame, left: int, of: int) -> None:
+    """What is said to have come left something out, or there is a reason."""
+    used = [each for each in told(frame) if each.how != "refused"]
+    if left == of:
+        assert all(f"leave nothing out: {each.reason}" in str(each) for each in used), str(used)
+    elif len(used) == 1:
+        assert not used[0].reason, str(used)
 
 
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
@@ -252,6 +269,7 @@ def test_shapes(
         assert found == known[name]
         if shape.kept >= 0:
             assert kept(frame) == shape.kept, str(parquetry.report(frame))
+            assert_reasons(frame, shape.kept, 10 if "{g}" in shape.query else ALL)
         said = told(frame)
     lines = "\n".join(map(str, said))
     if shape.got in ("shared", "read"):
@@ -263,6 +281,22 @@ def test_shapes(
         assert [each.how for each in said] == ["spark"], lines
     elif shape.got:
         assert shape.got in lines
+
+
+@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if "{f}" in shape.query])
+def test_shapes_of_a_table_by_three_columns(
+    spark: SparkSession, tables: dict[str, str], known: dict[str, list[tuple[Any, ...]]], name: str
+) -> None:
+    """As many partitions of each kind are left out, though the query reads none of the other columns, and nothing is listed at first."""
+    shape = SHAPES[name]
+    frame = spark.sql(ours(shape.query.replace("{f}", "{w}")))
+    found = plans.comparable(frame.collect())
+    if name not in known:
+        known[name] = plans.comparable(spark.sql(shape.query.format(**tables)).collect())
+    assert found == known[name]
+    if shape.kept >= 0:
+        assert kept(frame) == shape.kept * WIDE, str(parquetry.report(frame))
+        assert_reasons(frame, kept(frame), ALL * WIDE)
 
 
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
@@ -279,6 +313,58 @@ def test_a_shared_broadcast_is_made_once(
         1,
         0,
     ), frame._jdf.queryExecution().executedPlan().toString()
+
+
+NUMBERS = "(SELECT explode(sequence({})) k)"
+REASONS = {
+    "all partitions": (f"{{f}} f JOIN {NUMBERS.format('0, 39')} d ON f.k = d.k", "every partition may hold a match"),
+    "all that are computed": (f"{{f}} f JOIN {NUMBERS.format('0, 99')} d ON f.k + 1 = d.k", "every partition may hold a match"),
+    "computed of two columns": (f"{{w}} f JOIN {NUMBERS.format('0, 9')} d ON f.z + f.a = d.k", "every partition may hold a match"),
+    "Spark's own": ("{f} f JOIN {d} d ON f.k * 0 = d.k * 0 WHERE d.name = 'n1'", "every partition may hold a match"),
+    "a range": ("{f} f JOIN {d} d ON f.k < d.k + 100", "every partition may hold a match"),
+    "two ends": ("{w} f JOIN {d} d ON f.a BETWEEN d.e - 9 AND d.e + 9", "every partition may hold a match"),
+    "all files": (f"{{g}} f JOIN {NUMBERS.format('0, 39, 4')} d ON f.k = d.k", "every file may hold a match"),
+    "known": ("{f} f JOIN (SELECT k, a FROM {w}) d ON f.k = d.k", "every partition has one of them"),
+}  # fmt: skip
+"""Values that come to the fact table and leave nothing out, and why."""
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_values_that_leave_nothing_out_have_a_reason(
+    spark: SparkSession, tables: dict[str, str], name: str
+) -> None:
+    """In the text and the dict: of partitions, of files, of values from wherever they come."""
+    query, reason = REASONS[name]
+    frame = spark.sql(ours(f"SELECT /*+ BROADCAST(d) */ sum(v), count(*) FROM {query}"))
+    assert frame.collect() == spark.sql(f"SELECT sum(v), count(*) FROM {query}".format(**tables)).collect()
+    report = parquetry.report(frame)
+    lines = [each for each in report.to_dict()["values"] if each["table"] == told(frame)[0].table]
+    used = [each for each in lines if each["how"] != "refused"]
+    assert {each["reason"] for each in used} == {reason}, str(report)
+    assert f") leave nothing out: {reason}\n" in f"{report}\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        (
+            "SELECT sum(v) FROM {f} f JOIN (SELECT * FROM {d} WHERE length(name) > 9) d ON f.k + 1 = d.k",
+            "nothing of lake.run_time_joins.fact is read",
+        ),
+        (
+            "SELECT j, sum(v) FROM {f} f JOIN {d} d ON f.k = d.k GROUP BY j UNION ALL "
+            "SELECT j + 9, sum(v) FROM {f} f JOIN {d} d ON f.k = d.k GROUP BY j",
+            "what another place of the query reads of lake.run_time_joins.fact serves here, too",
+        ),
+    ],
+)
+def test_a_scan_that_is_not_there_has_no_values(
+    spark: SparkSession, tables: dict[str, str], query: str, reason: str
+) -> None:
+    """Where a side without rows spares it, or one place reads for two, the report says so."""
+    frame = spark.sql(ours(query))
+    assert sorted(frame.collect()) == sorted(spark.sql(query.format(**tables)).collect())
+    assert reason in {each.reason for each in told(frame)}, str(parquetry.report(frame))
 
 
 def test_what_spark_prunes_is_not_pruned_twice(spark: SparkSession, tables: dict[str, str]) -> None:
@@ -388,7 +474,7 @@ def test_sparks_own_filter_stays(spark: SparkSession, tables: dict[str, str], ad
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(ours(query.replace("{w}", wide)))
         found = frame.collect()
-    assert found == spark.sql(query.format(**tables, w=tables["d"])).collect()
+    assert found == spark.sql(query.format(**tables | {"w": tables["d"]})).collect()
     assert kept(frame) == 3
     assert any(each.table == wide and each.how != "refused" for each in parquetry.report(frame).values)
 

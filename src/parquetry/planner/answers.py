@@ -274,6 +274,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
         again: of what was found, one for one, whether it is about partition columns alone and not understood, so that Spark
             can evaluate it over their values.
         row_groups: what the readers may leave row groups out by; joined by AND.
+        unused: of what was found, one for one, why it leaves nothing out; None: it leaves something out.
         late: whether files and partitions are yet to be asked for, because values of a join may come before they are needed.
     """
 
@@ -289,6 +290,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
     most_wait: int | None = None
     again: list[bool] = []
     row_groups: list[FoundRanges] = []
+    unused: list[str | None] = []
     late: bool = False
 
 

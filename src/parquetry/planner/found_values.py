@@ -6,14 +6,14 @@ and the greatest: {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from parquetry.config import RUNTIME_PRUNING
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.found_tuples import TUPLES, trees_of
-from parquetry.planner.predicates import conditions
+from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.precedence import Settings
 from parquetry.predicate.nodes import Compare, In, Predicate, name_text
 from parquetry.prune.condition import Condition, Origin
@@ -75,6 +75,8 @@ def _found(condition: Condition, tree: dict[str, Any]) -> Found:
     if tree.get("fn") == _WITHIN:
         note = f"more than {MOST_VALUES:,}: by the least and the greatest"
         return Found(condition, FoundValues(name_text(tree["col"][0]), tree["count"], note))
+    if tree.get("fn") == EVALUATED:
+        return Found(condition, FoundValues(tree.get("of", condition.text), tree.get("count")))
     count = _count(node)
     if count is None:
         return Found(condition, FoundValues(condition.text))
@@ -126,6 +128,36 @@ def told(
     estimated = {step.name for step in known if step.about}
     cut: tuple[Cut, ...] = cuts([(step.name, step.kept) for step in known], steps, estimated)
     return RunTimeReport(tuple(each.told for each in found), cut, late=late)
+
+
+def unused(
+    arrived: Sequence[Sequence[Found]], report: ScanReport, by_readers: Collection[str] = ()
+) -> list[str | None]:
+    """Return for each filter of a join that has arrived why it leaves nothing out, or None if it leaves something out.
+
+    Args:
+        arrived: the conditions of each filter; sets in place of tuples are several.
+        report: of the scan with them.
+        by_readers: columns whose values go to the readers, which leave out row groups and do not tell.
+    """
+    reasons = ([_unused(each, report, by_readers) for each in filter] for filter in arrived)
+    return [None if None in each or not each else each[0] for each in reasons]
+
+
+def _unused(found: Found, report: ScanReport, by_readers: Collection[str]) -> str | None:
+    condition = found.condition
+    if any((condition.text, condition.origin) in step.causes() for step in report.steps):
+        return None
+    reasons = [
+        note.reason
+        for step in report.steps
+        for note in step.not_by
+        if (note.condition, note.origin) == (condition.text, condition.origin)
+    ]
+    reason = reasons[-1] if reasons else "nothing is left that it could leave out"
+    if found.told.note is not None:
+        reason = f"{found.told.note}, and {reason}"
+    return f"{reason}, and readers look for row groups" if condition.about & set(by_readers) else reason
 
 
 def _where(settings: Settings) -> str:

@@ -15,7 +15,7 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.chosen_files import only_chosen, with_matches
 from parquetry.planner.file_list import file_list
-from parquetry.planner.found_values import MOST_VALUES, found_conditions
+from parquetry.planner.found_values import MOST_VALUES, found_conditions, unused
 from parquetry.planner.found_values import told as told_of_values
 from parquetry.planner.lake import Lake
 from parquetry.planner.late_scans import late_scan
@@ -160,6 +160,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         Partition.locations(chosen),
         None if buckets is None else buckets.of_files,
     )
+    row_groups = found_ranges(snapshot.metadata, [one.condition for one in found], selection)
     return answers.Scan(
         files=files,
         partitions=partitions,
@@ -188,8 +189,9 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
                 [[to_wire(each.type, end) for end in ends] for ends in each.ends],
                 [to_wire(each.type, value) for value in each.values],
             )
-            for each in found_ranges(snapshot.metadata, [one.condition for one in found], selection)
+            for each in row_groups
         ],
+        unused=unused(arrived, selection.report, {each.column for each in row_groups}),
     )
 
 

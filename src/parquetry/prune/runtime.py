@@ -214,8 +214,13 @@ class Gathered(msgspec.Struct, frozen=True):
         values: how many there were; None: the query has not run yet, or did not wait for them.
         shared: whether they are those of a broadcast.
         missed: after how many milliseconds they were given up, as they were not there; None: they were not.
+        unused: why values that have come leave nothing out.
+        scan: `read` if the plan has the scan that they are for; `reused` if another place of the query reads the same for it; `gone` if
+            nothing reads it.
     """
 
     values: int | None
     shared: bool
     missed: int | None = None
+    unused: str | None = None
+    scan: Literal["read", "reused", "gone"] = "read"

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from parquetry.prune.runtime import Candidate, Gathered, How, Verdict
+from parquetry.prune.scan_report import ScanReport
 
 _LONGEST = 200
 """Characters of the conditions that a line shows; the dict has all of them."""
@@ -25,7 +26,7 @@ class ValuesReport:
         build: what they come from: a table, or what else Spark calls it.
         key: the other side's.
         how: see `Verdict`.
-        reason: of a refusal.
+        reason: of a refusal, or why values that came leave nothing out; empty: they leave something out, or have not come.
         values: how many there were; None: the query has not run, or did not wait for them, or Spark alone knows.
         shared: whether they are those of a broadcast.
         where: conditions of the query on what they come from, as SQL.
@@ -36,6 +37,9 @@ class ValuesReport:
     lake.db.f.k: 30 run-time values of lake.db.d.k where year = 2000 AND moy = 11 (INNER JOIN, its broadcast)
     >>> print(ValuesReport("lake.db.f", "(a, b)", "INNER", "d", "(a, b)", "collected", values=8, tuples=True))
     lake.db.f.(a, b): 8 run-time tuples of d.(a, b) (INNER JOIN, d is read for them)
+    >>> all_of_them = "every partition may hold a match"
+    >>> print(ValuesReport("lake.db.f", "k", "INNER", "d", "k", "shared", all_of_them, values=9, shared=True))
+    lake.db.f.k: 9 run-time values of d.k (INNER JOIN, its broadcast) leave nothing out: every partition may hold a match
     >>> print(ValuesReport("lake.db.f", "k", "INNER", "d", "k", "refused", "1 file of lake.db.f left"))
     lake.db.f.k: no run-time values of d.k (INNER JOIN: 1 file of lake.db.f left)
     >>> print(ValuesReport("lake.db.f", "day", "INNER", "lake.db.d", "day", "known", values=3))
@@ -70,17 +74,18 @@ class ValuesReport:
         count = "" if self.values is None else f"{self.values:,} "
         if self.where:
             of = f"{of} where {_in_short(' AND '.join(self.where))}"
+        nothing = f" leave nothing out: {self.reason}" if self.reason else ""
         if self.how == "known":
-            return f"{count}{of} known in planning ({self.type} JOIN)"
+            return f"{count}{of} known in planning ({self.type} JOIN){nothing}"
         if self.how == "ends":
-            return f"least and greatest of the run-time {of} ({self.type} JOIN, by its files' statistics)"
+            return f"least and greatest of the run-time {of} ({self.type} JOIN, by its files' statistics){nothing}"
         if self.how == "spark":
             source = "Spark's own filter"
         elif self.shared:
             source = "its broadcast"
         else:
             source = f"{self.build} is read for them"
-        return f"{count}run-time {of} ({self.type} JOIN, {source})"
+        return f"{count}run-time {of} ({self.type} JOIN, {source}){nothing}"
 
     def __str__(self) -> str:
         return f"{self.title}: {self.outcome}"
@@ -123,17 +128,14 @@ def reports(found: Sequence[Told]) -> tuple[ValuesReport, ...]:
 def _report(told: Told) -> ValuesReport:
     candidate, verdict, gathered = told.candidate, told.verdict, told.gathered
     how, reason = verdict.how, verdict.reason
-    if how in ("shared", "collected", "ends") and gathered is None:
-        reason = f"{candidate.build.name} was not broadcast after all"
-        if how != "shared":
-            reason = f"{candidate.table} itself is broadcast, for its values"
-        how = "refused"
-    if gathered is not None and gathered.missed is not None:
-        reason = f"{candidate.build.name} was not there within {gathered.missed / 1000:g} s, the runtime-pruning-max-wait"
-        how = "refused"
     values = None if gathered is None else gathered.values
-    if how == "known" and candidate.known is not None:
-        values = candidate.known.count
+    if how == "known":
+        values = None if candidate.known is None else candidate.known.count
+        reason = _unused_known(candidate)
+    elif verdict.used and (missing := _missing(candidate, how, gathered)) is not None:
+        how, reason = "refused", missing
+    elif gathered is not None and gathered.unused is not None:
+        reason = gathered.unused
     return ValuesReport(
         candidate.table,
         candidate.column,
@@ -147,6 +149,39 @@ def _report(told: Told) -> ValuesReport:
         () if how == "refused" else tuple(map(_without_parentheses, candidate.build.where)),
         candidate.form == "tuple",
     )
+
+
+def _missing(candidate: Candidate, how: How, gathered: Gathered | None) -> str | None:
+    """Return why values did not come to a scan that was to wait for them, or None if they did or the query has not run."""
+    if gathered is None:
+        if how in ("shared", "spark"):
+            return f"{candidate.build.name} was not broadcast after all"
+        return f"{candidate.table} itself is broadcast, for its values"
+    if gathered.scan == "gone":
+        return f"nothing of {candidate.table} is read"
+    if gathered.scan == "reused":
+        return f"what another place of the query reads of {candidate.table} serves here, too"
+    if gathered.missed is not None:
+        return f"{candidate.build.name} was not there within {gathered.missed / 1000:g} s, the runtime-pruning-max-wait"
+    return None
+
+
+def _unused_known(candidate: Candidate) -> str:
+    """Return why values that are known in planning leave nothing out, or an empty text if they leave something out."""
+    steps = ScanReport.from_dict(candidate.report).steps
+    if any(
+        origin == "known" and text.startswith(candidate.column)
+        for step in steps
+        for text, origin in step.causes()
+    ):
+        return ""
+    reasons = [
+        note.reason
+        for step in steps
+        for note in step.not_by
+        if note.origin == "known" and note.condition.startswith(candidate.column)
+    ]
+    return reasons[-1] if reasons else "every partition has one of them"
 
 
 def _without_parentheses(text: str) -> str:
@@ -169,5 +204,5 @@ def _without_parentheses(text: str) -> str:
 def _once(told: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
     """Yield each once: of values that stand in a plan in two places, one of which knows how many they are, that one."""
     each = dict.fromkeys(told)
-    counted = {replace(one, values=None) for one in each if one.values is not None}
+    counted = {replace(one, values=None, reason="") for one in each if one.values is not None}
     yield from (one for one in each if one.values is not None or one not in counted)

@@ -105,6 +105,37 @@ def test_values_that_leave_nothing_out_are_told_as_well(ask: Ask) -> None:
     )
 
 
+def test_each_set_that_leaves_nothing_out_has_a_reason(ask: Ask) -> None:
+    """Of partitions, of files, of values past those that are told one by one, of what is not understood; and none if it leaves something out."""
+    every = "every {} may hold a match"
+    within = {
+        "fn": "WITHIN",
+        "col": ["k"],
+        "type": "bigint",
+        "count": 2_000_000,
+        "least": "0",
+        "greatest": "99",
+    }
+    ends = f"more than 1,000,000: by the least and the greatest, and {every.format('file')}"
+    within_files = f"{every.format('file')}, and readers look for row groups"
+    ten = range(0, 100, 10)
+    sums = {
+        "fn": "=",
+        "args": [{"fn": "+", "args": [{"col": ["k"]}, {"col": ["p"]}]}, {"lit": "3", "type": "bigint"}],
+    }
+    for found, reason in (
+        (membership("p", LONG, [*range(10)]), every.format("partition")),
+        (membership("k", LONG, [*ten]), within_files),
+        (within, ends),
+        (sums, "function on the column"),
+        (membership("k", LONG, [3, 4]), None),
+    ):
+        assert ask(found, columns=["k", "p"])["unused"] == [reason], reason
+    both = ask(membership("k", LONG, [*ten]), membership("p", LONG, [3]), columns=["k", "p"])
+    assert both["unused"] == [within_files, None]
+    assert "unused" not in ask(columns=["k", "p"])
+
+
 def test_no_value_leaves_nothing(ask: Ask) -> None:
     """An empty set, or one of NULL alone, equals no row."""
     for values in ([], [None]):

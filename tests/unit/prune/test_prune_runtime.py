@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from parquetry.prune.report import Report
-from parquetry.prune.runtime import Build, Candidate, Gathered, Known, Part, Step, Verdict
+from parquetry.prune.runtime import Build, Candidate, Gathered, How, Known, Part, Step, Verdict
 from parquetry.prune.runtime_rules import judge
-from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.scan_report import NotBy, ScanReport
 from parquetry.prune.scan_report import Step as Counted
 from parquetry.prune.selected_rows import KeyFiles, Spread
 from parquetry.prune.values_report import Told, ValuesReport, reports
@@ -394,7 +394,7 @@ def test_what_a_report_says() -> None:
     used = Told(candidate(), Verdict("collected"), Gathered(1234, shared=False))
     build = msgspec.structs.replace(candidate().build, where=("(year = 2000)", "((a = 1) OR (b = 2))"))
     shared = Told(candidate(shared=True, build=build), Verdict("shared"), Gathered(None, shared=True))
-    spark = Told(candidate(), Verdict("spark"))
+    spark = Told(candidate(), Verdict("spark"), Gathered(None, shared=True))
     gone = Told(candidate(), Verdict("shared"))
     other = Told(candidate(side="right"), Verdict("refused", "because"))
     alone = Told(candidate(join=3), Verdict("refused", "because"))
@@ -429,3 +429,73 @@ def test_what_a_report_says() -> None:
     assert Report.from_dict(plain) == report
     assert "1,234 run-time values" in report._repr_html_()
     assert isinstance(report.values[0], ValuesReport)
+
+
+@pytest.mark.parametrize(
+    ("how", "gathered", "said"),
+    [
+        ("shared", Gathered(9, shared=True), "9 run-time values of dim.k (INNER JOIN, its broadcast)"),
+        (
+            "shared",
+            Gathered(9, shared=True, unused="every partition may hold a match"),
+            "9 run-time values of dim.k (INNER JOIN, its broadcast) leave nothing out: every partition may hold a match",
+        ),
+        (
+            "spark",
+            Gathered(9, shared=True, unused="every file may hold a match"),
+            "9 run-time values of dim.k (INNER JOIN, Spark's own filter) leave nothing out: every file may hold a match",
+        ),
+        ("spark", None, "no run-time values of dim.k (INNER JOIN: dim was not broadcast after all)"),
+        ("collected", None, "no run-time values of dim.k (INNER JOIN: fact itself is broadcast, for its values)"),
+        (
+            "collected",
+            Gathered(None, shared=False, scan="gone"),
+            "no run-time values of dim.k (INNER JOIN: nothing of fact is read)",
+        ),
+        (
+            "shared",
+            Gathered(None, shared=False, scan="reused"),
+            "no run-time values of dim.k (INNER JOIN: what another place of the query reads of fact serves here, too)",
+        ),
+        (
+            "collected",
+            Gathered(None, shared=False, missed=60_000),
+            "no run-time values of dim.k (INNER JOIN: dim was not there within 60 s, the runtime-pruning-max-wait)",
+        ),
+        (
+            "ends",
+            Gathered(None, shared=False, unused="no statistics for column k"),
+            "least and greatest of the run-time values of dim.k (INNER JOIN, by its files' statistics) leave nothing out: "
+            "no statistics for column k",
+        ),
+    ],
+)  # fmt: skip
+def test_what_leaves_nothing_out_has_its_reason(how: How, gathered: Gathered | None, said: str) -> None:
+    """Values that came and left nothing out say why; those that did not come why they did not."""
+    (line,) = reports([Told(candidate(), Verdict(how), gathered)])
+    assert str(line) == f"fact.k: {said}"
+    assert ValuesReport.from_dict(line.to_dict()) == line
+    assert said.endswith((line.reason, f"{line.reason})"))
+    assert (line.how == "refused") == said.startswith("no ")
+    assert bool(line.reason) == (gathered is None or gathered.unused is not None or line.how == "refused")
+
+
+@pytest.mark.parametrize(
+    ("partitions", "reason"),
+    [
+        (Counted("partitions", 3, 9, ("k IN (1, 2)",), (), ("known",)), ""),
+        (
+            Counted("partitions", 9, 9, (), (NotBy("k IN (1, 2)", "every partition may hold a match", "known"),)),
+            "every partition may hold a match",
+        ),
+        (Counted("partitions", 9, 9), "every partition has one of them"),
+        (Counted("partitions", 3, 9, ("j = 1",), (), ("known",)), "every partition has one of them"),
+    ],
+)  # fmt: skip
+def test_why_values_known_in_planning_leave_nothing_out(partitions: Counted, reason: str) -> None:
+    """The scan's report has them among the conditions that left something out, or it has a reason, or they were never asked for."""
+    scan = ScanReport("fact", (partitions, Counted("files", 9, 9))).to_dict()
+    one = msgspec.structs.replace(candidate(), known=Known(2, complete=True, useful=False), report=scan)
+    (line,) = reports([Told(one, Verdict("known"))])
+    assert (line.values, line.reason) == (2, reason)
+    assert (" leave nothing out: " in str(line)) == bool(reason)
