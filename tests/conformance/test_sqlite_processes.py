@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,31 @@ def test_processes_count_together(tmp_path: Path) -> None:
     store = SQLiteStore(path, create=False)
     assert store.get(b"n") == b"600"
     store.close()
+
+
+LOOK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+print(connection.execute("SELECT count(*) FROM kv").fetchone()[0])
+connection.close()
+"""
+
+
+def test_who_makes_the_tables_keeps_the_log(tmp_path: Path) -> None:
+    """Where another process has made the file, but no tables yet, this one's connection keeps its locks while it makes them.
+
+    Without them, the next process that closes the file would take itself for the last one, and delete the log.
+    """
+    path = tmp_path / "rows.sqlite"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        store = SQLiteStore(path)
+    for count in (1, 2, 3):
+        store.put_many([(b"%d" % count, b"v")])
+        look = python(LOOK, str(path))
+        assert look.communicate()[0] == f"{count}\n"
+    store.close()
+    assert [name.name for name in tmp_path.iterdir()] == ["rows.sqlite"]
 
 
 def test_acknowledged_rows_outlive_a_kill(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ COMMANDS = [
 
 
 def test_commands(hbase: HBaseServer, table: str, tmp_path: Path, run: Any) -> None:
-    """Every command prints of a metastore on HBase what it prints of the same one in SQLite."""
+    """Every command prints of a metastore on HBase what it prints of the same one in SQLite, but for keys of older rows."""
     lake = tmp_path / "lake"
     fill(lake)
     run("dump", str(tmp_path / "one"), "-w", str(lake))
@@ -131,7 +131,14 @@ def test_commands(hbase: HBaseServer, table: str, tmp_path: Path, run: Any) -> N
     for command in COMMANDS:
         plain = run(*command, "-w", str(lake))
         assert plain
-        assert run(*command, "-w", str(lake), "--store", store) == plain
+        there = run(*command, "-w", str(lake), "--store", store)
+        if "--run" in command:
+            # Two partitions have an older row each, which SQLite skips, and which is not worth a seek to HBase.
+            fewest = plain.pop("keys_returned"), plain.pop("keys_examined")
+            keys = there.pop("keys_returned"), there.pop("keys_examined")
+            assert keys[0] == keys[1] <= fewest[0] + 2
+            assert keys >= fewest
+        assert there == plain
 
 
 def test_environment(

@@ -168,9 +168,9 @@ def test_session_settings_that_cannot_be_used(
     ("name", "good", "bad", "says"),
     [
         ("compression", "zstd", "best", "Session setting 'parquetry.compression' is 'best': not one of none"),
-        ("target-file-size", "1mb", "0", "'parquetry.target-file-size' is '0': not a size such as 128mb."),
-        ("runtime-pruning", "false", "flase", "'parquetry.runtime-pruning' is 'flase': not true or false."),
-        ("runtime-pruning-max-build-size", "0", "none", "is 'none': not a size such as 128mb."),
+        ("target-file-size", "1mb", "0", "'parquetry.target-file-size' is '0': not a size such as 128mb;"),
+        ("runtime-pruning", "false", "flase", "'parquetry.runtime-pruning' is 'flase': not true or false;"),
+        ("runtime-pruning-max-build-size", "0", "none", "is 'none': not a size such as 128mb;"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_not_taken(

@@ -118,8 +118,9 @@ class ByIndex(Way):
         """Count on until so many keys are known, or all."""
         before = self._read.keys
         while not self.complete and self.keys < limit:
-            some = list(islice(self._entries, limit - self.keys))
-            self.complete = not some
+            wanted = limit - self.keys
+            some = list(islice(self._entries, wanted))
+            self.complete = len(some) < wanted
             self.counted += filter(None, some)
             self.keys = self._read.keys + len(self.counted)
         if examined is not None:

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 import urllib.parse
+import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -93,7 +94,9 @@ class SQLiteStore:
     def _create_file(self) -> None:
         """Make the file, empty, and its folder, for those who may use the folder that is there, and for nobody else.
 
-        SQLite makes its side files with the rights of this one.
+        SQLite makes its side files with the rights of this one. If the file is there, it must not be opened here: closing it
+        would give up all locks that this process's connections hold on it (as POSIX has it), and another process that closes
+        the file would then delete the write-ahead log in which this one goes on writing. So it is made under another name.
         """
         missing = [os.path.dirname(self.path)]
         while not os.path.exists(missing[-1]):
@@ -102,7 +105,16 @@ class SQLiteStore:
         for folder in reversed(missing):
             with contextlib.suppress(FileExistsError):  # another process makes it, too
                 os.mkdir(folder, rights)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, rights & 0o666))
+        if os.path.exists(self.path):
+            return
+        made = f"{self.path}.{uuid.uuid4().hex}"
+        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, rights & 0o666))
+        try:
+            os.link(made, self.path)
+        except FileExistsError:  # another process, or another thread, was quicker
+            pass
+        finally:
+            os.unlink(made)
 
     @staticmethod
     def _switch_to_wal(connection: sqlite3.Connection) -> None:
