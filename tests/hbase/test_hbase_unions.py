@@ -1,0 +1,59 @@
+"""A union of keys and an index on a real HBase: which rows it looks at, and in how many requests."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from parquetry.maintenance.indexes import create_index
+from parquetry.metastore import Column, Metastore, TableSnapshot
+from parquetry.metastore.access import cheapest_plan
+from parquetry.predicate.parse import parse_filter
+from parquetry.scan.generate import plan_scan
+from parquetry.store.hbase import HBaseStore, scans
+from tests.support.hbase.launcher import HBaseServer
+from tests.support.hbase.proxy import Proxy
+from tests.support.metastores import file, metadata
+
+DAYS, STORES = 200, 10
+
+
+def fill(store: HBaseStore) -> TableSnapshot:
+    """Make a table of 2,000 partitions by day and store, with a store `zz` on every 25th day, and an index on the store."""
+    columns = (Column("x", "long"), Column("d", "integer"), Column("s", "string"))
+    described = metadata(columns=columns, partition_by=("d", "s"))
+    transaction = Metastore(store, "/lake").create_table("default", "t", described).begin("fill")
+    for day in range(DAYS):
+        for number in range(STORES):
+            transaction.append((day, "zz" if number == 9 and day % 25 == 7 else f"r{number}"), [file("f")])
+    return create_index(transaction.commit(), ["s"])
+
+
+READS = [
+    # filter, partitions, rows that HBase looks at at most, requests: those to choose a way are among them
+    ("d = 77 or s = 'zz'", 18, 2 * 18 + 2, 5),
+    ("d = 7 or s = 'zz'", 17, 2 * 18 + 2, 5),  # (7, 'zz') is in both branches
+    ("(d = 1 or s = 'r3') and (s = 'r4' or d = 2)", 2, 2 + 2, 3),
+    ("d < 150 or s != 'r3'", 1950, 2000 + 100, 20),  # neither way helps: 5 % more rows are looked at
+]
+
+
+def test_branches_take_the_way_that_serves_them(
+    hbase: HBaseServer, proxy: Proxy, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An OR reads its branches by keys and by the index, in a few requests, and no partition twice."""
+    monkeypatch.setattr(scans, "LOOKED_AT", math.inf)
+    store = HBaseStore("127.0.0.1", proxy.port, table)
+    filled = fill(store)
+    for text, partitions, looked_at, requests in READS:
+        filter = parse_filter(text, filled.key_schema.types)
+        before = hbase.rows_examined(table)
+        proxy.requests.clear()
+        found = [partition.key for partition in filled.partitions(cheapest_plan(filled, filter))]
+        assert hbase.rows_examined(table) - before <= looked_at, text
+        assert len(proxy.requests) <= requests, text
+        assert len(found) == partitions, text
+        own = plan_scan(filter, filled.key_schema)
+        assert found == [partition.key for partition in filled.partitions(own)], text
+    store.close()
