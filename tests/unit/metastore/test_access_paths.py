@@ -87,6 +87,9 @@ def examined(table: TableSnapshot, text: str) -> tuple[ScanPlan, int, int]:
         # More than 64 keys are counted on only if a sample of 16 keys, found by some 34 seeks, favours the way.
         ("d BETWEEN 10 AND 12 OR s LIKE 'zz%'", 50, 100 + 50),
         ("d >= 498 OR s = 'zz'", 40, 80),
+        ("d > 400 OR s = 'zz'", 1006, 2 * (990 + 16 + 20)),
+        # As Hive writes filters.
+        ("(STRUCT(d, s)) IN (CONST STRUCT(77, 'r1'), CONST STRUCT(78, 'r2'))", 2, 2),
         ("s = 'zz' OR s = 'nowhere'", 20, 40),
     ],
 )
@@ -97,6 +100,17 @@ def test_branches_take_the_way_that_serves_them(
     plan, number, count = examined(sales, text)
     assert number == partitions
     assert count <= keys, plan_text(plan, sales.key_schema)
+
+
+def test_dates_without_quotes_name_keys() -> None:
+    """A date as Hive's filters have it reads one key, a range of them as many as it has."""
+    table = table_of({"day": "date", "s": "string"}, [(19_700 + n, "x") for n in range(365)], [])
+    assert [
+        examined(table, text)[1:] for text in ("day = 2024-02-29", "day BETWEEN 2024-02-01 AND 2024-02-29")
+    ] == [
+        (1, 1),
+        (29, 29),
+    ]
 
 
 @pytest.mark.parametrize(
