@@ -1,6 +1,7 @@
 package org.apache.spark.sql.parquetry
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -8,12 +9,13 @@ import org.apache.spark.sql.catalyst.rules.Rule
 /**
  * Puts the equalities of a join in the order in which the files of a side are sorted: of files sorted by a, b,
  * `l.b = r.b AND l.a = r.a` becomes `l.a = r.a AND l.b = r.b`. Spark sorts both sides by the join's keys in the order of its condition,
- * and takes files sorted by the same columns in another order for unsorted.
+ * and takes files sorted by the same columns in another order for unsorted. A join by a broadcast needs no order, and filters that wait
+ * for its values find it by the order of its keys.
  */
-object KeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
+object KeysAsSorted extends Rule[LogicalPlan] with PredicateHelper with JoinSelectionHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case join @ Join(left, right, _, Some(condition), _) => join match {
-      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) if leftKeys.length > 1 =>
+      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) if leftKeys.length > 1 && !broadcast(join) =>
         sorted(left, leftKeys).orElse(sorted(right, rightKeys)).fold(join) { order =>
           val parts = splitConjunctivePredicates(condition)
           val inOrder = parts.sortBy(place(_, order))
@@ -22,6 +24,9 @@ object KeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
       case _ => join
     }
   }
+
+  private def broadcast(join: Join): Boolean =
+    Seq(true, false).exists(hintOnly => getBroadcastBuildSide(join, hintOnly, conf).isDefined)
 
   /** The keys of a side in the order in which its files are sorted; None: they are sorted by other columns first. */
   private def sorted(plan: LogicalPlan, keys: Seq[Expression]): Option[Seq[ExprId]] = {

@@ -9,8 +9,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 object RuntimeTuples extends PredicateHelper {
   /** The verdicts, with one for each tuple in place of its keys' verdicts. */
   def of(verdicts: Seq[RuntimeVerdict]): Seq[RuntimeVerdict] = {
-    val groups = verdicts.filter(_.verdict.tuple.isDefined).groupBy(_.verdict.tuple).toSeq.sortBy(_._1)
-    val tuples = groups.map(_._2).flatMap { some =>
+    // Each catalog's planner begins with the number 0.
+    def group(one: RuntimeVerdict) = (one.candidate.source.scan.table.ref, one.verdict.tuple)
+    val numbered = verdicts.filter(_.verdict.tuple.isDefined)
+    val tuples = numbered.map(group).distinct.flatMap { number =>
+      val some = numbered.filter(group(_) == number)
       val all = KeyTuple(some.map(_.candidate.source.key), some.indices)
       val members = some.indices.filter(all.uses).map(some)
       Option.when(members.nonEmpty)(members).flatMap(together).map(members -> _)
@@ -42,7 +45,10 @@ object RuntimeTuples extends PredicateHelper {
     val tuple = KeyTuple(candidates.map(_.source.key), places)
     val texts = tuple.columns.map { column =>
       val key = keys(places(column.at))
-      LogicalNames.of(if (column.flag.isEmpty) key else key.children.head)
+      LogicalNames.of(key match {
+        case Coalesce(Seq(of, _: Literal)) if column.flag.isDefined => of
+        case other => other
+      })
     }
     val facts = first.factsWith(
       "column" -> JString(tuple.sql), "form" -> JString("tuple"), "known" -> JNull, "placed" -> JNull, "held" -> JNull,

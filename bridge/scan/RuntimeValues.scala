@@ -62,10 +62,20 @@ object RuntimeValues {
   /** Tuples column by column: the n-th values are of one row. Of more than there may be of a set, the set of each column. */
   private def tuples(columns: StructType, rows: Seq[InternalRow], most: Int): JValue = {
     val found = columns.fields.toList.zipWithIndex.map { case (field, at) =>
-      val values = rows.map(row => if (row.isNullAt(at)) null else row.get(at, field.dataType))
-      if (rows.length > most) set(Seq(field.name), field.dataType, values.distinct, most) else column(field, values)
+      field -> rows.map(row => if (row.isNullAt(at)) null else row.get(at, field.dataType))
     }
-    JObject("fn" -> JString("TUPLES"), "count" -> JInt(rows.length), "sets" -> JBool(rows.length > most), "args" -> JArray(found))
+    if (rows.length > most) JObject("fn" -> JString("AND"), "args" -> JArray(found.map { case (field, values) => setWithNull(field, values.distinct, most) }))
+    else JObject("fn" -> JString("TUPLES"), "count" -> JInt(rows.length), "args" -> JArray(found.map { case (field, values) => column(field, values) }))
+  }
+
+  /** The set of a column in which NULL matches NULL, as it does in a tuple. */
+  private def setWithNull(field: StructField, values: Seq[Any], most: Int): JValue = {
+    val there = set(Seq(field.name), field.dataType, values.filter(_ != null), most)
+    if (!values.contains(null)) there
+    else {
+      val isNull = JObject("fn" -> JString("IS_NULL"), "args" -> JArray(List(JObject("col" -> Json.strings(Seq(field.name))))))
+      JObject("fn" -> JString("OR"), "args" -> JArray(List(there, isNull)))
+    }
   }
 
   private def column(field: StructField, values: Seq[Any]): JValue = {

@@ -94,6 +94,22 @@ def test_who_makes_the_tables_keeps_the_log(tmp_path: Path) -> None:
     assert [name.name for name in tmp_path.iterdir()] == ["rows.sqlite"]
 
 
+def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the file is made in its place, with the same rights, and nothing is left beside it."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    tmp_path.chmod(0o750)
+    store = SQLiteStore(tmp_path / "rows.sqlite")
+    store.put_many([(b"k", b"v")])
+    store.close()
+    assert [(path.name, path.stat().st_mode & 0o777) for path in tmp_path.iterdir()] == [
+        ("rows.sqlite", 0o640)
+    ]
+
+
 def test_acknowledged_rows_outlive_a_kill(tmp_path: Path) -> None:
     """After kill -9 the file opens again, and holds every row that was acknowledged."""
     path = str(tmp_path / "rows.sqlite")

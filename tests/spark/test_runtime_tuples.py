@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from parquetry.planner import found_tuples
+from parquetry.planner import found_tuples, late_scans, scans
 from tests.support import plans
 from tests.support.bucketed_tables import settings
 
@@ -26,6 +26,11 @@ FACT = {
     "b": (
         "(v int, a int, c string, p int) PARTITIONED BY (p) CLUSTERED BY (a, c) INTO 32 BUCKETS",
         "SELECT int(id) v, int(id % 8) a, concat('c', id DIV 8 % 8) c, int(id % 2) p FROM range(640)",
+    ),
+    # buckets whose files are sorted
+    "s": (
+        "(v int, a int, c string) CLUSTERED BY (a, c) SORTED BY (a, c) INTO 32 BUCKETS",
+        "SELECT int(id) v, int(id % 8) a, concat('c', id DIV 8 % 8) c FROM range(640)",
     ),
     # in each of two partitions nine directories of heavy pairs and that of the others
     "h": (
@@ -118,6 +123,9 @@ SHAPES = {
     "buckets and a partition": Shape(
         "SELECT count(*), sum(v) FROM {b} f JOIN {g} d ON f.a = d.a AND f.c = d.c AND f.p = d.a % 2", "buckets", 3, "(a, c, p) → 3 tuples",
     ),
+    "sorted buckets, keys in another order": Shape(
+        "SELECT count(*), sum(v) FROM {s} f JOIN {g} d ON f.c = d.c AND f.a = d.a WHERE d.n < 'n9'", "buckets", 3, "(c, a) → 3 tuples"
+    ),
     "directories": Shape("SELECT count(*), sum(v) FROM {h} f JOIN {g} d ON f.a = d.a AND f.c = d.c", "directories", 6, "(a, c) → 3 tuples"),
 }  # fmt: skip
 
@@ -185,7 +193,7 @@ def test_shapes(
             known[name] = plans.comparable(spark.sql(shape.query.format(**tables["plain"])).collect())
         assert plans.comparable(rows) == known[name]
     text = str(parquetry.report(frame))
-    letter = next(part for part in "fbh" if f"{{{part}}}" in shape.query)
+    letter = next(part for part in "fbsh" if f"{{{part}}}" in shape.query)
     if shape.kept or not adaptive:  # without rows on one side nothing is planned in the end
         steps = scan(frame, tables["ours"][letter])["steps"]
         assert [each["kept"] for each in steps if each["name"] == shape.step] == [shape.kept], text
@@ -222,6 +230,59 @@ def test_many_tuples(
         assert f"run time: {told}" in str(parquetry.report(frame))
 
 
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_more_tuples_than_are_sent(
+    spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, adaptive: bool
+) -> None:
+    """Then each column's values come by themselves, in which NULL is one like another, also beside a computed key."""
+    monkeypatch.setattr(scans, "MOST_VALUES", 3)
+    monkeypatch.setattr(late_scans, "MOST_VALUES", 3)
+    for query, kept in (
+        (SHAPES["null-safe"].query, 57),  # from the least to the greatest, and NULL
+        (SHAPES["null-safe, both"].query, 58),
+        (f"{PAIRS} AND f.x + 1 = d.x + 1", 32),
+        ("SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, y, k % 2 z FROM {d} WHERE k < 4) d ON f.day = d.day AND f.y <=> d.y AND f.x % 2 = d.z", 16),
+    ):  # fmt: skip
+        with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+            frame = spark.sql(query.format(**tables["ours"]))
+            assert frame.collect() == spark.sql(query.format(**tables["plain"])).collect(), query
+        steps = scan(frame, f"{DATABASE}.f")["steps"]
+        assert next(each["kept"] for each in steps if each["name"] == "partitions") == kept
+
+
+def test_keys_of_two_columns_that_say_what_null_safe_keys_say(
+    spark: SparkSession, tables: dict[str, dict[str, str]]
+) -> None:
+    """`coalesce(y, 0) = d.a AND (y IS NULL) = d.flag` is read as `<=>`, with columns of its own on the other side."""
+    query = (
+        "SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, coalesce(y, 0) a, y IS NULL flag FROM {d}) d "
+        "ON f.day = d.day AND coalesce(f.y, 0) = d.a AND (f.y IS NULL) = d.flag"
+    )
+    frame = spark.sql(query.format(**tables["ours"]))
+    assert frame.collect() == spark.sql(query.format(**tables["plain"])).collect()
+    assert "run time: (day, y) → 9 tuples" in str(parquetry.report(frame))
+
+
+def test_tables_of_two_catalogs(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
+    """Each catalog's tables get their own tuples, of the keys of their own join."""
+    spark.sql("CREATE NAMESPACE pond.tuples")
+    spark.sql("CREATE TABLE pond.tuples.f (w int, p int, q int) PARTITIONED BY (p, q)")
+    spark.sql("INSERT INTO pond.tuples.f SELECT int(id), int(id % 7), int(id % 6) FROM range(84)")
+    query = (
+        f"SELECT count(*), sum(f.v), sum(o.w) FROM {{f}} f JOIN {{d}} d ON {ON} JOIN {{o}} o ON o.p = d.x AND o.q = d.k "
+        "WHERE d.n < 'n7'"
+    )
+    frame = spark.sql(query.format(**tables["ours"], o="pond.tuples.f"))
+    rows = frame.collect()
+    plain = spark.table("pond.tuples.f")
+    plain.write.saveAsTable("plain_tuples_o")
+    assert rows == spark.sql(query.format(**tables["plain"], o="plain_tuples_o")).collect()
+    text = str(parquetry.report(frame))
+    assert ("(day, y) → " in text, "(p, q) → " in text) == (True, True), text
+    spark.sql("DROP TABLE plain_tuples_o")
+    spark.sql("DROP NAMESPACE pond.tuples CASCADE")
+
+
 def test_what_serves_two_places_still_does(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
     """A shuffle below which a scan gets tuples is used again, and so are the tuples of one broadcast for two scans."""
     groups = f"WITH x AS ({PAIRS.replace('count(*), sum(v)', 'f.x, sum(v) s')} GROUP BY f.x) "
@@ -232,7 +293,7 @@ def test_what_serves_two_places_still_does(spark: SparkSession, tables: dict[str
         + PAIRS.replace("count(*), sum(v)", "f.x, count(*) n")
         + " GROUP BY f.x) b USING (x)"
     )
-    for query, scans, again in ((same, 2, "ReusedExchange"), (others, 3, "ReusedSubquery")):
+    for query, count, again in ((same, 2, "ReusedExchange"), (others, 3, "ReusedSubquery")):
         with settings(spark, {"spark.sql.adaptive.enabled": False}):
             frame = spark.sql(query.format(**tables["ours"]))
             rows, nodes = plans.run(frame)
@@ -240,7 +301,7 @@ def test_what_serves_two_places_still_does(spark: SparkSession, tables: dict[str
             spark.sql(query.format(**tables["plain"])).collect()
         )
         assert (nodes["BatchScan"], nodes["BroadcastExchange"] > 0, nodes[again] > 0) == (
-            scans,
+            count,
             True,
             True,
         ), "\n".join(plans.lines(frame))

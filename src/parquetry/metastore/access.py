@@ -17,6 +17,7 @@ be shorter by a tenth, at least, before it is taken on the word of a sample.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from parquetry.metastore.access_ways import INDEX_COST, ByIndex, ByKeys, Union, Way, only_gets, scaled
 from parquetry.metastore.key_sample import sample_keys
@@ -39,6 +40,8 @@ MARGIN = 4
 """Factor by which a way may turn out longer than its estimate before it is given up."""
 GAIN = 0.9
 """Share of the cost of the partitions' own keys that another way may have at most, where both are estimates."""
+TESTED_KEYS = 256
+"""Counted keys, at most, by which it is told how many satisfy the filter."""
 FEW_GETS = 64
 """Whole keys that are read as they are."""
 
@@ -76,7 +79,7 @@ def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | 
     own = ByKeys(snapshot, by_key)
     best = _Choice(snapshot, own, ways, compile_residual(filter, schema), examined).best()
     estimates = tuple(way.estimate() for way in (*ways, own))
-    return ScanPlan(best.plan.scans, best.plan.index, best.plan.by_indexes, estimates, best.rows())
+    return replace(best.plan, estimates=estimates, found=best.rows())
 
 
 class _Choice:
@@ -140,7 +143,9 @@ class _Choice:
 
     def _is_dense(self) -> bool:
         """Return whether so many of the partitions' own keys that were counted satisfy the filter that no index can gain."""
-        keys = self._own.counted
+        counted = self._own.counted
+        some = counted[:: 1 + len(counted) // TESTED_KEYS]
+        keys = list(filter(self._snapshot.key_schema.fits, some))  # others are from before a REPLACE TABLE
         return 2 * INDEX_COST * sum(map(self._test, keys)) >= len(keys) > 0
 
     def _entries_counted(self, way: Way) -> bool:

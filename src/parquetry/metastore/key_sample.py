@@ -6,7 +6,7 @@ the stratum's first key, which has the least values in all columns but the first
 that have the same value in the first column.
 
 All runs count alike, however many keys their strata hold: estimates are good for telling a tenth of the table from all
-of it, and no better.
+of it, and no better. Keys from before a REPLACE TABLE that changed the partition columns are no part of it.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ def sample_keys(snapshot: TableSnapshot, examined: Examined | None = None) -> li
     starts = list(_starts(snapshot, runs, examined))
     ranges: list[Range] = [*pairwise(starts), *((start, None) for start in starts[-1:])]
     found: list[bytes] = []
+    read = 0
     for range in ranges:
         keys, _ = snapshot.visible.keys([range], size // runs)
-        found += keys
+        read += len(keys)
+        found += filter(snapshot.key_schema.fits, keys)
     if examined is not None:
-        examined.keys += len(found)
+        examined.keys += read
     return found
 
 
@@ -63,7 +65,8 @@ def _starts(snapshot: TableSnapshot, runs: int, examined: Examined | None) -> It
     bounds = [first, *_between(first, last, [n / runs for n in range(1, runs)])]
     strata: list[Range] = [*pairwise(bounds), (bounds[-1], None)]
     before = b""
-    for number, key in enumerate(list(snapshot.visible.first_keys(strata, examined))):
+    keys = filter(snapshot.key_schema.fits, list(snapshot.visible.first_keys(strata, examined)))
+    for number, key in enumerate(keys):
         value = split_fields(key, width)[0]
         end = snapshot.last_key(value, successor(value))
         inner = _between(key, end, [number * _GOLDEN % 1]) if end is not None else []

@@ -240,7 +240,8 @@ class VisibleRows:
             ranges: disjoint and in order, without the table's prefix.
             examined: counts the rows read.
         """
-        return (key for key, _, _ in self._rows(self._absolute(ranges), True, examined))
+        # With the rows that are known a range would be one for each of them.
+        return (key for key, _, _ in self._rows(self._absolute(ranges), True, examined, groups=self._groups))
 
     def _absolute(self, ranges: Sequence[Range]) -> list[Range]:
         prefix = self._prefix
@@ -299,16 +300,16 @@ class VisibleRows:
         examined: Examined | None,
         where: Condition | None = None,
         passes: Callable[[bytes], bool] | None = None,
+        groups: Groups | None = None,
     ) -> Iterator[Row]:
         newest, hidden = self._groups.first, self._groups.without
         skip = len(self._prefix)
         last: bytes | None = None
         each = 1 if single else None
+        if groups is None:
+            groups = self._groups if len(ranges) == 1 and single else self._informed
         rows: Iterable[tuple[bytes, bytes]] = self._store.scan_ranges(
-            ranges,
-            each=each,
-            where=where,
-            groups=self._groups if len(ranges) == 1 and single else self._informed,
+            ranges, each=each, where=where, groups=groups
         )
         if examined is not None:
             examined.tested |= where is not None

@@ -2,7 +2,7 @@
 
     {"fn": "TUPLES", "count": 8, "args": [{"col": ["day"], "type": "date", "packed": …}, {"col": ["y"], "type": "int", "packed": …}]}
 
-The n-th values of all columns are one tuple. Of more than the bridge sends of a set it sends the set of each column (`sets`); where there
+The n-th values of all columns are one tuple. Of more than the bridge sends of a set it sends an AND of the set of each column; where there
 are none, it sends no columns.
 """
 
@@ -21,15 +21,15 @@ More tuples are replaced by the set of each column."""
 
 
 def trees_of(tree: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the conditions to plan by, joined by AND: the tree itself, or of tuples the set of each column.
+    """Return the conditions to plan by, joined by AND: the tree itself, the parts of an AND, or of tuples the set of each column.
 
     Args:
         tree: a condition as the bridge sends it.
     """
+    if tree.get("fn") == "AND":
+        return [part for each in tree["args"] for part in trees_of(each)]
     if tree.get("fn") != TUPLES:
         return [tree]
-    if tree.get("sets"):
-        return list(tree["args"])
     if tree["count"] > MOST_TUPLES or _independent(tree):
         return [_set_of(column) for column in tree["args"]]
     return [tree]

@@ -56,6 +56,8 @@ def found_conditions(
 
 
 def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
+    if tree.get("fn") == "OR":  # of a set in which NULL is, too
+        return {**tree, "args": [_bounded(each) for each in tree["args"]]}
     if tree.get("fn") != _WITHIN:
         return tree
     if tree["type"] in ("float", "double"):  # NaN, and zeros of both signs, are no good as ends

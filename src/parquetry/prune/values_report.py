@@ -170,7 +170,7 @@ def _unused_known(candidate: Candidate) -> str:
     """Return why values that are known in planning leave nothing out, or an empty text if they leave something out."""
     steps = ScanReport.from_dict(candidate.report).steps
     if any(
-        origin == "known" and text.startswith(candidate.column)
+        origin == "known" and _begins_with(text, candidate.column)
         for step in steps
         for text, origin in step.causes()
     ):
@@ -179,9 +179,18 @@ def _unused_known(candidate: Candidate) -> str:
         note.reason
         for step in steps
         for note in step.not_by
-        if note.origin == "known" and note.condition.startswith(candidate.column)
+        if note.origin == "known" and _begins_with(note.condition, candidate.column)
     ]
     return reasons[-1] if reasons else "every partition has one of them"
+
+
+def _begins_with(condition: str, column: str) -> bool:
+    """Return whether a condition's text is about a column, and not about one whose name begins so, or a field of it.
+
+    >>> _begins_with("day = 3", "day"), _begins_with("day2 = 3", "day"), _begins_with("day.of = 3", "day")
+    (True, False, False)
+    """
+    return condition.startswith(f"{column} ")
 
 
 def _without_parentheses(text: str) -> str:

@@ -113,6 +113,9 @@ class SQLiteStore:
             os.link(made, self.path)
         except FileExistsError:  # another process, or another thread, was quicker
             pass
+        except OSError:  # a file system without hard links
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, rights & 0o666))
         finally:
             os.unlink(made)
 

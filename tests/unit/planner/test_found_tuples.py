@@ -125,9 +125,13 @@ def test_more_tuples_than_are_looked_up(by_pairs: Scan, monkeypatch: pytest.Monk
         membership("day", DAY, [1, 2]),
         {"fn": "WITHIN", "col": ["y"], "type": "int", "count": 9, "least": "3", "greatest": "5"},
     ]
-    answer = by_pairs({"fn": "TUPLES", "count": 9, "sets": True, "args": sets}, before=by_pairs()["report"])
+    answer = by_pairs({"fn": "AND", "args": sets}, before=by_pairs()["report"])
     assert kept(answer) == (6, 248)
     assert "run time: day → 2 values, y → 9 values (more than 1,000,000: by the least" in text(answer)
+    with_null = {"fn": "OR", "args": [sets[1], {"fn": "IS_NULL", "args": [{"col": ["y"]}]}]}
+    nulls = kept(by_pairs({"fn": "IS_NULL", "args": [{"col": ["y"]}]}))[0]
+    assert nulls
+    assert kept(by_pairs({"fn": "AND", "args": [with_null]}))[0] == kept(by_pairs(sets[1]))[0] + nulls
 
 
 def test_other_conditions_hold_as_well(by_pairs: Scan) -> None:
