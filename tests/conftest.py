@@ -16,9 +16,8 @@ from tests.support.suites import tally
 _HERE = Path(__file__).parent
 _NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
 _MAKING = pytest.StashKey[Popen[bytes] | None]()
-# This file has no doctests, and pytest cannot import two of one name to look for them: of `conftest`, or of what makes a golden store.
+# What makes a golden store is no module that can be imported by its folder's name.
 collect_ignore = [
-    "conftest.py",
     "golden",
     *([] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"]),
 ]
