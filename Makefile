@@ -64,7 +64,7 @@ docs: $(READY) ## write the generated pages of docs/ again
 	@if [ -e benchmarks/results/tpcds.json ]; then $(RUN) -m benchmarks.tpcds_page; fi
 
 golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/protocol.jsonl)
-	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/test_recorded_questions.py
+	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/suites/test_recorded_questions.py
 
 clean: ## remove all that was made here: the environment, the demo's data, builds, caches
 	rm -rf .venv .venv-fast demo-data dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Intervals: their text, their keys, and conditions on partitions of them. That Spark writes the same is in `test_interval_partitions`."""
+"""Intervals: their text, their keys, and conditions on partitions of them. That Spark writes the same is in `tests/spark/partitions`."""
 
 from __future__ import annotations
 

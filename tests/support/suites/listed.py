@@ -1,4 +1,4 @@
-"""The list of those tests of Spark's suites that do not apply to Parquetry or fail for now (`tests/spark/suites.txt`).
+"""The list of those tests of Spark's suites that do not apply to Parquetry or fail for now (`tests/spark/suites/suites.txt`).
 
 A line that is not indented names a suite, one that is, a reason, which begins with how things stand (`STANDS`), and one
 that is indented once more a test. A suite without lines of its own passes all of its tests.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-LIST = Path(__file__).resolve().parents[2] / "spark" / "suites.txt"
+LIST = Path(__file__).resolve().parents[2] / "spark" / "suites" / "suites.txt"
 STANDS = ("does not apply: ", "for now: ")
 UNKNOWN = "for now: why, is to be found out and said here."
 

@@ -1,6 +1,6 @@
 """The hashes of bucket columns: what Hive's classes say of chosen values, and where a real Hive put its rows.
 
-Generated values of every type are compared with Hive's and Spark's own hashes in `tests/spark/test_hash_functions.py`.
+Generated values of every type are compared with Hive's and Spark's own hashes in `tests/spark/bucketing/test_hash_functions.py`.
 """
 
 from __future__ import annotations

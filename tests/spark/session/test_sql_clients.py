@@ -11,7 +11,7 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-PAGE = Path(__file__).parents[2] / "docs" / "sql-clients.md"
+PAGE = Path(__file__).parents[3] / "docs" / "sql-clients.md"
 
 
 def free_port() -> int:

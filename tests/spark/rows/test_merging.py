@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.spark.test_changing_rows import Model
+from tests.spark.rows.test_changing import Model
 from tests.support.bucketed_tables import settings
 from tests.support.streams import FileSink, batches
 

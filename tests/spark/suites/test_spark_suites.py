@@ -16,7 +16,7 @@ from tests.support.goldens import UPDATE
 from tests.support.suites import listed
 from tests.support.suites.tally import PROPERTY, tally
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 _LISTED = listed.read(listed.LIST.read_text())
 
 Test = dict[str, Any]

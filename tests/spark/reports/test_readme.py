@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.support import report_picture
 from tests.support.goldens import UPDATE
 
-README = Path(__file__).parents[2] / "README.md"
+README = Path(__file__).parents[3] / "README.md"
 
 
 def test_quick_start_runs(tmp_path: Path) -> None:

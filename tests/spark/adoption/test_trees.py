@@ -16,7 +16,7 @@ import parquetry
 from parquetry.errors import ParquetryError
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-_HIVE = Path(__file__).resolve().parent.parent / "fixtures" / "hive-4.0.1"
+_HIVE = Path(__file__).resolve().parents[2] / "fixtures" / "hive-4.0.1"
 
 
 def actions(found: list[tuple[Any, ...]]) -> set[tuple[str, str | None]]:

@@ -25,7 +25,7 @@ from parquetry.layout.statistics import read_footers
 from parquetry.types import parse_type
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-_HIVE = Path(__file__).resolve().parent.parent / "fixtures" / "hive-4.0.1"
+_HIVE = Path(__file__).resolve().parents[2] / "fixtures" / "hive-4.0.1"
 _MAPS = {
     1: ms.SkewMap(("x", "y"), ((10, "a"), (20, None), (None, "a")), directories=True),
     2: ms.SkewMap(("x",), ((10,), (30,)), directories=True),

@@ -18,7 +18,7 @@ from parquetry import metastore as ms
 from tests.support.plans import comparable, run, shuffles
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-_HIVE = Path(__file__).resolve().parent.parent / "fixtures" / "hive-4.0.1"
+_HIVE = Path(__file__).resolve().parents[2] / "fixtures" / "hive-4.0.1"
 TABLES = json.loads((_HIVE / "bucketed.json").read_text())["tables"]
 BUCKETED = sorted(name for name in TABLES if name != "src")
 CLAIMED = [name for name in BUCKETED if not name.endswith("_bin")]

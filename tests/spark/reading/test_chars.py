@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from tests.spark.test_partition_functions import kept_by_spark, kept_by_us
+from tests.spark.partitions.test_functions import kept_by_spark, kept_by_us
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 
