@@ -18,7 +18,7 @@ from parquetry.metastore.chunk_columns import ChunkColumns, encode_columns
 from parquetry.metastore.packed import Packed, pack_bound, pack_numbers, unpack_bound, unpack_numbers
 from parquetry.metastore.packed_together import bounds_together, numbers_together
 from parquetry.metastore.wire import encode_file
-from tests.unit.layout.test_file_columns import FILES, told
+from tests.unit.data_files.test_file_columns import FILES, told
 
 
 def everything(files: FileColumns) -> list[str]:

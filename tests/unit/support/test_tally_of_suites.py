@@ -35,7 +35,7 @@ def test_workers_tell_what_they_counted(
     pytester: pytest.Pytester, workers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The line stands at the end of a run, in one process and in several, and there is none without suites."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
     pytester.makeconftest("from tests.conftest import pytest_terminal_summary")
     pytester.makepyfile(
         f'''

@@ -13,7 +13,7 @@ from parquetry.prune.runtime import Candidate, Known, Verdict
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.runtime_tuples import Placing, placing
 from parquetry.prune.values_report import Told, reports
-from tests.unit.prune.test_prune_runtime import LIMIT, build, candidate
+from tests.unit.prune.runtime.test_candidates import LIMIT, build, candidate
 
 BY_PARTITIONS = Placing(frozenset(("day", "y", "h")))
 

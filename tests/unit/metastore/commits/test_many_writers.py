@@ -49,7 +49,7 @@ for number in range(100):
 
 def test_threads_that_decode_a_type_for_the_first_time() -> None:
     """Threads that meet a type of record at the same time all read it, and the process lives."""
-    source = str(Path(__file__).parents[3] / "src")
+    source = str(Path(__file__).parents[4] / "src")
     for _ in range(examples(3, least=1)):
         run = subprocess.run(
             [sys.executable, "-c", DECODE],

@@ -13,7 +13,7 @@ from parquetry.metastore.indexes import entry_key
 from parquetry.store import MemoryStore
 from parquetry.types import parse_type
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "row-keys.txt"
+GOLDEN = Path(__file__).parents[3] / "golden" / "row-keys.txt"
 TABLE, TICKET = bytes.fromhex("0123456789abcdef"), 7
 PARTITION = KeySchema.of([("p", parse_type("int")), ("q", parse_type("string"))]).encode((10, "a"))
 KEYS = {

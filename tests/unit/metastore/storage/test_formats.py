@@ -56,7 +56,7 @@ from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.arrangements import full_view
 from tests.support.metastores import Crash, FaultyStore, content, file, leftovers, metadata
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
+GOLDEN = Path(__file__).parents[3] / "golden" / "format-1"
 GOLDEN_2 = GOLDEN.with_name("format-2")
 CHECK = Constraint("c", "check", "x > 0", enforced=True)
 BUCKETS = Arrangement(buckets=BucketSpec(("x",), 4, sort=(SortColumn("x"),)))

@@ -36,7 +36,7 @@ from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.lakes import busy
 from tests.support.metastores import Crash, FaultyStore, metadata
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "format-3"
+GOLDEN = Path(__file__).parents[3] / "golden" / "format-3"
 FAR = "file:/far/p"
 
 
