@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from parquetry.metastore import TableSnapshot
-from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.commit import Committer
 
 
 @contextmanager
@@ -24,12 +24,12 @@ def before_the_commit(second: Callable[[], Any]) -> Iterator[list[Any]]:
     """
     done: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        commit = Transaction.commit
+        run = Committer.run
 
-        def later(self: Transaction, summary: Mapping[str, str] | None = None) -> TableSnapshot:
-            patch.setattr(Transaction, "commit", commit)
+        def later(self: Committer) -> TableSnapshot:
+            patch.setattr(Committer, "run", run)
             done.append(second())
-            return commit(self, summary)
+            return run(self)
 
-        patch.setattr(Transaction, "commit", later)
+        patch.setattr(Committer, "run", later)
         yield done

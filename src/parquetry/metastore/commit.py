@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -55,6 +55,7 @@ from parquetry.errors import (
     TableNotFoundError,
 )
 from parquetry.metastore import recovery
+from parquetry.metastore.changes import Drop
 from parquetry.metastore.conflicts import Conflicts
 from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.format import ARRANGED, FIRST, IN_COLUMNS, STREAMS, format_of, require_format
@@ -76,14 +77,42 @@ from parquetry.metastore.newest import Newest, decode_newest, encode_newest, is_
 from parquetry.metastore.owner import Owner, active_owner, now_ms
 from parquetry.metastore.possible import drop_scopes, keyed_by, require_possible
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
+from parquetry.metastore.successor import Successor
 from parquetry.metastore.taken_out import records_of
-from parquetry.metastore.transaction import Drop, Transaction
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.visible_rows import Found, VisibleRows
 from parquetry.metastore.wire import encode
 
 JOURNAL_KEYS = 1000
 """Keys in one row of the journal."""
 WRITE_BATCH = 5000
+
+
+def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -> TableSnapshot:
+    """Make all changes of a transaction visible at once.
+
+    Args:
+        transaction: what to change.
+        summary: free text by key, for the history.
+
+    Returns:
+        The version made; the transaction's base if there is nothing to change.
+
+    Raises:
+        PartitionNotFoundError: a partition to drop or rename is not there.
+        PartitionExistsError: a partition to add is there.
+        CommitConflictError: others changed meanwhile what this transaction changes.
+        CommitAbortedError: another writer took this one for dead.
+        CommitUnknownError: the store does not say whether the commit took place.
+        TableNotFoundError: the table was dropped or replaced meanwhile.
+        BatchCommittedError: the batch of a streaming query was committed before.
+        UnsupportedError: it was tried to commit the transaction before.
+    """
+    if isinstance(transaction.base, Successor):
+        transaction.base.gather(transaction, summary or {})
+        return transaction.base
+    transaction.end()
+    return Committer(transaction, dict(summary or {})).run()
 
 
 class _MovedError(Exception):
@@ -130,7 +159,7 @@ class Committer:
             self._format = STREAMS
 
     def run(self) -> TableSnapshot:
-        """Commit; see `Transaction.commit`."""
+        """Commit; see `commit`."""
         try:
             in_scope = drop_scopes(self._transaction, self._changes)
             self._before = self._base.visible.newest(self._changes)

@@ -18,10 +18,11 @@ from typing import Any
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore.arranged import is_arranged_otherwise, is_hashed_otherwise, retyped
+from parquetry.metastore.changes import Add, Append, Change, ReadScope, Recut
 from parquetry.metastore.head import Head
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot, load
-from parquetry.metastore.transaction import Add, Append, Change, ReadScope, Recut, Transaction
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.visible_rows import Found
 
 

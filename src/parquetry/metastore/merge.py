@@ -14,19 +14,10 @@ from parquetry.layout.measured_maps import skewed_columns
 from parquetry.layout.places import is_absolute
 from parquetry.layout.stated_tuples import StatedTuples
 from parquetry.metastore.arranged import arrangement_for
+from parquetry.metastore.changes import Append, Change, Drop, Given, Grow, Move, Recut, Restore
 from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
-from parquetry.metastore.transaction import (
-    Append,
-    Change,
-    Drop,
-    Given,
-    Grow,
-    Move,
-    Recut,
-    Restore,
-    Transaction,
-)
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 from parquetry.errors import PartitionExistsError, PartitionNotFoundError, UnsupportedError
 from parquetry.metastore.arranged import require_fitting
+from parquetry.metastore.changes import Add, Append, Change, Drop, Given, Move, Replace
 from parquetry.metastore.model import TableMetadata
-from parquetry.metastore.transaction import Add, Append, Change, Drop, Given, Move, Replace, Transaction
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.visible_rows import Found, entry_of
 
 

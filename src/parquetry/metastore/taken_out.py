@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout.file_names import is_own
 from parquetry.layout.places import join_location, path_below
+from parquetry.metastore.changes import Append, Change, Drop, Given, Move, Recut
 from parquetry.metastore.entries import TOMBSTONE, read_listed
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut
-from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Recut, Transaction
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decoder, encode
 

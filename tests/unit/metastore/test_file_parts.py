@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore import Metastore, Partition
+from parquetry.metastore import Metastore, Partition, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.file_parts import FILES
 from parquetry.store import MemoryStore
 from tests.support.metastores import file, new_table
@@ -39,12 +40,12 @@ def partition(store: Watched) -> Partition:
     """A partition of many files, which several commits have brought, some of them in its own row."""
     _, table = new_table(store)
     for start in range(0, TOTAL, FILES // 4):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append(KEY, [file(f"{n:06d}") for n in range(start, start + FILES // 4)])
-        table = transaction.commit()
-    transaction = table.begin("append")
+        table = commit(transaction)
+    transaction = Transaction(table, "append")
     transaction.append(KEY, [file(f"{n:06d}") for n in range(TOTAL, TOTAL + 5)])
-    found = transaction.commit().partition(KEY)
+    found = commit(transaction).partition(KEY)
     assert found is not None
     assert len(found.entry.chunks) > 3
     return found
