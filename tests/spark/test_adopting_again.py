@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
 from parquetry.layout.footers import ArrowFooters
-from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.results import Difference
 from parquetry.maintenance.sync import synchronise
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commit import commit

@@ -7,7 +7,7 @@ query sees changes; chunks that are as they should be are shared by the old vers
 
 from __future__ import annotations
 
-from parquetry.maintenance.compacted import Compacted
+from parquetry.maintenance.results import Compacted
 from parquetry.metastore.commit import commit
 from parquetry.metastore.entries import EntryWriter
 from parquetry.metastore.snapshot import TableSnapshot

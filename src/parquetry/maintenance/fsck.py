@@ -16,10 +16,10 @@ from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoun
 from parquetry.layout.places import join_location
 from parquetry.maintenance.chunk_check import KnownTypes, check_chunks
 from parquetry.maintenance.files import Files
-from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
 from parquetry.maintenance.lost_tables import lost_tables
 from parquetry.maintenance.newest_check import check_newest
+from parquetry.maintenance.results import Finding
 from parquetry.maintenance.unfit_files import unfit_files
 from parquetry.metastore import Transaction, recovery
 from parquetry.metastore.checksums import is_gone

@@ -22,7 +22,7 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.layout.places import absolute_location, is_below, place_of, take_apart
-from parquetry.maintenance.relocated import Relocated
+from parquetry.maintenance.results import Relocated
 from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import CHUNKS, DATABASES, METADATA, PARTITIONS, TABLE_ID_BYTES, prefix_range

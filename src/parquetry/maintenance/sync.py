@@ -21,10 +21,10 @@ from parquetry.layout.records import DataFile
 from parquetry.layout.tuples_in_files import lacks_tuples
 from parquetry.layout.unfit_types import twice_named, unfit_columns
 from parquetry.maintenance.bucketed_files import in_buckets_of, look_again, unbucketed
-from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.maintenance.passing_over import PassingOver
+from parquetry.maintenance.results import Difference
 from parquetry.maintenance.tree import changes_of
 from parquetry.metastore.commit import commit
 from parquetry.metastore.entries import row_sum

@@ -18,9 +18,9 @@ import parquetry
 from parquetry.layout.arrangement import REST
 from parquetry.layout.cells import DEFAULT_DIRECTORY
 from parquetry.layout.tuples_in_files import lacks_tuples
-from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.restore import restore
+from parquetry.maintenance.results import Difference
 from parquetry.metastore import (
     Arrangement,
     AutoSkew,

@@ -21,7 +21,7 @@ from parquetry.layout.adopted_buckets import in_buckets
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SortColumn, Version
 from parquetry.layout.hive_hash import bucket_ids, buckets_of
 from parquetry.layout.records import Column, DataFile
-from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.results import Difference
 from parquetry.metastore import TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commit import commit
 from parquetry.prune.arranged import bucket_specs

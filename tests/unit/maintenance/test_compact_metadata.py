@@ -15,7 +15,7 @@ from parquetry.cli.main import app
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
 from parquetry.maintenance.compact_metadata import compact_metadata
-from parquetry.maintenance.compacted import Compacted
+from parquetry.maintenance.results import Compacted
 from parquetry.metastore import (
     Metastore,
     TableMetadata,

@@ -15,7 +15,7 @@ from parquetry.errors import LocationTakenError
 from parquetry.maintenance.claims import claims, require_free, require_outside
 from parquetry.maintenance.deleting import DoomedTable, purge
 from parquetry.maintenance.files import Files, RealPlaces
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Removed
 from parquetry.maintenance.vacuum import DAY_MS, vacuum
 from parquetry.metastore import Arrangement, DataFile, SkewMap, TableSnapshot, Transaction
 from parquetry.metastore.commit import commit

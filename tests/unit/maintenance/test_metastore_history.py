@@ -13,7 +13,7 @@ from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, FileMissingError, TableNotFoundError
 from parquetry.maintenance import vacuum as vacuum_module
 from parquetry.maintenance.history import history
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Removed
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import SAFETY_MS, vacuum
 from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction, entries

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Removed
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, Metastore, StagedTable, Transaction, orphans
 from parquetry.metastore.commit import commit

@@ -23,8 +23,8 @@ from parquetry.catalog import Catalog
 from parquetry.errors import MetastoreVersionError
 from parquetry.maintenance.chunk_check import KnownTypes, check_chunks
 from parquetry.maintenance.dump import dump
-from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.restore import restore
+from parquetry.maintenance.results import Finding
 from parquetry.metastore import (
     Arrangement,
     BucketSpec,
