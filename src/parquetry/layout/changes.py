@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from parquetry.layout.discover import FoundFile, FoundPartition, identity
+from parquetry.layout.discover import FoundFile, FoundPartition
 from parquetry.layout.places import is_absolute, join_location, path_within
 from parquetry.layout.records import DataFile
-from parquetry.types import Value
+from parquetry.types import Value, identity
 
 
 class KnownPartition(Protocol):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquetry.layout.discover import FoundFile, FoundPartition, identity
+from parquetry.layout.discover import FoundFile, FoundPartition
 from parquetry.layout.places import join_location, join_relative
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.history import history
 from parquetry.maintenance.results import Difference
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import TakenOutFile, taken_out
-from parquetry.types import Value
+from parquetry.types import Value, identity
 
 
 class PassingOver:

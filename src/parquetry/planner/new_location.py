@@ -7,8 +7,8 @@ import logging
 from msgspec.structs import replace
 
 from parquetry.errors import PropertyError, WarehouseError
-from parquetry.layout.discover import visible_files
 from parquetry.layout.file_names import is_own
+from parquetry.layout.listing import visible_files
 from parquetry.layout.location import open_location
 from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot

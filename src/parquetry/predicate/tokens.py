@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parquetry.errors import FilterError
-from parquetry.predicate.nodes import RESERVED
+from parquetry.identifiers import RESERVED
 
 END_OF_TEXT = "end of text"
 BARE = {"bare date": "date", "bare timestamp": "timestamp"}

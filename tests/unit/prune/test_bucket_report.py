@@ -16,7 +16,8 @@ from parquetry.metastore import (
 from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.parse import parse_filter
-from parquetry.prune.bucket_report import BucketReport, without_buckets
+from parquetry.prune.bucket_reasons import without_buckets
+from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
