@@ -19,8 +19,7 @@ from parquetry.ddl.partition_spec import filter_text
 from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
 from parquetry.identifiers import parse_ordered_columns
 from parquetry.layout.arrangement import Arrangement, BucketSpec, Version
-from parquetry.layout.bucket_clause import bucket_spec, require_hashable
-from parquetry.layout.bucket_text import clustered_by_text
+from parquetry.layout.bucket_clause import bucket_spec, clustered_by_text, require_hashable
 from parquetry.maintenance.skew import require_rules
 from parquetry.metastore.commit import commit
 from parquetry.metastore.model import TableMetadata

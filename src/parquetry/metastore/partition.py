@@ -17,10 +17,10 @@ from parquetry.metastore.entries import (
     decode_entries,
     decode_entry,
     decode_with_files,
+    in_parts,
     read_files,
     read_listed,
 )
-from parquetry.metastore.file_parts import in_parts
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry
 from parquetry.metastore.wire import decode_arrangement

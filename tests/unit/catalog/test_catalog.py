@@ -20,8 +20,7 @@ from parquetry.errors import (
 )
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commit import commit
-from parquetry.metastore.entries import read_files
-from parquetry.metastore.file_parts import FILES
+from parquetry.metastore.entries import FILES_AT_ONCE, read_files
 from parquetry.predicate.match import match
 from parquetry.predicate.nodes import Compare
 from parquetry.predicate.parse import parse_filter
@@ -219,19 +218,19 @@ def test_files_are_read_as_they_are_given(tmp_path, monkeypatch):
         "parquetry.metastore.partition.read_files",
         lambda *args: read.append(len(found := read_files(*args))) or found,
     )
-    files = [DataFile(f"{n}.orc", 7, 3) for n in range(3 * FILES)]
+    files = [DataFile(f"{n}.orc", 7, 3) for n in range(3 * FILES_AT_ONCE)]
     with open_metastore(str(tmp_path / "lake"), create=True) as metastore:
         table = metastore.create_table(
             "default", "t", TableMetadata((Column("x", "integer"),), (), "orc", f"{tmp_path}/t")
         )
-        for start in range(0, len(files), FILES // 2):
+        for start in range(0, len(files), FILES_AT_ONCE // 2):
             transaction = Transaction(table, "append")
-            transaction.append((), files[start : start + FILES // 2])
+            transaction.append((), files[start : start + FILES_AT_ONCE // 2])
             table = commit(transaction)
         catalog = Catalog(metastore)
         assert [file.path for file in catalog.files("t")] == [f"{tmp_path}/t/{file.path}" for file in files]
         assert sum(read) == len(files)
-        assert max(read) <= FILES
+        assert max(read) <= FILES_AT_ONCE
         read.clear()
         found = catalog.files("t")
         assert next(found).path == f"{tmp_path}/t/0.orc"
