@@ -282,7 +282,7 @@ def everything(transaction: Transaction) -> None:
 
 def staged(metastore: Metastore, world: World, name: str) -> StagedTable:
     table = metastore.stage_table("default", name, metadata(location=str(world.folder / name), comment="new"))
-    transaction = Transaction(table, "create table as")
+    transaction = Transaction(table.snapshot, "create table as")
     fill(transaction, ((1, "a"), "as"), ((5, "n"), "as"))
     commit(transaction)
     return table

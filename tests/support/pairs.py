@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from parquetry.metastore import TableSnapshot
-from parquetry.metastore.commit import Committer
+from parquetry.metastore.transaction import Transaction
 
 
 @contextmanager
@@ -24,12 +23,12 @@ def before_the_commit(second: Callable[[], Any]) -> Iterator[list[Any]]:
     """
     done: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        run = Committer.run
+        end = Transaction.end
 
-        def later(self: Committer) -> TableSnapshot:
-            patch.setattr(Committer, "run", run)
+        def later(self: Transaction) -> None:
+            patch.setattr(Transaction, "end", end)
             done.append(second())
-            return run(self)
+            end(self)
 
-        patch.setattr(Committer, "run", later)
+        patch.setattr(Transaction, "end", later)
         yield done

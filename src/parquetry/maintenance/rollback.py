@@ -11,7 +11,7 @@ from parquetry.metastore.commit import commit
 from parquetry.metastore.indexes import renewed
 from parquetry.metastore.model import PartitionIndex, TakenOut
 from parquetry.metastore.partition import Partition
-from parquetry.metastore.possible import keyed_by
+from parquetry.metastore.prepared import keyed_by
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import taken_out
 from parquetry.metastore.transaction import Transaction

@@ -44,7 +44,7 @@ from parquetry.metastore.keyspace import (
 )
 from parquetry.metastore.model import DataFile, PartitionEntry
 from parquetry.metastore.owner import now_ms
-from parquetry.metastore.possible import keyed_by
+from parquetry.metastore.prepared import keyed_by
 from parquetry.metastore.retention import (
     Need,
     StoredRow,

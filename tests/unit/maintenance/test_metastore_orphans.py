@@ -35,7 +35,7 @@ def clear(store: Store, *, dry_run: bool = False) -> dict[str, int]:
 def stage(store: Store, folder: Path) -> StagedTable:
     """Return a table in the making that has one file."""
     table = Metastore(store, "/lake").stage_table("default", "new", metadata(location=str(folder)))
-    transaction = Transaction(table, "fill")
+    transaction = Transaction(table.snapshot, "fill")
     place = Path(table.snapshot.default_location((1, "a")))
     place.mkdir(parents=True)
     name = f"pq-{table.id.hex()}-1"
@@ -183,7 +183,7 @@ def test_a_table_in_the_making_with_a_partition_elsewhere(tmp_path: Path) -> Non
     (tmp_path / "away").mkdir()
     for name in (*own, "theirs", "pq-0011223344556677-1"):
         (tmp_path / "away" / name).write_bytes(b"x")
-    transaction = Transaction(table, "fill")
+    transaction = Transaction(table.snapshot, "fill")
     transaction.add((2, "b"), f"file:{tmp_path}/away", [DataFile(own[0], 1, 1)])
     commit(transaction)
     assert clear(store) == {}
