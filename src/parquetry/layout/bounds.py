@@ -22,6 +22,7 @@ LONGEST_BOUND = 64
 
 DAY = 86_400_000_000
 LARGEST_DAY = 1 << 31
+"""Bounds of a day before or after these numbers are none of days, but of microseconds."""
 _LEAST_TIME = -(1 << 63)
 # Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
 _FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * DAY}

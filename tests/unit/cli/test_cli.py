@@ -495,14 +495,6 @@ def test_doctor_compares_pysparks_version(monkeypatch, version, fits):
     assert _check("pyspark").ok is fits
 
 
-@pytest.mark.spark
-def test_doctor_and_bridge_agree_on_the_spark_they_want():
-    """The series is written in two modules, as `doctor` must work without PySpark."""
-    from parquetry.spark import bridge
-
-    assert doctor.SPARK_SERIES == bridge.SPARK_SERIES
-
-
 @pytest.mark.parametrize(("version", "fits"), [("4.3.0", True), ("3.5.1", False)])
 def test_doctor_looks_into_spark_home(monkeypatch, tmp_path, version, fits):
     """The version is that of the jar of Spark's core there; a folder without one is a problem."""

@@ -13,10 +13,10 @@ from parquetry.metastore.model import Column, TableMetadata
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
+from parquetry.prune.filterable import ONE_GROUP
 from parquetry.prune.found_row_groups import (
     MOST_LOOKED_UP,
     MOST_RANGES,
-    ONE_GROUP,
     SPARSE,
     FoundRanges,
     found_ranges,
