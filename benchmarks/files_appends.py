@@ -14,7 +14,8 @@ from rich.console import Console
 from benchmarks.files_tables import Shape, entries, kept
 from benchmarks.measure import Finding, Result, take_turns
 from benchmarks.metastore_table import DATABASE
-from parquetry.metastore import Metastore, open_metastore
+from parquetry.metastore import Metastore, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.store.base import Fields, Range, Store
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
@@ -70,9 +71,9 @@ def measure(folder: Path, large: Shape, small: Shape, long: Shape, console: Cons
 
 def _append(metastore: Metastore, shape: Shape, numbers: Iterator[int]) -> None:
     """Append a file to a partition in the middle, in a transaction on the newest version."""
-    transaction = metastore.table(DATABASE, shape.name).begin("append")
+    transaction = Transaction(metastore.table(DATABASE, shape.name), "append")
     transaction.append((shape.partitions // 2,), entries(shape, shape.total + next(numbers), 1))
-    transaction.commit()
+    commit(transaction)
 
 
 @contextlib.contextmanager

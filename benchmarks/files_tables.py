@@ -18,7 +18,8 @@ from rich.console import Console
 
 from benchmarks.metastore_table import DATABASE, progress
 from parquetry import metastore as ms
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.types import Value
 
 SPAN = 1_000_000_000
@@ -120,10 +121,10 @@ def kept(folder: Path, shape: Shape, console: Console) -> Path:
         a_commit = max(1, _COMMIT // shape.files)
         for start in range(0, shape.partitions, a_commit):
             some = range(shape.partitions)[start : start + a_commit]
-            transaction = table.begin("append")
+            transaction = Transaction(table, "append")
             for partition in some:
                 transaction.append((partition,), entries(shape, partition * shape.files, shape.files))
-            table = transaction.commit()
+            table = commit(transaction)
             shown.advance(task, len(some) * shape.files)
     made_by.write_text(_digest(), encoding="utf-8")
     return warehouse

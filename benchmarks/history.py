@@ -17,7 +17,16 @@ from rich.console import Console
 
 from benchmarks.measure import Finding, Result, take_turns
 from benchmarks.metastore_table import progress
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import (
+    Column,
+    ColumnStatistics,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+)
+from parquetry.metastore.commit import commit
 from parquetry.predicate.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store import MemoryStore, SQLiteStore, Store
@@ -141,21 +150,21 @@ def _many(history: _History, commits: int, console: Console) -> Store:
     with progress(console) as shown:
         task = shown.add_task(f"{history.name}: commits", total=commits)
         for number in range(commits):
-            transaction = table.begin("append")
+            transaction = Transaction(table, "append")
             write = transaction.append if history.appends else transaction.replace
             write(_values(history, number), [_file(number)])
-            table = transaction.commit()
+            table = commit(transaction)
             shown.advance(task)
     return table.store
 
 
 def _one(history: _History, commits: int) -> Store:
     table = _new_table(history)
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     first = 0 if history.appends else commits - max(1, history.partitions)
     for number in range(first, commits):
         transaction.append(_values(history, number), [_file(number)])
-    return transaction.commit().store
+    return commit(transaction).store
 
 
 def _copy(rows: Store, copy: Store, what: str, console: Console) -> None:

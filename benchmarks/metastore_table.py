@@ -28,8 +28,10 @@ from parquetry.metastore import (
     Metastore,
     TableMetadata,
     TableSnapshot,
+    Transaction,
     open_metastore,
 )
+from parquetry.metastore.commit import commit
 from parquetry.predicate.nodes import And, Compare, In, Or, Predicate, equal
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import STRING
@@ -205,10 +207,10 @@ def add(table: TableSnapshot, values: Sequence[Values]) -> tuple[TableSnapshot, 
         the version made, and the seconds that it took.
     """
     started = time.perf_counter()
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     for each in values:
         transaction.append(each, [_FILE])
-    after = transaction.commit()
+    after = commit(transaction)
     return after, time.perf_counter() - started
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Finding, Result, Timing, take_turns
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import PROTOCOL
@@ -109,7 +110,7 @@ def _fill(folder: str) -> float:
     metastore.create_database("bench")
     metadata = TableMetadata(columns, ("key",), "parquet", metastore.table_location("bench", "wide"))
     table = metastore.create_table("bench", "wide", metadata)
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     for key in range(PARTITIONS):
         statistics = {
             "id": ColumnStatistics(80_000, 0, key, key + 9),
@@ -119,7 +120,7 @@ def _fill(folder: str) -> float:
             (key,), [DataFile(f"part-{n}.parquet", 160_000, 10_000, 0, statistics) for n in range(_FILES)]
         )
     started = time.perf_counter()
-    transaction.commit()
+    commit(transaction)
     seconds = time.perf_counter() - started
     metastore.close()
     return seconds

@@ -11,8 +11,9 @@ from demo.queries import Outcome, bare_name
 from demo.summary import files_text, read_bytes, shuffles_text
 from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
-from parquetry.prune.render_text import amount, condition_text, reason_text, size_text
+from parquetry.prune.render_text import amount, condition_text, reason_text
 from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.texts import size_text
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 

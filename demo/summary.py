@@ -11,8 +11,9 @@ from demo.queries import Outcome, Shuffles, bare_name
 from parquetry.prune.bytes_rule import BytesRule
 from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
-from parquetry.prune.render_text import reason_text, size_text
+from parquetry.prune.render_text import reason_text
 from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.texts import size_text
 
 _WIDTH = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"

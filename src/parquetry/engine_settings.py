@@ -1,8 +1,14 @@
-"""The settings of Spark that decide whether joins of bucketed tables shuffle: given by `configure`, shown by `doctor`."""
+"""Which Spark this library works with, and the settings of Spark that decide whether joins of bucketed tables shuffle.
+
+These settings are given by `configure`, and shown by `doctor`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+SPARK_SERIES = "4.3"
+"""The Spark releases whose interfaces the bridge is written for."""
 
 
 @dataclass(frozen=True, slots=True)

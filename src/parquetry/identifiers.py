@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+RESERVED = frozenset(("and", "or", "not", "in", "like", "escape", "between", "is", "null", "true", "false"))
+"""Words that name a column only within backticks."""
+
 _PLAIN = re.compile(r"\w*[^\W\d]\w*")  # digits alone are a number
 _QUOTED = r"`((?:[^`]|``)+)`"
 _PART = re.compile(rf"\s*(?:{_QUOTED}|([^.`]*[^.`\s][^.`]*))\s*(?:(\.)|$)")

@@ -8,6 +8,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+
 
 def plain(value: Any) -> Any:
     """Return a value as JSON holds it.
@@ -68,3 +70,18 @@ def size(number: int) -> str:
     from rich.filesize import decimal
 
     return decimal(number)
+
+
+def size_text(number: int) -> str:
+    """Return a number of bytes with a decimal unit.
+
+    >>> size_text(999), size_text(1_234_000), size_text(3_000_000_000), size_text(999_999)
+    ('999 B', '1.2 MB', '3 GB', '1 MB')
+    """
+    value = float(number)
+    for unit in _UNITS:
+        rounded = f"{value:.1f}".removesuffix(".0") if value < 99.95 and unit != "B" else f"{value:.0f}"
+        if float(rounded) < 1000 or unit == _UNITS[-1]:
+            break
+        value /= 1000
+    return f"{rounded} {unit}"

@@ -13,7 +13,7 @@ import json as jsonlib
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Context, Decimal, Inexact, InvalidOperation
@@ -403,3 +403,8 @@ def order_key(value: Value) -> Any:
     if value is None:
         return (0, 0)
     return (2, 0) if value != value else (1, value)
+
+
+def identity(values: Sequence[Value]) -> tuple[Value, ...]:
+    """Return values as a key of a dict: NaN is not equal to itself, but is one partition."""
+    return tuple("NaN" if value != value else value for value in values)

@@ -8,8 +8,9 @@ from typing import Any, cast
 import pytest
 
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot
+from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.taken_out import taken_out
 from parquetry.metastore.wire import encode
@@ -70,10 +71,10 @@ def make(store: Store, *partition_by: str, location: str = "/lake/t") -> TableSn
 
 
 def replace(table: TableSnapshot, partitions: Iterable[tuple[Any, ...]], name: str = "f") -> TableSnapshot:
-    transaction = table.begin("replace")
+    transaction = Transaction(table, "replace")
     for values in partitions:
         transaction.replace(values, [file(f"{name}{number:04}") for number in range(INLINE)])
-    return transaction.commit()
+    return commit(transaction)
 
 
 def cost(table: TableSnapshot, text: str | None = None) -> tuple[int, int, int]:
@@ -141,12 +142,12 @@ def test_files_taken_out_again_and_again(store: Store) -> None:
     table = make(store)
     foreign = [file("theirs.parquet")]
     for _ in range(40):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append((), foreign)
-        table = transaction.commit()
-        transaction = table.begin("drop")
+        table = commit(transaction)
+        transaction = Transaction(table, "drop")
         transaction.drop(())
-        table = transaction.commit()
+        table = commit(transaction)
     store_watched = Watched(store)
     then = Metastore(cast(Store, store_watched), "/lake").table("default", "t")
     store_watched.rows = 0
@@ -182,14 +183,14 @@ def test_every_version_is_found(store: Store) -> None:
     live: dict[tuple[Any, ...], str] = {}
     expected = {}
     for number in range(30):
-        transaction = table.begin("replace")
+        transaction = Transaction(table, "replace")
         for day in range(number % 7, 12, 1 + number % 3):
             if (number + day) % 4:
                 transaction.replace((day,), [file(f"f{number}")])
                 live[(day,)] = f"f{number}"
             elif live.pop((day,), None):
                 transaction.drop((day,))
-        table = transaction.commit()
+        table = commit(transaction)
         expected[table.version] = dict(live)
     for version, partitions in expected.items():
         then = Metastore(store, "/lake").table("default", "t", version=version)

@@ -13,6 +13,7 @@ import pytest
 
 from parquetry.errors import CommitConflictError, CommitUnknownError, StoreError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
 from tests.support.commits import NEW, OLD, big_change, check_next_commit, count_writes
@@ -30,7 +31,7 @@ from tests.support.metastores import (
 
 
 def begin(store: Store) -> Transaction:
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     big_change(transaction)
     return transaction
 
@@ -47,9 +48,9 @@ def test_life_of_a_table(store: HBaseStore) -> None:
     """Tables are made, filled, read in parts, renamed and dropped, and every version reads as it was."""
     catalog, table = new_table(store)
     assert content(table) == OLD
-    transaction = table.begin("change")
+    transaction = Transaction(table, "change")
     big_change(transaction)
-    after = transaction.commit()
+    after = commit(transaction)
     assert content(after) == NEW
     assert content(table) == OLD
     assert [part.values for part in after.partitions(whole_day(after, 3))] == [(3, "new")]
@@ -72,7 +73,7 @@ def test_crash_at_every_write(store: HBaseStore) -> None:
         transaction = begin(faulty)
         faulty.crash_at = stop
         with pytest.raises(Crash):
-            transaction.commit()
+            commit(transaction)
         found = content(table_of(store))
         assert found == (OLD if table_of(store).version == 1 else NEW)
         check_next_commit(store, found)
@@ -89,7 +90,7 @@ def test_any_message_lost(store: HBaseStore, proxy: Proxy, table: str, fate: Fat
         transaction = begin(client)
         proxy.requests.clear()
         proxy.fate = lambda _, lost=lost: fate if len(proxy.requests) == lost + 1 else "delivered"
-        after = transaction.commit()
+        after = commit(transaction)
         complete = len(proxy.requests) <= lost
         client.close()
         assert content(after) == NEW
@@ -111,7 +112,7 @@ def test_message_lost_for_good(store: HBaseStore, proxy: Proxy, table: str) -> N
         proxy.requests.clear()
         proxy.fate = lambda _, lost=lost: "request lost" if len(proxy.requests) > lost else "delivered"
         try:
-            transaction.commit()
+            commit(transaction)
         except (StoreError, CommitUnknownError):
             pass
         else:  # what is lost after the compare-and-set that counts is only cleaning up
@@ -139,10 +140,10 @@ def publish_between(
         return answer
 
     rival.answer = wait
-    transaction = table_of(rival).begin(name)
+    transaction = Transaction(table_of(rival), name)
     assert transaction.base.version == table.version
     getattr(transaction, kind)((1, "a"), [file(name)])
-    thread = threading.Thread(target=transaction.commit)
+    thread = threading.Thread(target=commit, args=[transaction])
     thread.start()
     assert allocated.wait(60)
     return go_on, thread
@@ -154,7 +155,7 @@ def test_puts_that_arrive_late(store: HBaseStore, proxy: Proxy, table: str, kind
     """A put whose connection broke, and which HBase carries out long after it was made again, changes nothing."""
     _, base = new_table(store)
     client = HBaseStore("127.0.0.1", proxy.port, table)
-    transaction = table_of(client).begin("mine")
+    transaction = Transaction(table_of(client), "mine")
     getattr(transaction, kind)((1, "a"), [file("mine")])
     go_on, rival = publish_between(store, base, "rival", rivals)
     late: list[str] = []
@@ -172,10 +173,10 @@ def test_puts_that_arrive_late(store: HBaseStore, proxy: Proxy, table: str, kind
     proxy.requests.clear()
     proxy.fate = fate
     if kind == "append":
-        transaction.commit()
+        commit(transaction)
     else:
         with pytest.raises(CommitConflictError):
-            transaction.commit()
+            commit(transaction)
     client.close()
     metastore = Metastore(store, "/lake")
     versions = range(table_of(store).version + 1)
@@ -184,9 +185,9 @@ def test_puts_that_arrive_late(store: HBaseStore, proxy: Proxy, table: str, kind
     assert before[-1][1, "a"] == expected
     assert proxy.deliver() == 1
     assert [content(metastore.table("default", "t", version=version)) for version in versions] == before
-    transaction = table_of(store).begin("next")
+    transaction = Transaction(table_of(store), "next")
     transaction.append((9, "z"), [file("z")])
-    assert content(transaction.commit()) == {**before[-1], (9, "z"): ["z"]}
+    assert content(commit(transaction)) == {**before[-1], (9, "z"): ["z"]}
 
 
 @pytest.mark.parametrize("rivals", ["append", "replace"])
@@ -194,7 +195,7 @@ def test_a_clock_that_is_set_back(hbase: HBaseServer, store: HBaseStore, rivals:
     """A region server stamps a commit's rows with earlier times than those it wrote before: the last ones count."""
     _, base = new_table(store)
     mine = FaultyStore(store)
-    transaction = table_of(mine).begin("mine")
+    transaction = Transaction(table_of(mine), "mine")
     transaction.append((1, "a"), [file("mine")])
     go_on, rival = publish_between(store, base, "rival", rivals)
 
@@ -207,7 +208,7 @@ def test_a_clock_that_is_set_back(hbase: HBaseServer, store: HBaseStore, rivals:
 
     mine.answer = let_rival_publish
     try:
-        after = transaction.commit()
+        after = commit(transaction)
     finally:
         hbase.ask("clock 0")
     expected = {"append": ["a", "rival", "mine"], "replace": ["rival", "mine"]}[rivals]
@@ -228,9 +229,9 @@ def test_a_new_tables_head_that_arrives_late(store: HBaseStore, proxy: Proxy, ta
         made = metastore.create_table("default", "t", metadata())
     except StoreError:
         made = metastore.create_table("default", "t", metadata())
-    transaction = made.begin("fill")
+    transaction = Transaction(made, "fill")
     transaction.append((1, "a"), [file("a")])
-    transaction.commit()
+    commit(transaction)
     assert proxy.deliver() == 1
     assert content(table_of(store)) == {(1, "a"): ["a"]}
     assert metastore.tables("default") == ["t"]
@@ -239,13 +240,14 @@ def test_a_new_tables_head_that_arrives_late(store: HBaseStore, proxy: Proxy, ta
 
 APPEND = """
 import sys
-from parquetry.metastore import DataFile, Metastore
+from parquetry.metastore import DataFile, Metastore, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.store import open_store
 metastore = Metastore(open_store(sys.argv[1], "/lake"), "/lake")
 for n in range(6):
-    transaction = metastore.table("default", "t").begin("append")
+    transaction = Transaction(metastore.table("default", "t"), "append")
     transaction.append((1, "a"), [DataFile(f"{sys.argv[2]}-{n}", 100, 10)])
-    transaction.commit()
+    commit(transaction)
 """
 
 
@@ -286,10 +288,10 @@ def test_threads_commit_to_different_partitions(store: HBaseStore) -> None:
 
     def write(day: int) -> None:
         for n in range(5):
-            transaction = table_of(store).begin("pair")
+            transaction = Transaction(table_of(store), "pair")
             transaction.append((day, f"left {n}"), [file("l")])
             transaction.append((day, f"right {n}"), [file("r")])
-            transaction.commit()
+            commit(transaction)
 
     def read() -> None:
         for _ in range(10):

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from parquetry.key_schema import KeySchema
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot
+from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.execute import compile_residual
@@ -245,10 +246,10 @@ def fill_table(store: HBaseStore, days: int) -> TableSnapshot:
     columns = (Column("x", "long"), Column("d", "integer"), Column("h", "integer"), Column("s", "string"))
     described = metadata(columns=columns, partition_by=("d", "h", "s"), descending=(True, False, False))
     table = Metastore(store, "/lake").create_table("default", "t", described)
-    transaction = table.begin("fill")
+    transaction = Transaction(table, "fill")
     for values in itertools.product(range(days), range(24), ("eu", "us", None, "ap")):
         transaction.append(values, [file("f")])
-    return transaction.commit()
+    return commit(transaction)
 
 
 READS = [
@@ -303,11 +304,11 @@ def test_tables_from_before_there_were_fields(store: HBaseStore, monkeypatch: py
     with monkeypatch.context() as earlier:
         earlier.setattr(HBaseStore, "put_many", lambda self, rows, fields=None: genuine(self, rows))
         filled = fill_table(store, 2)
-    transaction = filled.begin("change")
+    transaction = Transaction(filled, "change")
     transaction.drop((0, 3, "eu"))
     transaction.append((1, 3, "eu"), [file("g")])
     transaction.append((2, 3, "eu"), [file("g")])
-    after = transaction.commit()
+    after = commit(transaction)
     columns = filled.key_schema.types
     plan = cheapest_plan(after, parse_filter("h = 3 and s = 'eu'", columns))
     files = {partition.values: len(partition.files) for partition in after.partitions(plan)}

@@ -7,8 +7,9 @@ import math
 import msgspec
 import pytest
 
-from parquetry.metastore import Column, Metastore, TableSnapshot
+from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import edit_head, read_head
 from parquetry.metastore.newest import decode_newest, encode_newest
 from parquetry.metastore.snapshot import load
@@ -41,9 +42,9 @@ def new_table(store: HBaseStore) -> TableSnapshot:
     table = Metastore(rows, "/lake").create_table("default", "t", described)
     for number in range(PARTITIONS * ROUNDS):
         day = number % PARTITIONS
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.replace((day, "odd" if day % 2 else "even"), [file(f"f{number}")])
-        table = transaction.commit()
+        table = commit(transaction)
     store.put_many(rows.scan(b"", None))
     return Metastore(store, "/lake").table("default", "t")
 
@@ -112,9 +113,9 @@ def test_what_is_not_listed_is_found(proxy: Proxy, filled: TableSnapshot) -> Non
     proxy.requests.clear()
     assert days(table, None) == current
     assert proxy.requests.count("getScannerResults") > PARTITIONS
-    transaction = table.begin("add")
+    transaction = Transaction(table, "add")
     transaction.append((99, "odd"), [file("new")])
-    table = transaction.commit()
+    table = commit(transaction)
     proxy.requests.clear()
     assert days(table, None) == [*current, (99, "new")]
     assert proxy.requests == ["getMultiple", "getMultiple"]
@@ -125,11 +126,11 @@ def test_partitions_that_come_after_the_list(proxy: Proxy, filled: TableSnapshot
     store = filled.store
     head = read_head(store, filled.id)
     assert head is not None
-    transaction = filled.begin("change")
+    transaction = Transaction(filled, "change")
     transaction.replace((7, "odd"), [file("changed")])
     transaction.append((7, "even"), [file("between")])
     transaction.drop((29, "odd"))
-    after = transaction.commit()
+    after = commit(transaction)
     now = read_head(store, filled.id)
     assert now is not None
     stale = load(store, filled.id, msgspec.structs.replace(now, newest=head.newest))

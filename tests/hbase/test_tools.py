@@ -11,7 +11,8 @@ import pytest
 import parquetry
 from parquetry.cli.main import main
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import ColumnStatistics, DataFile, open_metastore
+from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.metastores import content, file, metadata
 
@@ -28,18 +29,18 @@ def fill(warehouse: Path) -> None:
     """Make a metastore in SQLite: two databases, a table with a past, an index, a long list of files."""
     with open_metastore(str(warehouse), create=True) as metastore:
         table = metastore.create_table("default", "t", metadata(location=f"{warehouse}/t"))
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         for key, names in EXPECTED.items():
             transaction.append(key, [file(name) for name in names])
         transaction.append((9, "gone"), [file("x")])
-        transaction.commit()
+        commit(transaction)
         create_index(metastore.table("default", "t"), ["s"])
-        transaction = metastore.table("default", "t").begin("change")
+        transaction = Transaction(metastore.table("default", "t"), "change")
         transaction.drop((9, "gone"))
         transaction.replace(
             (2, "é\x00"), [DataFile("f", 3, 1, 7, {"x": ColumnStatistics(1, 0, -1, 1 << 60)})]
         )
-        transaction.commit({"why": "test"})
+        commit(transaction, {"why": "test"})
         metastore.create_database("sales", {"comment": "é"})
         metastore.create_table("sales", "orders.2024", metadata(partition_by=(), location=f"{warehouse}/o"))
 
@@ -85,9 +86,9 @@ def test_there_and_back(hbase: HBaseServer, table: str, tmp_path: Path, run: Any
         found = metastore.table("default", "t")
         assert content(found) == EXPECTED
         assert {**content(metastore.table("default", "t", version=1))} == {**EXPECTED, (9, "gone"): ["x"]}
-        transaction = found.begin("append")
+        transaction = Transaction(found, "append")
         transaction.append((1, "a"), [file("new")])
-        assert content(transaction.commit())[1, "a"] == ["a", "b", "new"]
+        assert content(commit(transaction))[1, "a"] == ["a", "b", "new"]
         assert metastore.database("sales").properties == {"comment": "é"}
 
 

@@ -7,8 +7,9 @@ import math
 import pytest
 
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Metastore, TableSnapshot
+from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.store.hbase import HBaseStore, scans
@@ -23,11 +24,11 @@ def fill(store: HBaseStore) -> TableSnapshot:
     """Make a table of 2,000 partitions by day and store, with a store `zz` on every 25th day, and an index on the store."""
     columns = (Column("x", "long"), Column("d", "integer"), Column("s", "string"))
     described = metadata(columns=columns, partition_by=("d", "s"))
-    transaction = Metastore(store, "/lake").create_table("default", "t", described).begin("fill")
+    transaction = Transaction(Metastore(store, "/lake").create_table("default", "t", described), "fill")
     for day in range(DAYS):
         for number in range(STORES):
             transaction.append((day, "zz" if number == 9 and day % 25 == 7 else f"r{number}"), [file("f")])
-    return create_index(transaction.commit(), ["s"])
+    return create_index(commit(transaction), ["s"])
 
 
 READS = [

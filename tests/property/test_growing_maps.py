@@ -29,6 +29,7 @@ from parquetry.metastore import (
     TableSnapshot,
     Transaction,
 )
+from parquetry.metastore.commit import commit
 from parquetry.planner.destinations import destinations_of
 from parquetry.predicate.parse import parse_filter
 from parquetry.prune.select import select_files
@@ -108,7 +109,7 @@ class Lake:
         }
         extends = self.chance.random() < 0.7  # else as MERGE does, and as earlier versions did
         destinations = destinations_of(base, keeps=True, extends=extends).measured(base, found)
-        transaction = base.begin("append")
+        transaction = Transaction(base, "append")
         for key, some in by_key.items():
             arrangement = destinations.arrangement(key)
             assert arrangement is not None
@@ -134,7 +135,7 @@ class Lake:
             return found
 
         before = self.table
-        transaction = self.table.begin("compact")
+        transaction = Transaction(self.table, "compact")
         for each in rewrites(self.table, 1000, look=look):
             assert each.arrangement.skew is not None
             old = each.partition.arrangement.skew
@@ -144,7 +145,7 @@ class Lake:
             rows = [row for file in each.files for row in self.rows[file.path]]
             new = self.files(each.arrangement.skew, rows)
             transaction.replace(each.partition.values, (*each.kept, *new), arrangement=each.arrangement)
-        self.table = transaction.commit()
+        self.table = commit(transaction)
         if self.table.version == before.version:
             self.seen["nothing to do"] += 1
             return
@@ -209,7 +210,7 @@ def test_histories(shard: int) -> None:
                 writers = [lake.drawn() for _ in range(1 if kind < 0.7 else lake.chance.choice([2, 3]))]
                 transactions = [lake.append(lake.table, rows) for rows in writers]
                 for transaction, rows in zip(transactions, writers, strict=True):
-                    lake.table = transaction.commit()
+                    lake.table = commit(transaction)
                     written.update(rows)
             lake.check()
             here = [file.path for part in lake.table.partitions() for file in part.files]
@@ -240,10 +241,10 @@ def test_what_grew_before_is_cut_when_it_is_compacted() -> None:
     )
     own = SkewMap(("x",), ((100,), (101,)), directories=True)
     rows = [(100, "a", 3)] * 20 + [(101, "a", 3)] * 100 + [(i % 100, "a", 3) for i in range(880)]
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((3,), lake.files(own, rows), arrangement=Arrangement(own))
     transaction.append((3,), lake.files(own, [(555, "a", 3)] * 2000), arrangement=Arrangement(own))
-    lake.table = transaction.commit()
+    lake.table = commit(transaction)
     assert least_count(3000, 0.05) == 150
     lake.compact()
     (part,) = lake.table.partitions()

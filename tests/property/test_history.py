@@ -38,9 +38,11 @@ from parquetry.metastore import (
     TableMetadata,
     TableSnapshot,
     Totals,
+    Transaction,
     entries,
     newest,
 )
+from parquetry.metastore.commit import commit
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.taken_out import taken_out
@@ -159,7 +161,7 @@ class History(RuleBasedStateMachine):
 
     def begin_with(self, client: int, back: int, wanted: list[Change]) -> Pending:
         base, operation = self.number(back), f"change {next(self.names)}"
-        pending = Pending(self.table(client, base).begin(operation), base, operation)
+        pending = Pending(Transaction(self.table(client, base), operation), base, operation)
         for change in wanted:
             self.change(pending, change)
         return pending
@@ -233,7 +235,7 @@ class History(RuleBasedStateMachine):
     def attempt(self, pending: Pending) -> int | str:
         """Commit; return the number of the version made, or why there is none."""
         try:
-            after = pending.transaction.commit()
+            after = commit(pending.transaction)
         except (PartitionNotFoundError, PartitionExistsError):
             return "not so in its base"
         except CommitConflictError:
@@ -354,7 +356,9 @@ class History(RuleBasedStateMachine):
     def roll_back(self, client: int, stale: int, back: int) -> None:
         base, target = self.number(stale), self.number(back)
         current = self.table(client, base)
-        pending = Pending(current.begin("unused"), base, "rollback", self.model.going_back(base, target))
+        pending = Pending(
+            Transaction(current, "unused"), base, "rollback", self.model.going_back(base, target)
+        )
         pending.comment = self.model.versions[target].comment
         pending.target = target
         expected = self.model.predict(pending)

@@ -19,6 +19,8 @@ from parquetry.layout.arrangement import SortColumn
 from parquetry.layout.file_names import bucket_of, is_own
 from parquetry.layout.hive_hash import bucket_ids
 from parquetry.layout.places import join_location
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 
 
 def file_table(table: ms.TableSnapshot, part: ms.Partition, file: ms.DataFile) -> pa.Table:
@@ -131,10 +133,10 @@ def set_arrangement(metastore: ms.Metastore, name: str, arrangement: ms.Arrangem
         arrangement: from now on.
     """
     table = metastore.table(*name.split("."))
-    transaction = table.begin("arrange")
+    transaction = Transaction(table, "arrange")
     metadata = table.metadata
     properties = {**metadata.properties, "list-bucketing-rules": "relaxed"}
     transaction.set_metadata(
         msgspec.structs.replace(metadata, arrangement=arrangement, properties=properties)
     )
-    transaction.commit()
+    commit(transaction)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.store import MemoryStore, Store
 from tests.support.metastores import (
     Content,
@@ -36,9 +37,9 @@ def big_change(transaction: Transaction) -> None:
 def check_next_commit(store: Store, before: Content) -> None:
     """A commit after an accident works, and clears away what is left of it."""
     metastore = Metastore(store, "/lake")
-    transaction = metastore.table("default", "t").begin("next")
+    transaction = Transaction(metastore.table("default", "t"), "next")
     transaction.append((9, "z"), [file("z")])
-    assert content(transaction.commit()) == {**before, (9, "z"): ["z"]}
+    assert content(commit(transaction)) == {**before, (9, "z"): ["z"]}
     assert leftovers(store, metastore.table("default", "t").id) == []
 
 
@@ -47,9 +48,9 @@ def count_writes(change: Change) -> int:
     inner = MemoryStore()
     new_table(inner)
     store = FaultyStore(inner)
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     change(transaction)
-    transaction.commit()
+    commit(transaction)
     return store.writes
 
 
@@ -111,12 +112,12 @@ def conflicts(late: str, early: str) -> bool:
     return bool(touched(late) & changed)
 
 
-def commit(base: TableSnapshot, name: str, action: str) -> bool:
+def committed(base: TableSnapshot, name: str, action: str) -> bool:
     """Return whether the action could be committed."""
-    transaction = base.begin(name)
+    transaction = Transaction(base, name)
     ACTIONS[action](transaction)
     try:
-        transaction.commit()
+        commit(transaction)
     except CommitConflictError:
         return False
     return True
@@ -132,10 +133,10 @@ def interleave(
 
     def come_between(writes: int) -> None:
         if writes == step and not outcome:
-            outcome["second"] = commit(base, "second", second)
+            outcome["second"] = committed(base, "second", second)
 
     table = Metastore(store, "/lake").table("default", "t")
     assert other.table("default", "t").version == table.version
     store.before_write = come_between
-    outcome["first"] = commit(table, "first", first)
+    outcome["first"] = committed(table, "first", first)
     return outcome

@@ -29,6 +29,7 @@ from parquetry.metastore import (
     entries,
     orphans,
 )
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import FORMAT, head_key
 from parquetry.metastore.wire import encode
@@ -118,39 +119,39 @@ def make_world(folder: Path) -> World:
     metastore.create_database("d", {"comment": "c"})
     for name in ("u", "v"):
         table = metastore.create_table("d", name, metadata(location=str(folder / name), comment=name))
-        transaction = table.begin("fill")
+        transaction = Transaction(table, "fill")
         fill(transaction, ((1, name), "f"))
-        transaction.commit()
+        commit(transaction)
     table = metastore.create_table("default", "t", metadata(location=str(folder / "t")))
-    transaction = table.begin("fill")
+    transaction = Transaction(table, "fill")
     fill(transaction, ((1, "a"), "a0"), ((1, "b"), "b0"), ((2, "b"), "c0"), ((3, None), "gone"))
-    table = transaction.commit()
-    transaction = table.begin("append")
+    table = commit(transaction)
+    transaction = Transaction(table, "append")
     transaction.append((1, "a"), written(table, (1, "a"), "a1", "a2", "a3"))
-    table = transaction.commit()
-    transaction = table.begin("overwrite")
+    table = commit(transaction)
+    transaction = Transaction(table, "overwrite")
     transaction.replace((2, "b"), written(table, (2, "b"), "c1"))
     transaction.drop((3, None))
-    table = transaction.commit()
-    transaction = table.begin("alter")
+    table = commit(transaction)
+    transaction = Transaction(table, "alter")
     transaction.set_metadata(metadata(location=str(folder / "t"), comment="changed"))
-    table = create_index(transaction.commit(), ["s"])
-    transaction = table.begin("append")
+    table = create_index(commit(transaction), ["s"])
+    transaction = Transaction(table, "append")
     fill(transaction, ((8, "h"), "h0"))
-    table = transaction.commit()
-    transaction = table.begin("append")
+    table = commit(transaction)
+    transaction = Transaction(table, "append")
     fill(transaction, ((8, "h"), "h1"))
-    table = transaction.commit()
-    transaction = table.begin("drop")
+    table = commit(transaction)
+    transaction = Transaction(table, "drop")
     transaction.drop((8, "h"))
-    table = transaction.commit()
-    transaction = table.begin("adopt")
+    table = commit(transaction)
+    transaction = Transaction(table, "adopt")
     transaction.append((1, "a"), others(table, (1, "a"), "theirs"))
     transaction.append((6, "o"), others(table, (6, "o"), "out", "gone"))
-    table = transaction.commit()
-    transaction = table.begin("drop")
+    table = commit(transaction)
+    transaction = Transaction(table, "drop")
     transaction.drop((6, "o"))
-    transaction.commit()
+    commit(transaction)
     dump(metastore, folder / "dump")
     files = {path: path.read_bytes() for path in folder.rglob("pq-*") if path.is_file()}
     return World(folder, dict(store.scan(b"", None)), files, folder / "dump")
@@ -161,17 +162,17 @@ def damaged(world: World) -> World:
     store = MemoryStore()
     store.put_many(world.rows.items())
     table = world.open(store).table("default", "t")
-    dying = Metastore(Client(store, 4), str(world.folder)).table("default", "t").begin("dead")
+    dying = Transaction(Metastore(Client(store, 4), str(world.folder)).table("default", "t"), "dead")
     dying.append((1, "a"), [DataFile("dead", 1, 1)] * 5)
     with contextlib.suppress(Crash):
-        dying.commit()
+        commit(dying)
     head = read_head(store, table.id)
     assert head is not None
     assert head.pending
     # dead for other processes, too
     pending = {ticket: msgspec.structs.replace(owner, born="0") for ticket, owner in head.pending.items()}
-    commit = msgspec.structs.replace(head.commit, totals=Totals(7, 7, 7, 7, 0))
-    head = msgspec.structs.replace(head, commit=commit, pending=pending)
+    newest = msgspec.structs.replace(head.commit, totals=Totals(7, 7, 7, 7, 0))
+    head = msgspec.structs.replace(head, commit=newest, pending=pending)
     store.put_many([(head_key(table.id), encode(head))])
     part = table.partition((2, "b"))
     assert part is not None
@@ -186,10 +187,10 @@ def scattered(world: World) -> World:
     table = world.open(store).table("default", "t")
     with patch.object(chunk_growth, "TAIL_BYTES", 0):  # as if a few files were many
         for n in range(2):
-            transaction = table.begin("append")
+            transaction = Transaction(table, "append")
             for values in ((1, "a"), (1, "b")):
                 transaction.append(values, written(table, values, f"small{n}", f"more{n}"))
-            table = transaction.commit()
+            table = commit(transaction)
     files = {path: path.read_bytes() for path in world.folder.rglob("pq-*") if path.is_file()}
     return World(world.folder, dict(store.scan(b"", None)), files, world.dumped)
 
@@ -230,9 +231,9 @@ def changing(change: Callable[[Transaction], object]) -> Operation:
     """Return a commit to `default.t`."""
 
     def run(metastore: Metastore, _: World) -> None:
-        transaction = metastore.table("default", "t").begin("change")
+        transaction = Transaction(metastore.table("default", "t"), "change")
         change(transaction)
-        transaction.commit({"by": "test"})
+        commit(transaction, {"by": "test"})
 
     return Operation(run)
 
@@ -281,9 +282,9 @@ def everything(transaction: Transaction) -> None:
 
 def staged(metastore: Metastore, world: World, name: str) -> StagedTable:
     table = metastore.stage_table("default", name, metadata(location=str(world.folder / name), comment="new"))
-    transaction = table.begin("create table as")
+    transaction = Transaction(table.snapshot, "create table as")
     fill(transaction, ((1, "a"), "as"), ((5, "n"), "as"))
-    transaction.commit()
+    commit(transaction)
     return table
 
 
@@ -298,9 +299,9 @@ def create_as(metastore: Metastore, world: World) -> None:
 def replace_table(metastore: Metastore, world: World) -> None:
     new = metadata(location=str(world.folder / "t"), comment="new")
     replacement = metastore.replace_table("default", "t", new)
-    transaction = replacement.snapshot.begin("append")
+    transaction = Transaction(replacement.snapshot, "append")
     fill(transaction, ((1, "a"), "as"), ((5, "n"), "as"))
-    transaction.commit()
+    commit(transaction)
     replacement.publish()
 
 

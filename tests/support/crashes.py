@@ -19,7 +19,8 @@ from parquetry.errors import CommitUnknownError, StoreError
 from parquetry.maintenance.fsck import fsck
 from parquetry.maintenance.history import history
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import decode_head
 from parquetry.metastore.keyspace import (
     DATABASES,
@@ -76,9 +77,9 @@ def state(world: World, store: Store) -> State:
 def _versions(metastore: Metastore, newest: TableSnapshot) -> list[Any]:
     """Return each version of a table that can be read."""
     versions = []
-    for commit in history(newest):
-        table = metastore.table(newest.database, newest.name, version=commit.version)
-        told = (commit.version, commit.operation, commit.summary, commit.totals)
+    for each in history(newest):
+        table = metastore.table(newest.database, newest.name, version=each.version)
+        told = (each.version, each.operation, each.summary, each.totals)
         out = {(_idless(table, file.path), file.record) for file in taken_out(table)}
         versions.append((told, _nameless(table.metadata), content(table), out))
     return versions
@@ -141,11 +142,11 @@ def _needed(table: TableSnapshot, rows: Rows) -> set[bytes]:
         return set()
     needed = {head_key(id), name_key(table.database, table.name)}
     indexes = set()
-    for commit in table.history():
-        if commit.version < head.oldest:
+    for each in table.history():
+        if each.version < head.oldest:
             break
-        version = load(table.store, id, head, commit)
-        needed |= {commit_key(id, commit.version), metadata_key(id, commit.metadata)}
+        version = load(table.store, id, head, each)
+        needed |= {commit_key(id, each.version), metadata_key(id, each.metadata)}
         indexes |= {index.id for index in version.metadata.indexes}
         for part in version.partitions():
             for chunk in part.entry.chunks:
@@ -280,9 +281,9 @@ def check_next_commit(metastore: Metastore, name: str, found: list[Any]) -> None
     table = metastore.table(database, name)
     before = content(table)
     assert before == found[0][2]
-    transaction = table.begin("next")
+    transaction = Transaction(table, "next")
     fill(transaction, ((9, "z"), "z"))
-    table = transaction.commit()
+    table = commit(transaction)
     after = content(table)
     assert len(after.pop("(9, 'z')")[2]) == 1
     assert after == before

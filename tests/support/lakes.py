@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parquetry.metastore import DataFile, Metastore, TableSnapshot
+from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.store import MemoryStore, Store
 from tests.support.metastores import metadata
 
@@ -38,26 +39,26 @@ class Lake:
 
     def append(self, key: tuple[int, str], name: str, own: bool = True) -> DataFile:
         written = self.file(key, name, own)
-        transaction = self.table().begin("append")
+        transaction = Transaction(self.table(), "append")
         transaction.append(key, [written])
-        transaction.commit()
+        commit(transaction)
         return written
 
     def replace(self, key: tuple[int, str], name: str) -> None:
         written = self.file(key, name)
-        transaction = self.table().begin("overwrite")
+        transaction = Transaction(self.table(), "overwrite")
         transaction.replace(key, [written])
-        transaction.commit()
+        commit(transaction)
 
     def drop(self, key: tuple[int, str]) -> None:
-        transaction = self.table().begin("drop")
+        transaction = Transaction(self.table(), "drop")
         transaction.drop(key)
-        transaction.commit()
+        commit(transaction)
 
     def comment(self, text: str) -> None:
-        transaction = self.table().begin("alter")
+        transaction = Transaction(self.table(), "alter")
         transaction.set_metadata(metadata(location=f"file:{self.location}", comment=text))
-        transaction.commit()
+        commit(transaction)
 
     def on_disk(self) -> set[str]:
         """Return the names of the files that are there, without what all own files have in common."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from parquetry.errors import StoreError
 from parquetry.keys import successor
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import (
     CHUNKS,
@@ -179,10 +180,10 @@ def new_table(store: Store | None = None) -> tuple[Metastore, TableSnapshot]:
     """Return a metastore in memory with a table `default.t`: (1, a) with file a, (2, b) with file b."""
     metastore = Metastore(store or MemoryStore(), "/lake")
     table = metastore.create_table("default", "t", metadata())
-    transaction = table.begin("fill")
+    transaction = Transaction(table, "fill")
     transaction.append((1, "a"), [file("a")])
     transaction.append((2, "b"), [file("b")])
-    return metastore, transaction.commit()
+    return metastore, commit(transaction)
 
 
 Content = dict[tuple[Any, ...], list[str]]

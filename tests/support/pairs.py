@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from parquetry.metastore import TableSnapshot
 from parquetry.metastore.transaction import Transaction
 
 
@@ -24,12 +23,12 @@ def before_the_commit(second: Callable[[], Any]) -> Iterator[list[Any]]:
     """
     done: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        commit = Transaction.commit
+        end = Transaction.end
 
-        def later(self: Transaction, summary: Mapping[str, str] | None = None) -> TableSnapshot:
-            patch.setattr(Transaction, "commit", commit)
+        def later(self: Transaction) -> None:
+            patch.setattr(Transaction, "end", end)
             done.append(second())
-            return commit(self, summary)
+            end(self)
 
-        patch.setattr(Transaction, "commit", later)
+        patch.setattr(Transaction, "end", later)
         yield done

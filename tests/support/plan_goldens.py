@@ -11,7 +11,8 @@ from random import Random
 
 from parquetry.key_schema import KeyField, KeySchema
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Metastore, TableSnapshot
+from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.like import parts_of
 from parquetry.predicate.nodes import And, Compare, In, Like, Not, Or, Predicate, TupleIn
@@ -59,10 +60,12 @@ class Setting:
         described = metadata(
             columns=columns, partition_by=names, descending=tuple(field.descending for field in fields)
         )
-        transaction = Metastore(MemoryStore(), "/lake").create_table("default", "t", described).begin("fill")
+        transaction = Transaction(
+            Metastore(MemoryStore(), "/lake").create_table("default", "t", described), "fill"
+        )
         for row in itertools.product(*(self.values[name] for name in names)):
             transaction.append(row, [file("f")])
-        return create_index(transaction.commit(), self.index)
+        return create_index(commit(transaction), self.index)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import (
+    Column,
+    ColumnStatistics,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+)
+from parquetry.metastore.commit import commit
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Opaque
 from parquetry.predicate.parse import parse_filter
@@ -55,10 +64,10 @@ class Table:
         metastore.create_database("db")
         columns = tuple(Column(name, str(type)) for name, type in self.types.items())
         metadata = TableMetadata(columns, tuple(self.by), "parquet", "/lake/db.db/t")
-        transaction = metastore.create_table("db", "t", metadata).begin("append")
+        transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
         for values, records in itertools.groupby(self.files.values(), key=lambda file: file[0]):
             transaction.append(values, [record for _, record in records])
-        return transaction.commit()
+        return commit(transaction)
 
     def rows(self, name: str) -> Iterator[dict[str, Value]]:
         """Give rows that a file may hold: of each column its bounds, or where there are none, some values."""

@@ -17,6 +17,8 @@ from parquetry import metastore as ms
 from parquetry.layout.arrangement import REST
 from parquetry.layout.cells import cell_directory
 from parquetry.layout.places import join_location
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 from parquetry.types import ColumnType, to_python
 
 
@@ -29,13 +31,13 @@ def arrange(metastore: ms.Metastore, name: str, skew: ms.SkewMap | None) -> None
         skew: the map; None: none.
     """
     table = metastore.table(*name.split("."))
-    transaction = table.begin("arrange")
+    transaction = Transaction(table, "arrange")
     properties = {**table.metadata.properties, "list-bucketing-rules": "relaxed"}
     arranged = msgspec.structs.replace(
         table.metadata, arrangement=ms.Arrangement(skew), properties=properties
     )
     transaction.set_metadata(arranged)
-    transaction.commit()
+    commit(transaction)
 
 
 def rows_of(table: ms.TableSnapshot, part: ms.Partition, file: ms.DataFile) -> list[dict[str, Any]]:

@@ -3,12 +3,7 @@
 from parquetry.catalog.arrangements import Arrangement, Buckets, Skew
 from parquetry.catalog.catalog import Catalog
 from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, Statistics, Table
-from parquetry.maintenance.compacted import Compacted
-from parquetry.maintenance.difference import Difference
-from parquetry.maintenance.finding import Finding
-from parquetry.maintenance.misplacement import Misplacement
-from parquetry.maintenance.relocated import Relocated
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Compacted, Difference, Finding, Misplacement, Relocated, Removed
 
 __all__ = [
     "Arrangement",

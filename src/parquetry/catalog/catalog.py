@@ -14,12 +14,7 @@ from typing import Any, Literal
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
-from parquetry.maintenance.compacted import Compacted
-from parquetry.maintenance.difference import Difference
-from parquetry.maintenance.finding import Finding
-from parquetry.maintenance.misplacement import Misplacement
-from parquetry.maintenance.relocated import Relocated
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Compacted, Difference, Finding, Misplacement, Relocated, Removed
 from parquetry.progress import Progress, silent
 
 

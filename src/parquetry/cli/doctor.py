@@ -18,14 +18,13 @@ from pathlib import Path
 
 from parquetry._version import __version__
 from parquetry.config import CATALOG_OPTIONS, TABLE_SETTINGS
+from parquetry.engine_settings import SPARK_SERIES
 from parquetry.errors import ParquetryError
 from parquetry.setting import SESSION_PREFIX
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
-SPARK_SERIES = "4.3"
-"""As `parquetry.spark.bridge` has it, which cannot be imported without PySpark."""
 LIBRARIES = ("pyarrow", "msgspec", "sqlglot", "rich", "typer")
 
 _INSTALL_SPARK = "pip install 'parquetry[spark]'"

@@ -10,15 +10,9 @@ from typing import Any, Literal
 
 from parquetry.ddl.cursor import Cursor
 from parquetry.errors import SkewedValueError
+from parquetry.predicate.tokens import TIME_TYPES
 
 Kind = Literal["null", "number", "text", "boolean", "date", "timestamp", "timestamp_ntz", "binary"]
-
-_TIMES: dict[str, Kind] = {
-    "date": "date",
-    "timestamp": "timestamp",
-    "timestamp_ltz": "timestamp",
-    "timestamp_ntz": "timestamp_ntz",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +54,9 @@ def read_constant(cursor: Cursor) -> Constant | None:
     if token.word in ("true", "false"):
         cursor.advance()
         return Constant("boolean", token.word, start)
-    if token.word in _TIMES and cursor.tokens[cursor.at + 1].quoted:
+    if token.word in TIME_TYPES and cursor.tokens[cursor.at + 1].quoted:
         cursor.advance()
-        return Constant(_TIMES[token.word], _text(cursor), start)
+        return Constant(TIME_TYPES[token.word], _text(cursor), start)
     return None
 
 

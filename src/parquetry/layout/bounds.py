@@ -15,16 +15,17 @@ import msgspec
 
 from parquetry.layout.records import EXISTS_DEFAULT, Column, ColumnStatistics, DataFile
 from parquetry.predicate.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
+from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 
 LONGEST_BOUND = 64
 """Characters (or bytes) of a string bound that are kept."""
 
-DAY = 86_400_000_000
 LARGEST_DAY = 1 << 31
+"""Bounds of a day before or after these numbers are none of days, but of microseconds."""
 _LEAST_TIME = -(1 << 63)
 # Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
-_FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * DAY}
+_FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * MICROS_PER_DAY}
 EXACT_INTEGERS = {"float": 1 << 24, "double": 1 << 53}
 
 
@@ -222,7 +223,11 @@ def _as_local_time(low: int, high: int) -> tuple[Value, Value, bool]:
     # mistaken for each other only within half an hour of 1970: there, take bounds that hold for both.
     if low < -LARGEST_DAY or high >= LARGEST_DAY:
         return low, high, True
-    return max(min(low, low * DAY), _LEAST_TIME), min(max(high, high * DAY), -_LEAST_TIME - 1), False
+    return (
+        max(min(low, low * MICROS_PER_DAY), _LEAST_TIME),
+        min(max(high, high * MICROS_PER_DAY), -_LEAST_TIME - 1),
+        False,
+    )
 
 
 def _recorded(value: Value) -> Any:

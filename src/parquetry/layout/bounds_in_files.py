@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.layout.bounds import (
-    DAY,
     EXACT_INTEGERS,
     LARGEST_DAY,
     FileBounds,
@@ -28,12 +27,13 @@ from parquetry.layout.records import Column, ColumnStatistics
 from parquetry.predicate.held_values import Values
 from parquetry.predicate.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds
 from parquetry.predicate.truth_sets import FEW
+from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType
 
 _Converted: TypeAlias = tuple[Values, Values, Flags]
 """Least and greatest values of files as a column's type has them, and where both are known, or a text's least alone."""
 
-_MOST_DAYS = ((1 << 63) - 1) // DAY
+_MOST_DAYS = ((1 << 63) - 1) // MICROS_PER_DAY
 _GREATEST = (1 << 63) - 1
 
 
@@ -233,8 +233,8 @@ def _as_decimals(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Fl
 def _as_local_times(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
     """Do as `bounds` does for one file; a product that does not fit 64 bits is cut where it is there, too."""
     times = (low < -LARGEST_DAY) | (high >= LARGEST_DAY)
-    least = np.where(low < -_MOST_DAYS, -_GREATEST - 1, _in_days(low) * DAY)
-    greatest = np.where(high > _MOST_DAYS, _GREATEST, _in_days(high) * DAY)
+    least = np.where(low < -_MOST_DAYS, -_GREATEST - 1, _in_days(low) * MICROS_PER_DAY)
+    greatest = np.where(high > _MOST_DAYS, _GREATEST, _in_days(high) * MICROS_PER_DAY)
     least, greatest = np.where(low >= 0, low, least), np.where(high <= 0, high, greatest)
     return np.where(times, low, least), np.where(times, high, greatest), there
 

@@ -21,11 +21,11 @@ from parquetry.layout.hive_hash import bucket_ids
 from parquetry.layout.location import open_location
 from parquetry.layout.records import Column
 from parquetry.layout.row_order import first_out_of_order, has_known_order, sortable
+from parquetry.temporal import MICROS_PER_DAY
 
-_DAY = 86_400_000_000
 _FIRST = {
     "date": (-141_427, 1582),
-    "timestamp": (-25_567 * _DAY, 1900),
+    "timestamp": (-25_567 * MICROS_PER_DAY, 1900),
 }
 """Days and microseconds from which on all writers count alike, and the year. Some had the Julian calendar, or local mean times."""
 _LONGEST = 40

@@ -9,10 +9,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from parquetry.layout.discover import FoundFile, FoundPartition, identity
+from parquetry.layout.discover import FoundFile, FoundPartition
 from parquetry.layout.places import is_absolute, join_location, path_within
 from parquetry.layout.records import DataFile
-from parquetry.types import Value
+from parquetry.types import Value, identity
+
+
+class SizeAndTime(Protocol):
+    """What tells one file from another of the same path."""
+
+    @property
+    def bytes(self) -> int:
+        """Return the file's size."""
+
+    @property
+    def modified(self) -> int | None:
+        """Return when it was changed, in milliseconds since the epoch, or None if that is not known."""
 
 
 class KnownPartition(Protocol):
@@ -98,7 +110,11 @@ def compare(
 
 def _change(found: FoundPartition, known: KnownPartition) -> ChangedPartition:
     old = files_below(known)
-    same = {file.path for file in found.files if file.path in old and _unchanged(file, old[file.path])}
+    same = {
+        file.path
+        for file in found.files
+        if file.path in old and is_same(old[file.path], file.bytes, file.modified)
+    }
     return ChangedPartition(
         found,
         tuple(file for file in found.files if file.path not in same),
@@ -116,6 +132,12 @@ def files_below(partition: KnownPartition) -> dict[str, DataFile]:
     return {path: file for path, file in below.items() if not is_absolute(path)}
 
 
-def _unchanged(found: FoundFile, known: DataFile) -> bool:
-    times = (found.modified, known.modified)
-    return found.bytes == known.bytes and (None in times or found.modified == known.modified)
+def is_same(recorded: SizeAndTime, size: int, modified: int | None) -> bool:
+    """Return whether a file that lies there is the one that was recorded, as far as its size and its time tell.
+
+    Args:
+        recorded: what is known of it.
+        size: its bytes now.
+        modified: when it was changed, in milliseconds since the epoch; None: the file system does not say.
+    """
+    return recorded.bytes == size and (None in (recorded.modified, modified) or recorded.modified == modified)

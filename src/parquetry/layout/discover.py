@@ -18,9 +18,9 @@ from parquetry.layout.cell_folders import FoundFile, Listing, files_in_cells
 from parquetry.layout.file_names import is_hidden
 from parquetry.layout.paths import parse_partition_path, stored_value
 from parquetry.layout.places import join_relative
-from parquetry.types import ColumnType, Value
+from parquetry.types import ColumnType, Value, identity
 
-__all__ = ["NOT_READ", "FoundFile", "FoundPartition", "Unfit", "discover", "identity", "visible_files"]
+__all__ = ["NOT_READ", "FoundFile", "FoundPartition", "Unfit", "discover"]
 
 NOT_READ = "directories below a partition are not read. Move the files up."
 """Why a directory below a partition is passed over."""
@@ -137,11 +137,6 @@ def discover(
         pool.shutdown(cancel_futures=True)
 
 
-def identity(values: Sequence[Value]) -> tuple[Value, ...]:
-    """Return values as a key of a dict: NaN is not equal to itself, but is one partition."""
-    return tuple("NaN" if value != value else value for value in values)
-
-
 def _fits(
     path: str,
     names: Sequence[str],
@@ -175,21 +170,3 @@ def _list(filesystem: pafs.FileSystem, path: str) -> Listing:
             modified = info.mtime_ns
             files.append(FoundFile(name, info.size, None if modified is None else modified // 1_000_000))
     return Listing(sorted(directories), sorted(files))
-
-
-def visible_files(filesystem: pafs.FileSystem, folder: str) -> Iterator[str]:
-    """Yield the paths of the files below a folder that are not hidden and not empty, those of a folder before those below it.
-
-    Args:
-        filesystem: where the folder is.
-        folder: its path; yields nothing if it is not there.
-    """
-    found = sorted(
-        filesystem.get_file_info(pafs.FileSelector(folder, allow_not_found=True)),
-        key=lambda info: str(info.path),
-    )
-    visible = [info for info in found if not is_hidden(info.base_name)]
-    yield from (info.path for info in visible if info.type == pafs.FileType.File and info.size)
-    for info in visible:
-        if info.type == pafs.FileType.Directory:
-            yield from visible_files(filesystem, info.path)

@@ -20,6 +20,7 @@ from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout.bounds import column_statistics, is_ancient
 from parquetry.layout.parquet_leaves import Leaf, top_level
 from parquetry.layout.records import ColumnStatistics, DataFile
+from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import STRING, parse_type, value_from_text
 
 # Writers known not to shorten a row group's bounds. Others do, and PyArrow (up to 26) hides the flag.
@@ -27,7 +28,7 @@ _EXACT_WRITERS = ("parquet-mr ", "parquet-cpp")
 _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 # ORC's statistics hold what a clock showed where the file was written, cut to the millisecond. Which instant that
 # is depends on the time zone of the JVM that reads, up to 18 hours away from UTC; old files say it for the writer's.
-_ORC_TIMESTAMP_GAP = 2 * 86_400_000_000  # microseconds
+_ORC_TIMESTAMP_GAP = 2 * MICROS_PER_DAY
 
 
 Look = Callable[[str, Any], None]

@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parquetry.layout.discover import visible_files
+from parquetry.layout.listing import visible_files
 from parquetry.layout.location import open_location
 from parquetry.layout.parquet_leaves import top_level
 from parquetry.layout.records import PHYSICAL_NAME, Column

@@ -16,7 +16,7 @@ from parquetry.layout.arrangement import BucketSpec
 from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.layout.file_names import bucket_of
 from parquetry.layout.places import join_relative, path_within
-from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.results import Difference
 from parquetry.metastore.entries import row_sum
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction

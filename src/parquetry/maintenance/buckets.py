@@ -19,11 +19,12 @@ from parquetry.ddl.partition_spec import filter_text
 from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
 from parquetry.identifiers import parse_ordered_columns
 from parquetry.layout.arrangement import Arrangement, BucketSpec, Version
-from parquetry.layout.bucket_clause import bucket_spec, require_hashable
-from parquetry.layout.bucket_text import clustered_by_text
+from parquetry.layout.bucket_clause import bucket_spec, clustered_by_text, require_hashable
 from parquetry.maintenance.skew import require_rules
+from parquetry.metastore.commit import commit
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.wire import decode_arrangement
 from parquetry.precedence import settle
 from parquetry.types import STRING, sql_literal
@@ -164,9 +165,9 @@ def set_buckets(
     else:
         metadata = with_buckets(metadata, None)
     require_rules(snapshot.label, metadata, "define")
-    transaction = snapshot.begin("alter")
+    transaction = Transaction(snapshot, "alter")
     transaction.set_metadata(metadata)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def _order(sorted_by: Sequence[str]) -> tuple[tuple[str, bool], ...]:

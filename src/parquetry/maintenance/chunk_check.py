@@ -9,7 +9,7 @@ from parquetry.errors import MetastoreDamagedError
 from parquetry.layout.file_columns import FileColumns
 from parquetry.layout.places import is_absolute
 from parquetry.layout.records import ColumnStatistics, DataFile
-from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.results import Finding
 from parquetry.metastore.chunk_summary import Types, summarise, types_of
 from parquetry.metastore.chunks import chunk_files, encode_summary, read_summaries
 from parquetry.metastore.keyspace import METADATA, TICKET_BYTES, batches, chunk_key, prefix_range, summary_key

@@ -7,9 +7,11 @@ query sees changes; chunks that are as they should be are shared by the old vers
 
 from __future__ import annotations
 
-from parquetry.maintenance.compacted import Compacted
+from parquetry.maintenance.results import Compacted
+from parquetry.metastore.commit import commit
 from parquetry.metastore.entries import EntryWriter
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.visible_rows import entry_of
 from parquetry.progress import Progress, silent
 
@@ -31,7 +33,7 @@ def compact_metadata(table: TableSnapshot, progress: Progress = silent) -> Compa
         TableNotFoundError: the table was dropped, or a list of files is missing.
         CommitConflictError: others took a partition out meanwhile.
     """
-    transaction = table.begin("compact metadata")
+    transaction = Transaction(table, "compact metadata")
     writer = EntryWriter(table.store, table.id, 0, table.metadata)  # which is asked, and writes nothing
     before = 0
     for done, partition in enumerate(table.partitions(), 1):
@@ -42,6 +44,6 @@ def compact_metadata(table: TableSnapshot, progress: Progress = silent) -> Compa
     count = len(transaction.changes)
     if not count:
         return Compacted(0, 0, 0)
-    written = transaction.commit({"partitions": str(count)}).visible.newest(transaction.changes)
+    written = commit(transaction, {"partitions": str(count)}).visible.newest(transaction.changes)
     entries = [entry for found in written.values() if (entry := entry_of(found)) is not None]
     return Compacted(count, before, sum(len(entry.chunks) for entry in entries))

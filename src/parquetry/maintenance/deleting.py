@@ -37,7 +37,7 @@ from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.partition import Partition
-from parquetry.metastore.possible import keyed_by
+from parquetry.metastore.prepared import keyed_by
 from parquetry.metastore.retention import commit_rows
 from parquetry.metastore.snapshot import TableSnapshot, load
 from parquetry.store.base import Store

@@ -16,14 +16,15 @@ from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoun
 from parquetry.layout.places import join_location
 from parquetry.maintenance.chunk_check import KnownTypes, check_chunks
 from parquetry.maintenance.files import Files
-from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.index_check import check_indexes
 from parquetry.maintenance.lost_tables import lost_tables
 from parquetry.maintenance.newest_check import check_newest
+from parquetry.maintenance.results import Finding
 from parquetry.maintenance.unfit_files import unfit_files
-from parquetry.metastore import recovery
+from parquetry.metastore import Transaction, recovery
 from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.chunks import chunk_place
+from parquetry.metastore.commit import commit
 from parquetry.metastore.entries import TOMBSTONE, decode_entry, inline_files, row_sum
 from parquetry.metastore.head import Head, edit_head, live_head
 from parquetry.metastore.keyspace import (
@@ -241,11 +242,11 @@ class _Check:
                 mend[partition.key] = partition, files
         if not repair or not mend:
             return found
-        transaction = table.begin("fsck")
+        transaction = Transaction(table, "fsck")
         transaction.leave_records()
         for partition, files in mend.values():
             transaction.replace(partition.values, files, partition.entry.location)
-        transaction.commit({"repaired": str(len(mend))})
+        commit(transaction, {"repaired": str(len(mend))})
         return [replace(f, repaired=f.kind in ("missing file", "partition sums")) for f in found]
 
     def _partitions(self, table: TableSnapshot) -> Iterator[tuple[Partition, list[DataFile], list[Finding]]]:

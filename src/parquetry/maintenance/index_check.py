@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.results import Finding
 from parquetry.metastore.head import Head, live_head
 from parquetry.metastore.index_upkeep import leftover_entries, missing_entries, unneeded_entries
 from parquetry.metastore.indexes import entry_rows, index_columns

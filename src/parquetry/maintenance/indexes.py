@@ -14,10 +14,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from parquetry.errors import CommitConflictError, IndexNotFoundError
+from parquetry.metastore.commit import commit
 from parquetry.metastore.indexes import entry_rows, find_index, index_columns, new_index
 from parquetry.metastore.keyspace import batches, complement, fields_of
 from parquetry.metastore.model import PartitionIndex, TableMetadata
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.transaction import Transaction
 from parquetry.progress import Progress, silent
 
 ATTEMPTS = 20
@@ -172,6 +174,6 @@ def _try_commit(
     table: TableSnapshot, operation: str, change: Callable[[TableMetadata], Indexes]
 ) -> TableSnapshot:
     now = table.refresh()
-    transaction = now.begin(operation)
+    transaction = Transaction(now, operation)
     transaction.set_metadata(msgspec.structs.replace(now.metadata, indexes=change(now.metadata)))
-    return transaction.commit()
+    return commit(transaction)

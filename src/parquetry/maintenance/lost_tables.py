@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parquetry.errors import NamespaceNotFoundError, TableExistsError
-from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.results import Finding
 from parquetry.metastore.databases import Databases
 from parquetry.metastore.names import Names
 from parquetry.store.base import Store

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from parquetry.errors import ParquetryError
-from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.results import Finding
 from parquetry.metastore.head import Head, edit_head, live_head
 from parquetry.metastore.newest import Newest, decode_newest, whole_of
 from parquetry.metastore.snapshot import TableSnapshot

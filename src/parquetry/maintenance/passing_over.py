@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquetry.layout.discover import FoundFile, FoundPartition, identity
+from parquetry.layout.changes import is_same
+from parquetry.layout.discover import FoundFile, FoundPartition
 from parquetry.layout.places import join_location, join_relative
-from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.history import history
+from parquetry.maintenance.results import Difference
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import TakenOutFile, taken_out
-from parquetry.types import Value
+from parquetry.types import Value, identity
 
 
 class PassingOver:
@@ -60,7 +61,7 @@ class PassingOver:
         left = []
         for file in files:
             known = self._unseen.pop(join_relative(found.relative_path, file.path), None)
-            if known is None or self._readopt or not _is_same(known, file.bytes, file.modified):
+            if known is None or self._readopt or not is_same(known.record, file.bytes, file.modified):
                 left.append(file)  # the commit that lists it forgets the record
             else:
                 self._kept.setdefault(identity(values), (values, []))[1].append(known)
@@ -73,7 +74,7 @@ class PassingOver:
         gone = [
             places[place]
             for place, info in files.infos(places)
-            if info is None or not _is_same(self._records[places[place]], info.bytes, info.modified)
+            if info is None or not is_same(self._records[places[place]].record, info.bytes, info.modified)
         ]
         return [*self._live, *gone]
 
@@ -107,9 +108,3 @@ class PassingOver:
             f"{what} taken out {when}. CALL system.sync(table => '{self._snapshot.label}', readopt => true) "
             "takes in again what was taken out."
         )
-
-
-def _is_same(file: TakenOutFile, size: int, modified: int | None) -> bool:
-    """Return whether a file is still the one that was taken out."""
-    record = file.record
-    return record.bytes == size and (None in (record.modified, modified) or record.modified == modified)

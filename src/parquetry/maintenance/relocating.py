@@ -22,12 +22,14 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.layout.places import absolute_location, is_below, place_of, take_apart
-from parquetry.maintenance.relocated import Relocated
+from parquetry.maintenance.results import Relocated
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import CHUNKS, DATABASES, METADATA, PARTITIONS, TABLE_ID_BYTES, prefix_range
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.places_in_rows import change_places
 from parquetry.metastore.snapshot import forget_metadata
+from parquetry.metastore.transaction import Transaction
 from parquetry.progress import Progress, silent
 
 _PASSES = 10
@@ -109,10 +111,10 @@ class _Relocation:
             location = self._moved(table.metadata.location)
             if location == table.metadata.location:
                 return
-            transaction = table.begin("relocate")
+            transaction = Transaction(table, "relocate")
             transaction.set_metadata(msgspec.structs.replace(table.metadata, location=location))
             try:
-                transaction.commit({"from": self._old, "to": self._new})
+                commit(transaction, {"from": self._old, "to": self._new})
             except CommitConflictError:
                 if attempt == _ATTEMPTS:
                     raise

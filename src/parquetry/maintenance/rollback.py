@@ -7,12 +7,14 @@ import msgspec
 from parquetry.errors import FileMissingError
 from parquetry.layout.places import join_location
 from parquetry.maintenance.files import Files
+from parquetry.metastore.commit import commit
 from parquetry.metastore.indexes import renewed
 from parquetry.metastore.model import PartitionIndex, TakenOut
 from parquetry.metastore.partition import Partition
-from parquetry.metastore.possible import keyed_by
+from parquetry.metastore.prepared import keyed_by
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import taken_out
+from parquetry.metastore.transaction import Transaction
 
 
 def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
@@ -32,7 +34,7 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
         FileMissingError: a file of that version is gone (a PURGE deleted it, or somebody by hand).
         CommitConflictError: others changed meanwhile what differs, or vacuumed the version.
     """
-    transaction = current.begin("rollback")
+    transaction = Transaction(current, "rollback")
     transaction.leave_records()
     transaction.record_taken_out(_differing(current, target))
     tickets = {partition.key: partition.ticket for partition in current.partitions()}
@@ -49,7 +51,7 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
         transaction.come_back(target, metadata)
     elif metadata != current.metadata:
         transaction.set_metadata(metadata)
-    return transaction.commit({"to_version": str(target.version)})
+    return commit(transaction, {"to_version": str(target.version)})
 
 
 def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIndex, ...]:

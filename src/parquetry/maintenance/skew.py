@@ -30,6 +30,7 @@ from parquetry.layout.list_bucketing_rules import Occasion, Subject, require_all
 from parquetry.layout.skew_clause import Zone, located, skew_map
 from parquetry.layout.skew_text import skewed_by_text, skewed_locations_text
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.metastore.transaction import Transaction
@@ -183,9 +184,9 @@ def set_skew(
         tuples = None if values is None else tuple(map(constants, values))
         metadata = declared(metadata, SkewedBy(tuple(columns), tuples, directories), lambda: "UTC")
     require_rules(snapshot.label, metadata, "define")
-    transaction = snapshot.begin("alter")
+    transaction = Transaction(snapshot, "alter")
     transaction.set_metadata(metadata)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def require_unskewed(label: str, metadata: TableMetadata, column: str, *, renamed: bool) -> None:

@@ -21,11 +21,12 @@ from parquetry.layout.records import DataFile
 from parquetry.layout.tuples_in_files import lacks_tuples
 from parquetry.layout.unfit_types import twice_named, unfit_columns
 from parquetry.maintenance.bucketed_files import in_buckets_of, look_again, unbucketed
-from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.maintenance.passing_over import PassingOver
+from parquetry.maintenance.results import Difference
 from parquetry.maintenance.tree import changes_of
+from parquetry.metastore.commit import commit
 from parquetry.metastore.entries import row_sum
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
@@ -103,7 +104,7 @@ class _Sync:
         unfit: list[Unfit] = []
         passing = PassingOver(snapshot, self.readopt)
         changes = changes_of(snapshot, condition, unfit, passing, self.footers, self.progress)
-        transaction = snapshot.begin("sync")
+        transaction = Transaction(snapshot, "sync")
         transaction.leave_records()
         if condition is None:  # otherwise not all folders were looked at
             transaction.record_taken_out(dict.fromkeys(passing.stale()))
@@ -121,7 +122,7 @@ class _Sync:
         told += passing.told()
         told += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
         if not self.dry_run:
-            transaction.commit()
+            commit(transaction)
         return told
 
     def _condition(self, snapshot: TableSnapshot) -> Filter | None:

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from parquetry.layout.changes import Changes, compare, files_below
-from parquetry.layout.discover import FoundPartition, Unfit, discover, identity
+from parquetry.layout.discover import FoundPartition, Unfit, discover
 from parquetry.layout.file_names import is_own
 from parquetry.layout.footers import FooterReader
 from parquetry.layout.location import open_location
@@ -27,7 +27,7 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.knowledge import KnownValues
 from parquetry.predicate.match import Match, match
 from parquetry.progress import Progress
-from parquetry.types import Value
+from parquetry.types import Value, identity
 
 
 def changes_of(

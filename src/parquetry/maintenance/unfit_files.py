@@ -18,7 +18,7 @@ from parquetry.layout.records import Column
 from parquetry.layout.statistics import read_parquet_footer
 from parquetry.layout.unfit_types import twice_named, unfit_columns
 from parquetry.maintenance.files import Files
-from parquetry.maintenance.finding import Finding
+from parquetry.maintenance.results import Finding
 from parquetry.metastore.keyspace import batches
 from parquetry.metastore.snapshot import TableSnapshot
 

@@ -27,7 +27,7 @@ from parquetry.maintenance.deleting import Territory
 from parquetry.maintenance.files import Files, Info, checked_file, checksum_of
 from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.maintenance.outer_folders import places_told
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Removed
 from parquetry.metastore import recovery
 from parquetry.metastore.checksums import is_gone
 from parquetry.metastore.chunks import chunk_place
@@ -44,7 +44,7 @@ from parquetry.metastore.keyspace import (
 )
 from parquetry.metastore.model import DataFile, PartitionEntry
 from parquetry.metastore.owner import now_ms
-from parquetry.metastore.possible import keyed_by
+from parquetry.metastore.prepared import keyed_by
 from parquetry.metastore.retention import (
     Need,
     StoredRow,

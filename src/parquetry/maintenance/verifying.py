@@ -19,8 +19,8 @@ from parquetry.layout.buckets_in_files import look
 from parquetry.layout.hash_claims import unsettled
 from parquetry.layout.places import join_location
 from parquetry.layout.records import Column, DataFile
-from parquetry.maintenance.misplacement import Misplacement
 from parquetry.maintenance.partition_condition import partition_condition
+from parquetry.maintenance.results import Misplacement
 from parquetry.metastore.entries import row_sum
 from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter

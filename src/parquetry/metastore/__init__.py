@@ -1,7 +1,7 @@
 """What tables there are, which partitions and files they have, and how that changes, in an ordered store.
 
 `metastore` is the entrance: databases and tables by name. `snapshot` is a table as of one version,
-`transaction` a change to be made, `commit` the protocol that makes it visible at once. `keyspace` lists the
+`transaction` collects `changes` to be made to it, `commit` is the protocol that makes them visible at once. `keyspace` lists the
 rows. Which files a query needs is decided above, in `parquetry.prune`.
 """
 

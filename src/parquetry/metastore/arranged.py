@@ -13,8 +13,9 @@ from __future__ import annotations
 from parquetry.errors import ArrangementError
 from parquetry.layout.arrangement import PLAIN, Arrangement
 from parquetry.layout.grown_maps import can_grow
+from parquetry.metastore.changes import Append, Change, Given, Grow, Restore
 from parquetry.metastore.model import PartitionEntry, TableMetadata
-from parquetry.metastore.transaction import Append, Change, Given, Grow, Restore, Transaction
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from parquetry.layout.bounds import LARGEST_DAY
 from parquetry.layout.file_columns import UNKNOWN, Bound, FileColumns, Flags, Numbers, StatisticsColumn
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
 from parquetry.types import INTEGER_BITS, ColumnType
@@ -32,7 +33,6 @@ Types = Mapping[str, ColumnType]
 """Types of the columns that may have bounds, by their physical names in lower case."""
 
 _INT64 = 1 << 63
-_LARGEST_DAY = 1 << 31
 _STATED: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(INTEGER_BITS, (int,)),
     **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), (int,)),
@@ -118,7 +118,7 @@ def _ends(kind: str, least: Bound, greatest: Bound, of: Flags) -> tuple[Any, Any
         return None
     if kind in ("date", "timestamp_ntz"):
         # Days or microseconds, which `layout.bounds` tells apart by their size, file by file.
-        microseconds = (lows < -_LARGEST_DAY) | (highs >= _LARGEST_DAY)
+        microseconds = (lows < -LARGEST_DAY) | (highs >= LARGEST_DAY)
         if microseconds.any() and not microseconds.all():
             return None
     return lows.min().item(), highs.max().item()

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -55,11 +55,12 @@ from parquetry.errors import (
     TableNotFoundError,
 )
 from parquetry.metastore import recovery
+from parquetry.metastore.changes import Drop
 from parquetry.metastore.conflicts import Conflicts
 from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.format import ARRANGED, FIRST, IN_COLUMNS, STREAMS, format_of, require_format
 from parquetry.metastore.head import Head, edit_head, merge, pause, read_head, remove
-from parquetry.metastore.indexes import entry_rows, renewed
+from parquetry.metastore.indexes import entry_rows
 from parquetry.metastore.keyspace import (
     TAKEN_OUT_PARTS,
     commit_key,
@@ -74,16 +75,82 @@ from parquetry.metastore.merge import Merge
 from parquetry.metastore.model import Commit, PartitionIndex, Totals
 from parquetry.metastore.newest import Newest, decode_newest, encode_newest, is_listed, whole_of
 from parquetry.metastore.owner import Owner, active_owner, now_ms
-from parquetry.metastore.possible import drop_scopes, keyed_by, require_possible
+from parquetry.metastore.possible import require_possible
+from parquetry.metastore.prepared import PreparedCommit, prepare
 from parquetry.metastore.snapshot import TableSnapshot, load, load_metadata
+from parquetry.metastore.successor import Successor
 from parquetry.metastore.taken_out import records_of
-from parquetry.metastore.transaction import Drop, Transaction
+from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.visible_rows import Found, VisibleRows
 from parquetry.metastore.wire import encode
 
 JOURNAL_KEYS = 1000
 """Keys in one row of the journal."""
 WRITE_BATCH = 5000
+
+
+def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -> TableSnapshot:
+    """Make all changes of a transaction visible at once.
+
+    Args:
+        transaction: what to change.
+        summary: free text by key, for the history.
+
+    Returns:
+        The version made; the transaction's base if there is nothing to change.
+
+    Raises:
+        PartitionNotFoundError: a partition to drop or rename is not there.
+        PartitionExistsError: a partition to add is there.
+        CommitConflictError: others changed meanwhile what this transaction changes.
+        CommitAbortedError: another writer took this one for dead.
+        CommitUnknownError: the store does not say whether the commit took place.
+        TableNotFoundError: the table was dropped or replaced meanwhile.
+        BatchCommittedError: the batch of a streaming query was committed before.
+        UnsupportedError: it was tried to commit the transaction before.
+    """
+    if isinstance(transaction.base, Successor):
+        transaction.base.gather(transaction, summary or {})
+        return transaction.base
+    transaction.end()
+    try:
+        prepared = prepare(transaction)
+        arranged = require_possible(prepared)
+        taken_out = records_of(prepared)
+        if not prepared.changes and not taken_out and prepared.metadata is None:
+            transaction.base.check_kept()
+            return transaction.base
+    except ParquetryError:
+        _require_base(transaction)
+        raise
+    return Committer(prepared, taken_out, arranged, dict(summary or {})).run()
+
+
+def _require_base(transaction: Transaction) -> None:
+    """Make sure that what is missing in a transaction's base has not been vacuumed away.
+
+    Raises:
+        CommitConflictError: it may have been.
+        TableNotFoundError: the table was dropped or replaced.
+    """
+    base = transaction.base
+    head = read_head(base.store, base.id)
+    if head is None:
+        raise TableNotFoundError(f"Table {base.label} was dropped meanwhile; nothing was written.") from None
+    require_open(base, head)
+    _require_kept(transaction, head, base.version)
+
+
+def _require_kept(transaction: Transaction, head: Head, version: int) -> None:
+    if head.oldest > version:
+        raise CommitConflictError(
+            f"Version {version}, on which {_what(transaction)} is based, was vacuumed away meanwhile; "
+            "nothing was written: run it again."
+        )
+
+
+def _what(transaction: Transaction) -> str:
+    return f"{transaction.operation!r} on table {transaction.base.label}"
 
 
 class _MovedError(Exception):
@@ -94,63 +161,65 @@ class _MovedError(Exception):
         self.head = head
 
 
+class _Attempt:
+    """What has been written under one ticket.
+
+    Args:
+        prepared: what to write.
+        ticket: 0 before the first one is taken.
+
+    Attributes:
+        merge: makes the rows of partitions.
+        built: for each partition, on which ticket's row its new row was built, and what it adds to the totals.
+        wrote_journal: whether the keys of what is written have been noted.
+        in_doubt: whether rows of the ticket may turn up once more after they were deleted.
+    """
+
+    def __init__(self, prepared: PreparedCommit, ticket: int) -> None:
+        self.ticket = ticket
+        self.merge = Merge(prepared, ticket)
+        self.built: dict[bytes, tuple[int, Totals]] = {}
+        self.wrote_journal = False
+        self.in_doubt = False
+
+
 class Committer:
     """One run of the protocol above.
 
     Args:
-        transaction: what to change.
+        prepared: what to change.
+        taken_out: rows of files that are taken out, without their tickets: keys and values.
+        arranged: whether a partition is arranged.
         summary: for the history.
     """
 
-    def __init__(self, transaction: Transaction, summary: dict[str, str]) -> None:
-        self._transaction = transaction
+    def __init__(
+        self, prepared: PreparedCommit, taken_out: dict[bytes, bytes], arranged: bool, summary: dict[str, str]
+    ) -> None:
+        self._prepared = prepared
+        self._transaction = prepared.transaction
         self._summary = summary
-        self._base = transaction.base
+        self._base = prepared.base
         self._store = self._base.store
         self._table = self._base.id
-        self._changes = dict(transaction.changes)
-        metadata = transaction.metadata
-        if metadata is not None and keyed_by(metadata) != keyed_by(self._base.metadata):
-            metadata = msgspec.structs.replace(metadata, indexes=renewed(metadata.indexes))
-        self._metadata = None if metadata == self._base.metadata else metadata
+        self._changes = prepared.changes
+        self._metadata = prepared.metadata
+        self._taken_out = taken_out
+        self._conflicts = Conflicts(prepared)
         self._id = os.urandom(8).hex()
-        self._ticket = 0
-        self._in_doubt = False  # whether rows of the ticket may turn up once more after they were deleted
+        self._attempt = _Attempt(prepared, 0)
         self._forgettable: list[int] = []
         self._publishing = False
-        self._wrote_journal = False
-        # Per partition: on which ticket's row its new row was built, and what it adds to the totals.
-        self._built: dict[bytes, tuple[int, Totals]] = {}
         self._written_metadata = self._base.metadata  # that the version has which was last tried
         self._indexes: tuple[PartitionIndex, ...] = ()
-        self._taken_out: dict[bytes, bytes] = {}
-        self._listed: dict[bytes, Newest] = {}
-        self._format = FIRST if self._metadata is None else format_of(self._metadata)
-        if transaction.batch is not None:
-            self._format = STREAMS
+        if self._transaction.batch is not None:
+            needed = STREAMS
+        else:
+            needed = FIRST if self._metadata is None else format_of(self._metadata)
+        self._format = max(needed, ARRANGED) if arranged else needed
 
     def run(self) -> TableSnapshot:
-        """Commit; see `Transaction.commit`."""
-        try:
-            in_scope = drop_scopes(self._transaction, self._changes)
-            self._before = self._base.visible.newest(self._changes)
-            if require_possible(self._transaction, self._metadata, self._changes, self._before):
-                self._format = max(self._format, ARRANGED)
-            self._taken_out = records_of(self._transaction, self._changes, self._before)
-            if not self._changes and not self._taken_out and self._metadata is None:
-                self._base.check_kept()
-                return self._base
-        except ParquetryError:
-            # What is missing in the base may have been vacuumed away.
-            head = read_head(self._store, self._table)
-            if head is None:
-                raise TableNotFoundError(
-                    f"Table {self._base.label} was dropped meanwhile; nothing was written."
-                ) from None
-            require_open(self._base, head)
-            self._require_kept(head, self._base.version)
-            raise
-        self._conflicts = Conflicts(self._transaction, self._metadata, self._changes, self._before, in_scope)
+        """Commit; see `commit`."""
         with active_owner() as owner:
             head = self._allocate(owner)
             try:
@@ -181,23 +250,12 @@ class Committer:
             about = head.database, head.name, commit, self._written_metadata
             return TableSnapshot(self._store, self._table, *about)
 
-    @property
-    def _what(self) -> str:
-        return f"{self._transaction.operation!r} on table {self._base.label}"
-
     # -- tickets
 
     def _require_open(self, head: Head) -> None:
         require_open(self._base, head)
         if self._transaction.keeps_name:
             require_name(self._base, head)
-
-    def _require_kept(self, head: Head, version: int) -> None:
-        if head.oldest > version:
-            raise CommitConflictError(
-                f"Version {version}, on which {self._what} is based, was vacuumed away meanwhile; "
-                "nothing was written: run it again."
-            )
 
     def _allocate(self, owner: Owner, instead_of: int | None = None) -> Head:
         """Take a ticket, and give up those of dead authors in the same step."""
@@ -214,11 +272,11 @@ class Committer:
             require_format(self._store, self._format)
             if instead_of is None:
                 # The rows of the base were read before; if they were kept until now, none was missing.
-                self._require_kept(head, self._base.version)
+                _require_kept(self._transaction, head, self._base.version)
             now = now_ms()
             if self._transaction.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
                 raise CommitConflictError(
-                    f"{self._what} takes files in while a vacuum of the table is deleting some; nothing was "
+                    f"{_what(self._transaction)} takes files in while a vacuum of the table is deleting some; nothing was "
                     "written: run it again when that is done."
                 )
             dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
@@ -231,19 +289,16 @@ class Committer:
             )
 
         head = edit_head(self._store, self._table, change, lambda head: bool(mine(head)))
-        self._ticket = mine(head)[0]
-        self._merge = Merge(self._transaction, self._ticket, self._changes, self._before)
-        self._built = {}
-        self._wrote_journal = self._in_doubt = False
+        self._attempt = _Attempt(self._prepared, mine(head)[0])
         return head
 
     def _take_another(self, owner: Owner) -> Head:
         """Give up the ticket for a later one; there is no trace of the old one once its rows are gone."""
-        old, in_doubt = self._ticket, self._in_doubt
-        head = self._allocate(owner, instead_of=old)
-        self._delete_rows(old)
-        if not in_doubt:
-            self._forgettable.append(old)
+        old = self._attempt
+        head = self._allocate(owner, instead_of=old.ticket)
+        self._delete_rows(old.ticket)
+        if not old.in_doubt:
+            self._forgettable.append(old.ticket)
         return head
 
     def _give_up(self, error: BaseException) -> Head | None:
@@ -257,15 +312,17 @@ class Committer:
         """
 
         def change(head: Head) -> Head:
-            if self._ticket not in head.pending:
+            if self._attempt.ticket not in head.pending:
                 return head
-            aborted = merge(head.aborted, [(self._ticket, self._ticket)])
-            return msgspec.structs.replace(head, pending=head.without(self._ticket), aborted=aborted)
+            aborted = merge(head.aborted, [(self._attempt.ticket, self._attempt.ticket)])
+            return msgspec.structs.replace(head, pending=head.without(self._attempt.ticket), aborted=aborted)
 
         # What this protocol raises itself it raises where the commit did not take place.
         told = isinstance(error, ParquetryError) and not isinstance(error, StoreError)
         try:
-            head = edit_head(self._store, self._table, change, lambda head: self._ticket not in head.pending)
+            head = edit_head(
+                self._store, self._table, change, lambda head: self._attempt.ticket not in head.pending
+            )
         except TableNotFoundError:
             self._transaction.may_be_visible = False
             return None
@@ -277,14 +334,18 @@ class Committer:
             if not isinstance(failure, StoreError):
                 raise
             return None
-        if head.is_committed(self._ticket):
+        if head.is_committed(self._attempt.ticket):
             return head
         self._transaction.may_be_visible = False
         with contextlib.suppress(ParquetryError):
-            self._delete_rows(self._ticket)
+            self._delete_rows(self._attempt.ticket)
             # A write that failed may yet arrive; only after none did may the ticket be forgotten.
             if told and not isinstance(error, CommitAbortedError):
-                self._forget(self._forgettable if self._in_doubt else [*self._forgettable, self._ticket])
+                self._forget(
+                    self._forgettable
+                    if self._attempt.in_doubt
+                    else [*self._forgettable, self._attempt.ticket]
+                )
         return None
 
     def _unknown(self, error: Exception) -> CommitUnknownError:
@@ -294,7 +355,7 @@ class Committer:
             else f"of {error!r}"
         )
         return CommitUnknownError(
-            f"Whether {self._what} took place is not known, because {reason}; look for commit {self._id} in the table's history "
+            f"Whether {_what(self._transaction)} took place is not known, because {reason}; look for commit {self._id} in the table's history "
             "before running it again."
         )
 
@@ -311,7 +372,7 @@ class Committer:
     # -- rows
 
     def _work(self, head: Head, owner: Owner) -> Head:
-        latest, version, attempt = self._before, self._base.version, 0
+        latest, version, attempt = self._prepared.before, self._base.version, 0
         taken_out: dict[bytes, Found] = {}
         if any(read.version.version < version for read in self._transaction.reads):
             self._conflicts.check_reads(self._base)
@@ -322,16 +383,15 @@ class Committer:
                 taken_out = visible.of_taken_out().newest(self._taken_out)
                 self._conflicts.check(head, latest, taken_out)
                 version = head.commit.version
-            if any(found.ticket > self._ticket for found in (*latest.values(), *taken_out.values())) or any(
-                on != _ticket_of(latest.get(key)) for key, (on, _) in self._built.items()
-            ):
+            if any(
+                found.ticket > self._attempt.ticket for found in (*latest.values(), *taken_out.values())
+            ) or any(on != _ticket_of(latest.get(key)) for key, (on, _) in self._attempt.built.items()):
                 pause(attempt)
                 head = self._take_another(owner)
                 continue
             self._write(head, latest)
-            self._listed, self._all_listed = self._newest_rows(head)
             try:
-                return self._publish(version)
+                return self._publish(version, *self._newest_rows(head))
             except _MovedError as moved:
                 # A later library may have written the rows that are about to be read.
                 require_format(self._store, self._format)
@@ -353,60 +413,60 @@ class Committer:
         listed = (each for each in visible.all_newest() if self._base.key_schema.fits(each[0]))
         return {key: Newest(found.ticket, found.is_tombstone) for key, found in listed}, True
 
-    def _write(self, head: Head, latest: dict[bytes, Found]) -> None:
-        prefix, age = partition_prefix(self._table), complement(self._ticket)
+    def _write(self, head: Head, latest: Mapping[bytes, Found]) -> None:
+        prefix, age = partition_prefix(self._table), complement(self._attempt.ticket)
         metadata = self._metadata or load_metadata(self._store, self._table, head.commit.metadata)
         self._written_metadata = metadata
         indexed: list[bytes] = []
         if metadata.indexes != self._indexes:  # somebody has begun to build one: all rows need their entries
             self._indexes = metadata.indexes
-            indexed += self._built
+            indexed += self._attempt.built
         # The newest commit is in the head only; once this one takes its place there, it must be in the log.
         rows = [(commit_key(self._table, head.commit.version), encode(head.commit))]
         for key in sorted(self._changes):
-            if key in self._built:  # then on what is the latest still
+            if key in self._attempt.built:  # then on what is the latest still
                 continue
             found = latest.get(key)
-            value, difference = self._merge.row(key, found)
-            self._built[key] = (_ticket_of(found), difference)
+            value, difference = self._attempt.merge.row(key, found)
+            self._attempt.built[key] = (_ticket_of(found), difference)
             rows.append((prefix + key + age, value))
             indexed.append(key)
         leads = ((key, age, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)
         rows += entry_rows(self._table, self._indexes, leads)
-        if not self._wrote_journal:
+        if not self._attempt.wrote_journal:
             self._write_journal()
             if self._metadata is not None:
-                rows.append((metadata_key(self._table, self._ticket), encode(self._metadata)))
+                rows.append((metadata_key(self._table, self._attempt.ticket), encode(self._metadata)))
             files = taken_out_prefix(self._table)
             rows += ((files + path + age, value) for path, value in sorted(self._taken_out.items()))
-        chunk_rows = self._merge.take_chunk_rows()
+        chunk_rows = self._attempt.merge.take_chunk_rows()
         if chunk_rows:
             require_format(self._store, IN_COLUMNS)
         rows = [*chunk_rows, *rows]  # what is referred to comes first
         for start in range(0, len(rows), WRITE_BATCH):
-            self._in_doubt |= self._store.put_many(rows[start : start + WRITE_BATCH], fields_of)
+            self._attempt.in_doubt |= self._store.put_many(rows[start : start + WRITE_BATCH], fields_of)
 
     def _write_journal(self) -> None:
         parts = [*enumerate(_parts(self._changes) or [[]])]
         parts += enumerate(_parts(self._taken_out), TAKEN_OUT_PARTS)
         self._store.put_many(
-            (journal_key(self._table, self._ticket, part), encode(some)) for part, some in parts
+            (journal_key(self._table, self._attempt.ticket, part), encode(some)) for part, some in parts
         )
-        self._wrote_journal = True
+        self._attempt.wrote_journal = True
 
     # -- the one step that counts
 
-    def _publish(self, version: int) -> Head:
+    def _publish(self, version: int, listed: dict[bytes, Newest], all_listed: bool) -> Head:
         self._publishing = self._transaction.may_be_visible = True
-        difference = sum((added for _, added in self._built.values()), Totals())
+        difference = sum((added for _, added in self._attempt.built.values()), Totals())
 
         def change(head: Head) -> Head:
             self._require_open(head)
             if self._transaction.restored_from is not None:
-                self._require_kept(head, self._transaction.restored_from)
-            if self._ticket not in head.pending:
+                _require_kept(self._transaction, head, self._transaction.restored_from)
+            if self._attempt.ticket not in head.pending:
                 raise CommitAbortedError(
-                    f"{self._what} took so long that another writer took its author for dead; "
+                    f"{_what(self._transaction)} took so long that another writer took its author for dead; "
                     "nothing was written: run it again."
                 )
             if head.commit.version != version:
@@ -419,28 +479,33 @@ class Committer:
                 )
             after = msgspec.structs.replace(
                 head,
-                pending=head.without(self._ticket),
+                pending=head.without(self._attempt.ticket),
                 aborted=remove(head.aborted, self._forgettable),
             )
             commit = Commit(
                 version=last.version + 1,
-                ticket=self._ticket,
+                ticket=self._attempt.ticket,
                 id=self._id,
                 committed_at=max(now_ms(), last.committed_at),
                 operation=self._transaction.operation,
                 summary=self._summary,
-                metadata=last.metadata if self._metadata is None else self._ticket,
+                metadata=last.metadata if self._metadata is None else self._attempt.ticket,
                 totals=difference if self._transaction.successor else last.totals + difference,
                 next_ticket=head.next_ticket,
                 invisible=after.invisible(),
                 streams=last.streams if batch is None else batch.added_to(last.streams),
             )
-            written = {key: Newest(self._ticket, isinstance(self._changes[key], Drop)) for key in self._built}
-            whole = self._ticket if self._all_listed else None
-            newest = encode_newest({**self._listed, **written}, whole) if self._listed else b""
+            written = {
+                key: Newest(self._attempt.ticket, isinstance(self._changes[key], Drop))
+                for key in self._attempt.built
+            }
+            whole = self._attempt.ticket if all_listed else None
+            newest = encode_newest({**listed, **written}, whole) if listed else b""
             return msgspec.structs.replace(after, commit=commit, newest=newest)
 
-        return edit_head(self._store, self._table, change, lambda head: head.is_committed(self._ticket))
+        return edit_head(
+            self._store, self._table, change, lambda head: head.is_committed(self._attempt.ticket)
+        )
 
     def _own_commit(self, head: Head) -> Commit:
         if head.commit.id == self._id:
@@ -451,7 +516,7 @@ class Committer:
             if commit.version <= self._base.version:
                 break
         raise CommitUnknownError(
-            f"{self._what} cannot be found in the table's history; "
+            f"{_what(self._transaction)} cannot be found in the table's history; "
             "compare the table with what was to be written."
         )
 

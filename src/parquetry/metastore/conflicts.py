@@ -13,15 +13,16 @@ adopting transaction forgets of files taken out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore.arranged import is_arranged_otherwise, is_hashed_otherwise, retyped
+from parquetry.metastore.changes import Add, Append, Change, ReadScope, Recut
 from parquetry.metastore.head import Head
 from parquetry.metastore.model import TableMetadata
+from parquetry.metastore.prepared import PreparedCommit
 from parquetry.metastore.snapshot import TableSnapshot, load
-from parquetry.metastore.transaction import Add, Append, Change, ReadScope, Recut, Transaction
 from parquetry.metastore.visible_rows import Found
 
 
@@ -29,27 +30,14 @@ class Conflicts:
     """What a transaction takes for granted.
 
     Args:
-        transaction: that is to be committed.
-        metadata: that it sets; None: none.
-        changes: by the keys of partitions, those that follow from scopes included.
-        before: the partitions' rows in the transaction's base.
-        in_scope: per scope, the partitions that it selects in the base, with their tickets.
+        prepared: the transaction, and what follows from it.
     """
 
-    def __init__(
-        self,
-        transaction: Transaction,
-        metadata: TableMetadata | None,
-        changes: Mapping[bytes, Change],
-        before: Mapping[bytes, Found],
-        in_scope: Sequence[Mapping[bytes, int]],
-    ) -> None:
-        self._transaction = transaction
-        self._base = transaction.base
-        self._metadata = metadata
-        self._changes = changes
-        self._before = before
-        self._in_scope = in_scope
+    def __init__(self, prepared: PreparedCommit) -> None:
+        self._prepared = prepared
+        self._transaction = prepared.transaction
+        self._base = prepared.base
+        self._metadata = prepared.metadata
 
     def check(self, head: Head, latest: Mapping[bytes, Found], taken_out: Mapping[bytes, Found]) -> None:
         """Compare the newest version with the base.
@@ -78,9 +66,9 @@ class Conflicts:
             and retyped(self._base.metadata, self._metadata)
         ):  # a partition that was made meanwhile may be in buckets by such a column
             raise self._conflict("how its partitions are arranged", now)
-        for key, change in self._changes.items():
+        for key, change in self._prepared.changes.items():
             found = latest.get(key)
-            in_base = self._before.get(key)
+            in_base = self._prepared.before.get(key)
             if _is_in_the_way(change, in_base, found) or is_arranged_otherwise(
                 self._transaction, change, in_base, found
             ):
@@ -93,7 +81,7 @@ class Conflicts:
             for path, found in taken_out.items():
                 if found != before.get(path):
                     raise self._conflict(f"what is known of {path.decode()}", now, found.ticket)
-        for scope, was in zip(self._transaction.scopes, self._in_scope, strict=True):
+        for scope, was in zip(self._transaction.scopes, self._prepared.in_scope, strict=True):
             here = {partition.key: partition.ticket for partition in now.partitions(scope.plan)}
             for key in sorted(here.keys() | was.keys()):
                 if here.get(key) != was.get(key):

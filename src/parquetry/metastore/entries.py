@@ -8,8 +8,8 @@ many files there are (`chunk_growth`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,9 +20,9 @@ from parquetry.metastore.chunk_columns import encode_columns
 from parquetry.metastore.chunk_growth import Room, in_order, is_cut_well, room_for, sort_column, to_rewrite
 from parquetry.metastore.chunk_summary import Types, types_of
 from parquetry.metastore.chunks import chunk_rows, read_chunks, read_together
+from parquetry.metastore.inline_files import entries_decoder
 from parquetry.metastore.keyspace import batches
 from parquetry.metastore.model import DataFile, FileChunk, ListedFile, PartitionEntry, TableMetadata
-from parquetry.metastore.narrow_records import entries_decoder
 from parquetry.metastore.wire import (
     decode_arrangement,
     decoder,
@@ -41,11 +41,14 @@ _SHARE = 16
 CHUNK_FILES = 1000
 CHUNK_BYTES = 4 << 20
 """A store may refuse rows of more than 10 MB, as HBase does."""
+FILES_AT_ONCE = 4096
+"""How many files of one partition are read at once, unless one row holds more."""
 
 TOMBSTONE = b"\x00"
 _ENTRY = b"\x01"
 NO_FILES = msgspec.Raw(encode(()))
 """What an entry lists inline that lists nothing there."""
+_T = TypeVar("_T")
 
 
 def encode_entry(entry: PartitionEntry) -> bytes:
@@ -84,7 +87,7 @@ def decode_entries(values: Sequence[bytes]) -> list[PartitionEntry]:
 
 
 def decode_with_files(values: Sequence[bytes], names: tuple[str, ...]) -> list[Any] | None:
-    """Return the entries of many partitions, with their inline files decoded by `narrow_records`.
+    """Return the entries of many partitions, with their inline files decoded by `inline_files.entries_decoder`.
 
     Args:
         values: of the partitions' rows, none of them a tombstone.
@@ -299,3 +302,42 @@ def row_sum(files: Iterable[DataFile]) -> int | None:
             return None
         total += file.rows
     return total
+
+
+def in_parts(
+    entry: PartitionEntry, read: Callable[[PartitionEntry], Sequence[_T]], start: int = 0
+) -> Iterator[_T]:
+    """Yield the files of an entry, and read no more of them at a time than need be: a partition may list a million.
+
+    However the rows are coded that hold long lists, an entry that names some of them lists some of the files:
+
+        chunks   0: 3,000 files   1: 3,000 files   2: 500 files   inline: 20 files
+        read     0 | 1, 2 | inline                                from the first file on
+                 1, 2 | inline                                    from file 4,000 on, of which the first 1,000 are passed over
+
+    Args:
+        entry: of the partition.
+        read: gives the files of an entry, in order.
+        start: how many files to pass over.
+    """
+    left = start
+    for chunks in _together(entry.chunks):
+        count = sum(chunk.files for chunk in chunks)
+        if left < count:
+            yield from read(msgspec.structs.replace(entry, chunks=chunks, inline=NO_FILES))[left:]
+        left = max(0, left - count)
+    yield from read(msgspec.structs.replace(entry, chunks=()))[left:]
+
+
+def _together(chunks: Sequence[FileChunk]) -> Iterator[tuple[FileChunk, ...]]:
+    """Yield chunks in order, as many together as list up to `FILES_AT_ONCE`; one at least."""
+    group: list[FileChunk] = []
+    files = 0
+    for chunk in chunks:
+        if group and files + chunk.files > FILES_AT_ONCE:
+            yield tuple(group)
+            group, files = [], 0
+        group.append(chunk)
+        files += chunk.files
+    if group:
+        yield tuple(group)

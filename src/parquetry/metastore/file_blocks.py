@@ -24,9 +24,8 @@ from parquetry.layout.file_columns import FileColumns, Flags, Places, RecordedFi
 from parquetry.layout.held_files import FEW_FILES, hold, joined
 from parquetry.layout.turns import Turns
 from parquetry.metastore.chunks import read_summaries, read_together
-from parquetry.metastore.inline_files import InlineFiles, files_of_lists
+from parquetry.metastore.inline_files import InlineFiles, can_narrow, files_of_lists
 from parquetry.metastore.model import DataFile, PartitionEntry
-from parquetry.metastore.narrow_records import can_narrow
 from parquetry.metastore.partition import Partition
 from parquetry.store.base import Store
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -14,19 +14,10 @@ from parquetry.layout.measured_maps import skewed_columns
 from parquetry.layout.places import is_absolute
 from parquetry.layout.stated_tuples import StatedTuples
 from parquetry.metastore.arranged import arrangement_for
+from parquetry.metastore.changes import Append, Drop, Given, Grow, Move, Recut, Restore
 from parquetry.metastore.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
 from parquetry.metastore.model import DataFile, PartitionEntry, Totals
-from parquetry.metastore.transaction import (
-    Append,
-    Change,
-    Drop,
-    Given,
-    Grow,
-    Move,
-    Recut,
-    Restore,
-    Transaction,
-)
+from parquetry.metastore.prepared import PreparedCommit
 from parquetry.metastore.visible_rows import Found, entry_of
 from parquetry.metastore.wire import decode_arrangement
 
@@ -35,25 +26,16 @@ class Merge:
     """Puts the changes of one commit on top of the partitions as they are.
 
     Args:
-        transaction: that is to be committed; paths of files are meant as of its base.
+        prepared: the transaction, and what follows from it; paths of files are meant as of its base.
         ticket: of the commit.
-        changes: by the keys of partitions, those that follow from scopes included.
-        before: the partitions' rows in the base.
     """
 
-    def __init__(
-        self,
-        transaction: Transaction,
-        ticket: int,
-        changes: Mapping[bytes, Change],
-        before: Mapping[bytes, Found],
-    ) -> None:
-        self._transaction = transaction
-        self._base = transaction.base
-        self._changes = changes
-        self._before = before
+    def __init__(self, prepared: PreparedCommit, ticket: int) -> None:
+        self._prepared = prepared
+        self._transaction = prepared.transaction
+        self._base = prepared.base
         self._entries = EntryWriter(
-            self._base.store, self._base.id, ticket, transaction.metadata or self._base.metadata
+            self._base.store, self._base.id, ticket, self._transaction.metadata or self._base.metadata
         )
 
     def take_chunk_rows(self) -> list[tuple[bytes, bytes]]:
@@ -68,7 +50,7 @@ class Merge:
             key: of the partition.
             found: its row now.
         """
-        change = self._changes[key]
+        change = self._prepared.changes[key]
         # Where nothing of the base is left, the totals begin anew, and rows that cannot be read are no hindrance.
         old = None if self._transaction.successor else entry_of(found)
         totals = Totals() if old is None else Totals().plus(old, -1)
@@ -87,14 +69,14 @@ class Merge:
         return encode_entry(new), totals.plus(new)
 
     def _moved(self, key: bytes, source: bytes) -> PartitionEntry:
-        entry = entry_of(self._before[source])
+        entry = entry_of(self._prepared.before[source])
         assert entry is not None
         lies = entry.location or self._default_location(source)
         location = None if lies == self._default_location(key) else lies
         return msgspec.structs.replace(entry, location=location)
 
     def _merged(self, key: bytes, change: Given, old: PartitionEntry | None) -> PartitionEntry:
-        at_base = None if self._transaction.successor else entry_of(self._before.get(key))
+        at_base = self._prepared.in_base(key)
         written = (change.location or "").rstrip("/") or (at_base.location if at_base else None)
         if written is not None and written == self._default_location(key):
             written = None

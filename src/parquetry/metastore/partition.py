@@ -7,26 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
+from parquetry.key_schema import KeySchema
 from parquetry.layout.arrangement import Arrangement
 from parquetry.metastore.entries import (
     decode_entries,
     decode_entry,
     decode_with_files,
+    in_parts,
     read_files,
     read_listed,
 )
-from parquetry.metastore.file_parts import in_parts
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry
 from parquetry.metastore.wire import decode_arrangement
+from parquetry.store.base import Store
 from parquetry.types import Value
 
-if TYPE_CHECKING:
-    from parquetry.metastore.snapshot import TableSnapshot
+
+class _Table(Protocol):
+    """What a partition asks of the version of a table that it is of; see `snapshot.TableSnapshot`."""
+
+    store: Store
+    id: bytes
+
+    @property
+    def key_schema(self) -> KeySchema: ...
+
+    def values_of(self, key: bytes) -> tuple[Value, ...]: ...
+
+    def default_location(self, values: Sequence[Value]) -> str: ...
+
+    def default_locations(self, rows: Sequence[Sequence[Value]]) -> list[str]: ...
+
+    def describe(self, key: bytes) -> str: ...
 
 
 class Partition(msgspec.Struct, eq=False, gc=False):
@@ -38,7 +55,7 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         key: its values' key, as `parquetry.keys` encodes them.
     """
 
-    _table: TableSnapshot
+    _table: _Table
     key: bytes
     _age: bytes
     _value: bytes

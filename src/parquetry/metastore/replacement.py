@@ -13,12 +13,14 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.layout.places import join_location, path_below
-from parquetry.metastore.commit import require_name
+from parquetry.metastore.changes import Change, Given, ReadScope
+from parquetry.metastore.commit import commit, require_name
 from parquetry.metastore.head import live_head, pause
-from parquetry.metastore.model import Commit, TableMetadata, TakenOut, Totals
+from parquetry.metastore.model import TableMetadata, TakenOut
 from parquetry.metastore.snapshot import TableSnapshot, load
+from parquetry.metastore.successor import Successor
 from parquetry.metastore.taken_out import live_files, taken_out
-from parquetry.metastore.transaction import Change, Given, ReadScope, Transaction
+from parquetry.metastore.transaction import Transaction
 
 ATTEMPTS = 100
 """How often a replacement is tried while others keep committing to the table: what they write is replaced, too."""
@@ -47,7 +49,7 @@ class Replacement:
             metadata, created_at=base.metadata.created_at, replacement=self.id.hex()
         )
         metadata.require_arrangeable(metadata.arrangement)
-        self.snapshot: TableSnapshot = Successor(self, base, metadata)
+        self.snapshot: TableSnapshot = Successor(base, metadata, self.gather)
 
     def gather(self, transaction: Transaction, summary: Mapping[str, str]) -> None:
         """Take in what a commit on the snapshot says."""
@@ -104,13 +106,13 @@ class Replacement:
         return load(base.store, base.id, head)
 
     def _publish(self, now: TableSnapshot) -> TableSnapshot:
-        self._transaction = transaction = now.begin("replace")
+        self._transaction = transaction = Transaction(now, "replace")
         transaction.require_name()
         transaction.become(self.snapshot, self._changes)
         if now.metadata.location.rstrip("/") != self.snapshot.metadata.location.rstrip("/"):
             transaction.leave_records()
             transaction.record_taken_out(self._taken_out(now))
-        return transaction.commit(self._summary)
+        return commit(transaction, self._summary)
 
     def _taken_out(self, now: TableSnapshot) -> dict[str, TakenOut | None]:
         """Return what is known of files taken out, by their paths below the new location.
@@ -132,42 +134,3 @@ class Replacement:
             if (below := path_below(location, path)) is not None:
                 records[below] = record
         return records
-
-
-class Successor(TableSnapshot):
-    """A table as a replacement defines it; it has no partitions, and a commit on it waits for the replacement's."""
-
-    def __init__(self, replacement: Replacement, base: TableSnapshot, metadata: TableMetadata) -> None:
-        nothing = Commit(
-            version=-1,  # it is none yet: what is remembered of versions must never be taken for what is to come
-            ticket=0,
-            id="",
-            committed_at=base.committed_at,
-            operation="replace",
-            summary={},
-            metadata=base.commit.metadata,
-            totals=Totals(),
-            next_ticket=1,
-        )
-        super().__init__(base.store, base.id, base.database, base.name, nothing, metadata)
-        self._replacement = replacement
-
-    def begin(self, operation: str) -> Transaction:
-        """Begin a transaction whose commit the replacement takes in."""
-        return _Gathered(self, operation, self._replacement)
-
-    def check_kept(self) -> None:
-        """Do nothing: no row of any version is read."""
-
-
-class _Gathered(Transaction):
-    """Changes to a table as a replacement defines it."""
-
-    def __init__(self, base: TableSnapshot, operation: str, replacement: Replacement) -> None:
-        super().__init__(base, operation)
-        self._replacement = replacement
-
-    def commit(self, summary: Mapping[str, str] | None = None) -> TableSnapshot:
-        """Hand the changes to the replacement."""
-        self._replacement.gather(self, summary or {})
-        return self.base

@@ -10,7 +10,6 @@ import functools
 import weakref
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.key_schema import KeySchema
@@ -35,9 +34,6 @@ from parquetry.store.base import Store
 from parquetry.types import ColumnType, Value
 
 __all__ = ["Partition", "TableSnapshot", "commit_as_of", "load", "load_again", "load_commit", "load_metadata"]
-
-if TYPE_CHECKING:
-    from parquetry.metastore.transaction import Transaction
 
 
 class TableSnapshot:
@@ -227,18 +223,6 @@ class TableSnapshot:
                 f"Version {self.version} of table {self.label} has been vacuumed away; "
                 f"the oldest is {head.oldest}."
             )
-
-    def begin(self, operation: str) -> Transaction:
-        """Begin a transaction on top of this version.
-
-        Args:
-            operation: for the history, such as ``append``.
-        """
-        # The one circle of imports: `table.begin(…)` and `transaction.commit()` read better than functions that are
-        # given a table, or a transaction; both import when called what is made of them.
-        from parquetry.metastore.transaction import Transaction
-
-        return Transaction(self, operation)
 
     def history(self, oldest: int = 0, newest: int | None = None) -> Iterator[Commit]:
         """Yield the commits that led to this version, newest first, as far back as they are kept.

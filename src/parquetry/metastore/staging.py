@@ -28,7 +28,6 @@ from parquetry.metastore.names import Names, new_token
 from parquetry.metastore.owner import Owner, now_ms
 from parquetry.metastore.recovery import delete_table
 from parquetry.metastore.snapshot import TableSnapshot, load, load_again
-from parquetry.metastore.transaction import Transaction
 from parquetry.metastore.wire import encode
 from parquetry.store.base import Store
 
@@ -97,10 +96,6 @@ class StagedTable:
             self._store, self.id, f"The table staged as {self._database}.{self._name} was discarded."
         )
         return load(self._store, self.id, head)
-
-    def begin(self, operation: str) -> Transaction:
-        """Begin a transaction on top of the newest version."""
-        return self.snapshot.begin(operation)
 
     def publish(self) -> TableSnapshot:
         """Give the table its name.

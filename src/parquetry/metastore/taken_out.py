@@ -11,21 +11,20 @@ Where a live file is recorded, it is live all the same. What to do about the fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout.file_names import is_own
 from parquetry.layout.places import join_location, path_below
+from parquetry.metastore.changes import Append, Drop, Given, Move, Recut
 from parquetry.metastore.entries import TOMBSTONE, read_listed
 from parquetry.metastore.keyspace import ticket_of
 from parquetry.metastore.model import DataFile, ListedFile, PartitionEntry, TakenOut
-from parquetry.metastore.transaction import Append, Change, Drop, Given, Move, Recut, Transaction
-from parquetry.metastore.visible_rows import Found, entry_of
+from parquetry.metastore.prepared import PreparedCommit
+from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.visible_rows import entry_of
 from parquetry.metastore.wire import decoder, encode
-
-if TYPE_CHECKING:
-    from parquetry.metastore.snapshot import TableSnapshot
 
 _RECORD = b"\x01"
 
@@ -67,29 +66,22 @@ def live_files(snapshot: TableSnapshot) -> Iterator[tuple[str, ListedFile]]:
             yield join_location(partition.location, file.path), file
 
 
-def records_of(
-    transaction: Transaction, changes: Mapping[bytes, Change], before: Mapping[bytes, Found]
-) -> dict[bytes, bytes]:
+def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
     """Return the rows that a commit writes, without their tickets: keys and values.
 
     They follow from the transaction's base: what takes a file out needs its partition to be as it was there.
-
-    Args:
-        transaction: to be committed.
-        changes: by the keys of partitions, those that follow from scopes included.
-        before: the partitions' rows in the base.
     """
-    base = transaction.base
+    transaction, base = prepared.transaction, prepared.base
     rows: dict[str, TakenOut | None] = {}
-    for key, change in changes.items() if transaction.records else ():
-        there = _in_base(transaction, before, key)
+    for key, change in prepared.changes.items() if transaction.records else ():
+        there = _in_base(prepared, key)
         # an append or another form of the list takes nothing out, and a rename leaves the files in the table
         if there is None or isinstance(change, Append | Move | Recut) or change == Drop(moves=True):
             continue
         for path, file in _foreign(base, key, there.location, _readable(base, there)):
             rows[path] = TakenOut(file.bytes, file.modified)
     if rows or base.visible.of_taken_out().keys([(b"", None)], 1)[0]:
-        incoming = _incoming(transaction, changes, before)
+        incoming = _incoming(prepared)
         for path in incoming:
             rows.pop(path, None)
         rows.update(dict.fromkeys(_known(base, incoming)))
@@ -97,26 +89,25 @@ def records_of(
     return {p.encode(): TOMBSTONE if r is None else encode_taken_out(r) for p, r in rows.items()}
 
 
-def _in_base(transaction: Transaction, before: Mapping[bytes, Found], key: bytes) -> PartitionEntry | None:
+def _in_base(prepared: PreparedCommit, key: bytes) -> PartitionEntry | None:
     """Return a partition's entry in the transaction's base; None if it cannot be read, and nothing is left of the base."""
     try:
-        return entry_of(before.get(key))
+        return entry_of(prepared.before.get(key))
     except MetastoreDamagedError:
-        if transaction.successor is None:
+        if prepared.transaction.successor is None:
             raise
         return None
 
 
-def _incoming(
-    transaction: Transaction, changes: Mapping[bytes, Change], before: Mapping[bytes, Found]
-) -> set[str]:
+def _incoming(prepared: PreparedCommit) -> set[str]:
     """Return the files of others that a commit takes in; what it restores comes with the records of its version."""
     incoming: set[str] = set()
-    for key, change in changes.items():
+    for key, change in prepared.changes.items():
         if isinstance(change, Given):
-            there = None if transaction.successor else entry_of(before.get(key))
+            there = prepared.in_base(key)
             location = change.location or (None if there is None else there.location)
-            incoming.update(path for path, _ in _foreign(transaction.layout, key, location, change.files))
+            layout = prepared.transaction.layout
+            incoming.update(path for path, _ in _foreign(layout, key, location, change.files))
     return incoming
 
 

@@ -2,129 +2,37 @@
 
 A transaction looks at one version of its table (`base`) and gathers changes to partitions and metadata;
 several calls for one partition add up. Others' files that it takes out are recorded (`taken_out`), unless it
-says otherwise (`leave_records`). `commit` hands them to `commit.Committer`, which knows how they become
+says otherwise (`leave_records`). The changes to partitions are those of `changes`; `commit.commit` makes them
 visible.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
 from parquetry.errors import PartitionExistsError, UnsupportedError
 from parquetry.layout.arrangement import Arrangement
-from parquetry.metastore.model import DataFile, PartitionEntry, StreamBatch, TableMetadata, TakenOut
+from parquetry.metastore.changes import (
+    Add,
+    Append,
+    Change,
+    Drop,
+    Grow,
+    Move,
+    ReadScope,
+    Recut,
+    Replace,
+    Restore,
+    Scope,
+)
+from parquetry.metastore.model import DataFile, StreamBatch, TableMetadata, TakenOut
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a transaction gives a partition.
-
-    Attributes:
-        files: to add, or to put in place of the present ones.
-        location: where `files` lie; None: where the partition lies in `base`, else its default location.
-        arrangement: that the files were written for, and that the partition has from now on unless files are only
-            added; None: that of the partition in `base`, or else the table's.
-    """
-
-    files: tuple[DataFile, ...] = ()
-    location: str | None = None
-    arrangement: Arrangement | None = None
-
-
-class Append(Given):
-    """Files are added to a partition, which is made if it is not there, on top of whatever others do meanwhile."""
-
-
-class Grow(Append):
-    """Files are added to a partition whose map of heavy values may grow: by what they were written for, and by what others add.
-
-    `layout.grown_maps` says what becomes of the map and of the files.
-    """
-
-
-class Replace(Given):
-    """Files take the place of a partition's, which is made if it is not there.
-
-    Like all changes but `Append`, it needs the partition to be as it was in `base`.
-    """
-
-
-class Add(Given):
-    """A partition is made that must not be there, nor have been made and dropped by others since `base`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """A partition that has to be there is taken out.
-
-    Attributes:
-        moves: its content goes to another partition in the same commit, by a `Move`.
-    """
-
-    moves: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """The content of another partition becomes this one's, which must not be there.
-
-    Attributes:
-        source: key of the other partition.
-    """
-
-    source: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Restore:
-    """A partition becomes what it was in an earlier version, or lies where it does by its own record from now on.
-
-    Attributes:
-        entry: to write as it is.
-    """
-
-    entry: PartitionEntry
-
-
-@dataclass(frozen=True, slots=True)
-class Recut:
-    """A partition's list of files is written anew, in its newest form; which files those are is whatever others say meanwhile.
-
-    It conflicts only with those who take the partition out.
-    """
-
-
-Change = Append | Replace | Add | Drop | Move | Restore | Recut
-"""What happens to one partition."""
-
-
-@dataclass(slots=True)
-class Scope:
-    """A part of the table that is replaced as a whole; None is all of it."""
-
-    plan: ScanPlan | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReadScope:
-    """Partitions that were read for what a transaction does, and must be as they were then.
-
-    Attributes:
-        version: of the table, that was read.
-        plan: which partitions; None: all.
-        harmless: operations of others that leave true what was read.
-    """
-
-    version: TableSnapshot
-    plan: ScanPlan | None
-    harmless: frozenset[str]
 
 
 class Transaction:
@@ -443,31 +351,15 @@ class Transaction:
         metadata.require_arrangeable(metadata.arrangement)
         self.metadata = metadata
 
-    def commit(self, summary: Mapping[str, str] | None = None) -> TableSnapshot:
-        """Make all changes visible at once.
-
-        Args:
-            summary: free text by key, for the history.
-
-        Returns:
-            the version made; `base` if there is nothing to change.
+    def end(self) -> None:
+        """Say that this transaction is being committed: that can be tried once.
 
         Raises:
-            PartitionNotFoundError: a partition to drop or rename is not there.
-            PartitionExistsError: a partition to add is there.
-            CommitConflictError: others changed meanwhile what this transaction changes.
-            CommitAbortedError: another writer took this one for dead.
-            CommitUnknownError: the store does not say whether the commit took place.
-            TableNotFoundError: the table was dropped or replaced meanwhile.
-            BatchCommittedError: the batch of a streaming query was committed before.
+            UnsupportedError: it was tried before.
         """
-        # see `TableSnapshot.begin` for why it is imported here
-        from parquetry.metastore.commit import Committer
-
         if self._done:
             raise UnsupportedError("This transaction was already committed or has failed; begin another.")
         self._done = True
-        return Committer(self, dict(summary or {})).run()
 
     @property
     def arrangement(self) -> Arrangement:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from parquetry.errors import UnsupportedError
+from parquetry.layout.paths import LONGEST_NAME
 
 DEFAULT_DATABASE = "default"
-LONGEST_NAME = 255
 _FORBIDDEN = frozenset("/\\")
 
 

@@ -13,7 +13,7 @@ from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
 from parquetry.layout.arrangement import Arrangement
-from parquetry.layout.bucket_text import described_buckets
+from parquetry.layout.bucket_clause import described_buckets
 from parquetry.layout.places import warehouse_location
 from parquetry.layout.schema_json import logical_schema, physical_schema
 from parquetry.layout.skew_text import described_skew

@@ -16,7 +16,7 @@ import pyarrow.fs as pafs
 
 from parquetry.errors import LocationTakenError, TableNotFoundError, WarehouseError
 from parquetry.layout.arrangement import SkewMap
-from parquetry.layout.discover import visible_files
+from parquetry.layout.listing import visible_files
 from parquetry.layout.location import open_location
 from parquetry.layout.places import absolute_location
 from parquetry.maintenance.claims import Claim, claims, require_free, require_outside

@@ -7,11 +7,13 @@ import logging
 from msgspec.structs import replace
 
 from parquetry.errors import PropertyError, WarehouseError
-from parquetry.layout.discover import visible_files
 from parquetry.layout.file_names import is_own
+from parquetry.layout.listing import visible_files
 from parquetry.layout.location import open_location
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.taken_out import live_files, taken_out
+from parquetry.metastore.transaction import Transaction
 from parquetry.planner.lake import Lake
 from parquetry.planner.locations import external_location, lying_files
 
@@ -44,7 +46,7 @@ def set_location(lake: Lake, snapshot: TableSnapshot, given: str) -> TableSnapsh
     if location.rstrip("/") == metadata.location.rstrip("/"):
         return snapshot
     _require_others(name, snapshot, location)
-    transaction = snapshot.begin("set location")
+    transaction = Transaction(snapshot, "set location")
     for partition in snapshot.partitions():
         if metadata.partition_by:
             transaction.keep_place(partition)
@@ -54,7 +56,7 @@ def set_location(lake: Lake, snapshot: TableSnapshot, given: str) -> TableSnapsh
     transaction.leave_records()
     transaction.record_taken_out({file.path: None for file in taken_out(snapshot)})
     transaction.set_metadata(replace(metadata, location=location))
-    moved = transaction.commit()
+    moved = commit(transaction)
     if (lying := lying_files(location)) is not None:
         _LOG.warning(
             "Table %s lies in %s now%s. It holds %s, which MSCK REPAIR TABLE %s takes in.",

@@ -22,7 +22,9 @@ from parquetry.maintenance.deleting import purge
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.skew import refuse_values
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.metastore.transaction import Transaction
 from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake, described_arrangement
 from parquetry.planner.locations import partition_location
@@ -69,7 +71,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
     snapshot = lake.current(q.table)
     metadata = snapshot.metadata
     columns = frozenset(column.physical.lower() for column in metadata.data_columns)
-    transaction = snapshot.begin("add partitions")
+    transaction = Transaction(snapshot, "add partitions")
     taken: list[str] = []
     transaction.adopt(lambda: require_files(snapshot.label, taken))
     for values, properties in zip(values_of(snapshot, q.partitions), q.properties, strict=True):
@@ -93,7 +95,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
             _LOG.warning("Table %s: %s", snapshot.label, each.detail)
         arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
         transaction.add(values, location if given else None, bucketed.files, arrangement)
-    transaction.commit()
+    commit(transaction)
     return answers.Done()
 
 
@@ -115,13 +117,13 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
 def drop(lake: Lake, q: questions.DropPartitions) -> answers.Held:
     """Drop partitions; their files stay for readers of older versions, unless purged: see `deleting`."""
     snapshot = lake.current(q.table)
-    transaction = snapshot.begin("drop partitions")
+    transaction = Transaction(snapshot, "drop partitions")
     gone: list[str] = []
     for values in values_of(snapshot, q.partitions):
         partition = _existing(snapshot, values)
         gone += [join_location(partition.location, file.path) for file in partition.files]
         transaction.drop(values)
-    dropped = transaction.commit()
+    dropped = commit(transaction)
     if q.purge:
         for failure in purge(dropped, gone):
             _LOG.warning("a file of a dropped partition of %s is left: %s", snapshot.label, failure)
@@ -131,11 +133,11 @@ def drop(lake: Lake, q: questions.DropPartitions) -> answers.Held:
 def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.Held:
     """Empty partitions, which stay."""
     snapshot = lake.current(q.table)
-    transaction = snapshot.begin("truncate partitions")
+    transaction = Transaction(snapshot, "truncate partitions")
     for values in values_of(snapshot, q.partitions):
         _existing(snapshot, values)
         transaction.replace(values, ())
-    transaction.commit()
+    commit(transaction)
     return answers.Held(True)
 
 
@@ -144,9 +146,9 @@ def rename(lake: Lake, q: questions.RenamePartition) -> answers.Held:
     snapshot = lake.current(q.table)
     old, new = values_of(snapshot, q.partitions)
     _existing(snapshot, old)
-    transaction = snapshot.begin("rename partition")
+    transaction = Transaction(snapshot, "rename partition")
     transaction.rename(old, _nameable(snapshot, new))
-    transaction.commit()
+    commit(transaction)
     return answers.Held(True)
 
 
@@ -239,22 +241,22 @@ def can_delete(lake: Lake, q: questions.CanDelete) -> answers.Held:
 def delete(lake: Lake, q: questions.Delete) -> answers.Done:
     """Drop the partitions that a condition selects."""
     snapshot = lake.current(q.table)
-    transaction = snapshot.begin("delete")
+    transaction = Transaction(snapshot, "delete")
     selected = conjuncts(snapshot, q.predicates)
     replace_where(transaction, selected, "DELETE FROM")
     if is_serializable(settle(session=q.settings, properties=snapshot.metadata.properties)):
         transaction.rely_on(snapshot, partition_plan(snapshot, selected, indexed=False), SAME_ROWS)
-    transaction.commit()
+    commit(transaction)
     return answers.Done()
 
 
 def truncate(lake: Lake, q: questions.Truncate) -> answers.Held:
     """Empty a table; its partitions stay, as Hive's and Spark's do (SPARK-34418)."""
     snapshot = lake.current(q.table)
-    transaction = snapshot.begin("truncate")
+    transaction = Transaction(snapshot, "truncate")
     for partition in snapshot.partitions():
         transaction.replace(partition.values, ())
-    transaction.commit()
+    commit(transaction)
     return answers.Held(True)
 
 

@@ -23,7 +23,7 @@ from parquetry.planner import answers, questions
 from parquetry.precedence import settle
 from parquetry.prune.arranged import bucket_specs
 from parquetry.prune.bucket_report import BucketReport
-from parquetry.prune.render_text import size_text
+from parquetry.texts import size_text
 from parquetry.types import type_text
 
 

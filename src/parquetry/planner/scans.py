@@ -28,7 +28,7 @@ from parquetry.predicate.nodes import columns_of, opaque_parts
 from parquetry.predicate.spark_json import filter_from_json
 from parquetry.prune import steps
 from parquetry.prune.aggregate import AggregateCall, answer_aggregate
-from parquetry.prune.bucket_report import without_buckets
+from parquetry.prune.bucket_reasons import without_buckets
 from parquetry.prune.condition import Condition
 from parquetry.prune.directory_values import DirectoryValues, directory_values
 from parquetry.prune.filterable import filterable, has_parts

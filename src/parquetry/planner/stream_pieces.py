@@ -18,7 +18,7 @@ from parquetry.layout.file_columns import RecordedFiles
 from parquetry.metastore.file_blocks import FileBlock, file_blocks
 from parquetry.metastore.head import Head, read_head
 from parquetry.metastore.partition import Partition
-from parquetry.metastore.possible import keyed_by
+from parquetry.metastore.prepared import keyed_by
 from parquetry.metastore.snapshot import TableSnapshot, load, load_commit
 from parquetry.metastore.version_changes import VersionChanges, changes_between
 from parquetry.planner.lake import Lake

@@ -35,9 +35,11 @@ from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.maintenance import buckets
 from parquetry.maintenance.deleting import purge_replaced
 from parquetry.maintenance.skew import recorded, relocate, require_rules, require_unskewed, subject, without
+from parquetry.metastore.commit import commit
 from parquetry.metastore.model import TableMetadata
 from parquetry.metastore.replacement import Replacement
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.transaction import Transaction
 from parquetry.planner import answers, constraints, questions
 from parquetry.planner.column_settings import clustered_by, require_columns
 from parquetry.planner.definition import RESERVED, new_database, new_metadata
@@ -203,12 +205,12 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     metadata, of_partition = recorded(buckets.recorded(snapshot.label, metadata), zone)
     if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
         require_rules(snapshot.label, metadata, "define")
-    transaction = snapshot.begin("alter")
+    transaction = Transaction(snapshot, "alter")
     skew = metadata.arrangement.skew if of_partition is None else relocate(transaction, of_partition, zone)
     require_free_cells(lake, snapshot.label, skew, snapshot.id)
     if metadata != snapshot.metadata or of_partition is None:
         transaction.set_metadata(metadata)
-    return lake.described(transaction.commit())
+    return lake.described(commit(transaction))
 
 
 def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Held:

@@ -17,8 +17,10 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.layout.schema_json import columns_of, logical_schema
+from parquetry.metastore.commit import commit
 from parquetry.metastore.model import TableMetadata, ViewDefinition
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.transaction import Transaction
 from parquetry.planner import answers, questions
 from parquetry.planner.definition import new_database
 from parquetry.planner.lake import Lake
@@ -101,9 +103,9 @@ def _is_of(snapshot: TableSnapshot, view: questions.View) -> bool:
 
 
 def _replace(snapshot: TableSnapshot, metadata: TableMetadata) -> None:
-    transaction = snapshot.begin("alter")
+    transaction = Transaction(snapshot, "alter")
     transaction.set_metadata(msgspec.structs.replace(metadata, created_at=snapshot.metadata.created_at))
-    transaction.commit()
+    commit(transaction)
 
 
 def _metadata(label: str, view: questions.View) -> TableMetadata:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from parquetry.identifiers import joined_name
 from parquetry.layout.list_bucketing_rules import Occasion
 from parquetry.maintenance.skew import refuse_values, require_rules
-from parquetry.metastore.replacement import Successor
 from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.successor import Successor
 from parquetry.planner.lake import Lake
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from parquetry.identifiers import quoted
+from parquetry.identifiers import RESERVED, quoted
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_literal
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "<=>")
@@ -31,8 +31,6 @@ FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=
 
 DEEPEST = 100
 """How deep conditions may lie within each other: what reads them goes down by recursion."""
-RESERVED = frozenset(("and", "or", "not", "in", "like", "escape", "between", "is", "null", "true", "false"))
-"""Words that name a column only within backticks."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 

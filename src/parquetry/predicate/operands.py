@@ -12,15 +12,8 @@ from typing import TypeVar
 
 from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
 from parquetry.predicate import bind
-from parquetry.predicate.tokens import BARE, END_OF_TEXT, Token, is_name, tokenise
+from parquetry.predicate.tokens import BARE, END_OF_TEXT, TIME_TYPES, Token, is_name, tokenise
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
-
-_TIMES = {
-    "date": "date",
-    "timestamp": "timestamp",
-    "timestamp_ltz": "timestamp",
-    "timestamp_ntz": "timestamp_ntz",
-}
 
 _ARITHMETIC = frozenset(("PLUS", "DASH", "STAR", "SLASH", "MOD", "DPIPE", "DIV", "AMP", "PIPE", "CARET"))
 _T = TypeVar("_T")
@@ -141,7 +134,7 @@ class Operands:
             self._tokens[self._at + 1] if self.next.kind != END_OF_TEXT else self.next,
         )
         # `date` is a column unless a text follows it.
-        return is_name(token) and not (token.word in _TIMES and following.kind == "STRING")
+        return is_name(token) and not (token.word in TIME_TYPES and following.kind == "STRING")
 
     def name(self) -> Name:
         """Read a column."""
@@ -196,9 +189,9 @@ class Operands:
             return Literal(None, STRING, start)
         if token.word in ("true", "false"):
             return Literal(token.word == "true", BOOLEAN, start)
-        if token.word in _TIMES and self.next.kind == "STRING":
+        if token.word in TIME_TYPES and self.next.kind == "STRING":
             self._at += 1
-            return self._time(self._tokens[self._at - 1], _TIMES[token.word])
+            return self._time(self._tokens[self._at - 1], TIME_TYPES[token.word])
         if token.kind in BARE:
             return self._time(token, BARE[token.kind], bare=True)
         if is_name(token):

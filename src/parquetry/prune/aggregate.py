@@ -16,12 +16,11 @@ import numpy as np
 
 from parquetry.layout.bounds import FileBounds
 from parquetry.layout.bounds_in_files import each_in_files
-from parquetry.layout.discover import identity
 from parquetry.layout.file_columns import UNKNOWN
 from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.model import Column, TableMetadata
 from parquetry.prune.select import Selection
-from parquetry.types import ColumnType, Value
+from parquetry.types import ColumnType, Value, identity
 
 AggregateCall = tuple[Literal["count", "min", "max"], str | None]
 """A function and its column; `("count", None)` is COUNT(*)."""

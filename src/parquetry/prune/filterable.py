@@ -18,8 +18,8 @@ from parquetry.identifiers import parse_paths
 from parquetry.metastore.model import TableMetadata
 
 _LAYING_OUT = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
-_LARGE = 32 << 20
-"""Bytes above which values may leave out row groups of one file."""
+ONE_GROUP = 32 << 20
+"""Bytes of a file, up to which it is taken to have one row group."""
 
 
 def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
@@ -48,7 +48,7 @@ def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
         files: how many are left without the values.
         size: bytes that are read of them.
     """
-    return files > 1 or size > _LARGE or laid_out_within(metadata)
+    return files > 1 or size > ONE_GROUP or laid_out_within(metadata)
 
 
 def laid_out_within(metadata: TableMetadata) -> bool:

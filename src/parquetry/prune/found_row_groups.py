@@ -20,7 +20,7 @@ import numpy as np
 from parquetry.metastore.model import TableMetadata
 from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
-from parquetry.prune.filterable import laid_out_within
+from parquetry.prune.filterable import ONE_GROUP, laid_out_within
 from parquetry.prune.row_groups import before_gregorian
 from parquetry.prune.select import Selection
 from parquetry.prune.selected_rows import likely_matches
@@ -34,8 +34,6 @@ MOST_LOOKED_UP = 10_000
 SPARSE = 20
 """Numbers between the least and the greatest for each that is wanted, from which on a set is looked up. A row group with a
 hundred numbers from all over holds one of a denser set, as good as certainly."""
-ONE_GROUP = 32 << 20
-"""Bytes of a file, up to which it is taken to have one row group."""
 SURE = 5
 """Rows of a file that are likely to have one of the values, from which on one has, if values lie evenly: e ** -5 of the files have none."""
 NEARLY_ALL = 0.9

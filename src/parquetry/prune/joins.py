@@ -14,7 +14,7 @@ import msgspec
 
 from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.join_report import JoinReport
-from parquetry.prune.render_text import size_text
+from parquetry.texts import size_text
 
 _V2 = "spark.sql.sources.v2.bucketing."
 ENABLED = f"{_V2}enabled"

@@ -9,8 +9,8 @@ from parquetry.prune.join_report import JoinReport
 from parquetry.prune.run_time_report import RunTimeReport
 from parquetry.prune.scan_report import BYTES, ScanReport, Step
 from parquetry.prune.values_report import ValuesReport
+from parquetry.texts import size_text
 
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _SAID: dict[Origin, str] = {
     "query": "",
     "join": "run-time values ",
@@ -30,21 +30,6 @@ def report_text(
 def amount(step: Step, number: int) -> str:
     """Return a number of a step: bytes with a unit, others with separated thousands."""
     return size_text(number) if step.of_bytes else f"{number:,}"
-
-
-def size_text(number: int) -> str:
-    """Return a number of bytes with a decimal unit.
-
-    >>> size_text(999), size_text(1_234_000), size_text(3_000_000_000), size_text(999_999)
-    ('999 B', '1.2 MB', '3 GB', '1 MB')
-    """
-    value = float(number)
-    for unit in _UNITS:
-        rounded = f"{value:.1f}".removesuffix(".0") if value < 99.95 and unit != "B" else f"{value:.0f}"
-        if float(rounded) < 1000 or unit == _UNITS[-1]:
-            break
-        value /= 1000
-    return f"{rounded} {unit}"
 
 
 def condition_text(condition: str, origin: Origin) -> str:

@@ -1,6 +1,6 @@
 """What a query's scans read, of how much, why, and why not less; which of its joins shuffle, and why; and which values of joins served.
 
-A report is data: `select` makes the part of each scan, `joins` that of each join, `values_report` that of its values, `render_text` and `render_html` draw it, and it
+A report is data: `select` makes the part of each scan, `joins` that of each join, `outcomes` that of its values, `render_text` and `render_html` draw it, and it
 travels as the dict that `to_dict` gives.
 """
 

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from parquetry.layout.records import Column
+from parquetry.temporal import MICROS_PER_DAY
 
 _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "STARTS_WITH", "ENDS_WITH", "CONTAINS")
 _NULL_TESTS = ("IS_NULL", "IS_NOT_NULL")
@@ -27,8 +28,8 @@ _ON_FLOATS = ("=", "<", "<=", "IN", *_NULL_TESTS)
 _FLOATS = {"float", "double"}
 _GREGORIAN = {
     "date": -141_426,
-    "timestamp": -141_426 * 86_400_000_000,
-    "timestamp_ntz": -141_426 * 86_400_000_000,
+    "timestamp": -141_426 * MICROS_PER_DAY,
+    "timestamp_ntz": -141_426 * MICROS_PER_DAY,
 }
 """The first value of a type that is the same in both calendars wherever one is: the second day after the gap, 1582-10-16."""
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.values_report import How
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -181,9 +182,6 @@ class Candidate(msgspec.Struct, frozen=True):
     def table(self) -> str:
         """Return the name of the scan's table."""
         return str(self.report["table"])
-
-
-How = Literal["shared", "collected", "ends", "spark", "known", "replaced", "refused"]
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from parquetry.prune.found_row_groups import SPARSE
-from parquetry.prune.render_text import size_text
 from parquetry.prune.runtime import OPENING, Candidate, Verdict
 from parquetry.prune.selected_rows import Spread
+from parquetry.texts import size_text
 
 _SHARED_TIMES = 10
 """By how much a broadcast side, which need not be run again, may be larger than one that must be."""

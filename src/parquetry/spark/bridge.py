@@ -18,10 +18,8 @@ from pathlib import Path
 import pyspark
 
 from parquetry._version import __version__
+from parquetry.engine_settings import SPARK_SERIES
 from parquetry.errors import BridgeError
-
-SPARK_SERIES = "4.3"
-"""The Spark releases whose interfaces the bridge is written for."""
 
 _HERE = Path(__file__).resolve().parent
 # The compiler runs once and ends: without the JVM's own optimizing compiler it takes half of the processor's time.

@@ -16,6 +16,7 @@ from parquetry.layout.footers import FooterReader
 from parquetry.layout.location import require_writable
 from parquetry.layout.places import join_location
 from parquetry.maintenance.compaction import Rewrite
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.chosen_files import OPTION, chosen_files
 from parquetry.planner.destinations import own_of
@@ -80,7 +81,7 @@ def compact(
             transaction.replace(
                 partition.values, (*each.kept, *new), partition.entry.location, each.arrangement
             )
-        return transaction.commit()
+        return commit(transaction)
     except BaseException:
         uncommitted.clean_up()
         raise

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from parquetry.layout.location import require_writable
 from parquetry.layout.places import join_location
 from parquetry.layout.records import DataFile
+from parquetry.metastore.commit import commit
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
@@ -79,7 +80,7 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
             rely_on_search(lake, transaction, searched, q.searched_by, inserted)
         if serializable:
             rely_on_reads(lake, transaction, q.reads)
-        lake.hold(transaction.commit(_summary(snapshot, q, files)))
+        lake.hold(commit(transaction, _summary(snapshot, q, files)))
     except BaseException:
         uncommitted.clean_up()
         raise

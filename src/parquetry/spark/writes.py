@@ -28,6 +28,7 @@ from parquetry.layout.location import require_writable
 from parquetry.layout.paths import stored_value
 from parquetry.layout.records import DataFile
 from parquetry.maintenance.deleting import purge_replaced
+from parquetry.metastore.commit import commit
 from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.transaction import Transaction
@@ -123,7 +124,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         if batch is None:
             _rely(lake, transaction, q, serializable, data, written)
         summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
-        committed = lake.hold(transaction.commit(summary))
+        committed = lake.hold(commit(transaction, summary))
     except BaseException as error:
         uncommitted.clean_up()
         if isinstance(error, BatchCommittedError):

@@ -142,7 +142,7 @@ class Uncommitted:
 
     def begin(self, operation: str) -> Transaction:
         """Begin the transaction that takes the files in."""
-        self._transaction = self._snapshot.begin(operation)
+        self._transaction = Transaction(self._snapshot, operation)
         return self._transaction
 
     def clean_up(self) -> None:

@@ -11,7 +11,8 @@ import pytest
 from parquetry.layout.arrangement import REST, Version
 from parquetry.layout.hash_types import HashType
 from parquetry.layout.hive_hash import bucket_ids
-from parquetry.metastore import Arrangement, BucketSpec, DataFile, Metastore, SkewMap
+from parquetry.metastore import Arrangement, BucketSpec, DataFile, Metastore, SkewMap, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Or, Predicate, TupleIn
@@ -48,7 +49,7 @@ class Table(RandomTable):
     def _made(self, chance: Random) -> TableSnapshot:
         metastore = Metastore(MemoryStore(), "/lake")
         metastore.create_database("db")
-        transaction = metastore.create_table("db", "t", self.metadata).begin("append")
+        transaction = Transaction(metastore.create_table("db", "t", self.metadata), "append")
         one = self._spec(chance) if chance.random() < 0.3 else None
         for part in self.partitions(chance):
             spec = one or (self._spec(chance) if chance.random() < 0.8 else None)
@@ -60,7 +61,7 @@ class Table(RandomTable):
                 self.specs[part] = spec
             files = self._files(chance, part, spec, skew)
             transaction.replace((part,), files, arrangement=Arrangement(skew, spec) if skew or spec else None)
-        return transaction.commit()
+        return commit(transaction)
 
     def _spec(self, chance: Random) -> BucketSpec:
         columns = chance.sample(self.names[:-2], chance.choice((1, 1, len(self.names) - 2)))

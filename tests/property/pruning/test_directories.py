@@ -9,7 +9,17 @@ import pytest
 
 from parquetry.layout.arrangement import REST
 from parquetry.layout.records import NO_CELL
-from parquetry.metastore import Arrangement, BucketSpec, Column, DataFile, Metastore, SkewMap, TableMetadata
+from parquetry.metastore import (
+    Arrangement,
+    BucketSpec,
+    Column,
+    DataFile,
+    Metastore,
+    SkewMap,
+    TableMetadata,
+    Transaction,
+)
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
@@ -48,14 +58,14 @@ class Table(RandomTable):
     def _made(self, chance: Random, skewed: list[str]) -> TableSnapshot:
         metastore = Metastore(MemoryStore(), "/lake")
         metastore.create_database("db")
-        transaction = metastore.create_table("db", "t", self.metadata).begin("append")
+        transaction = Transaction(metastore.create_table("db", "t", self.metadata), "append")
         # one map for all, or many, which differ in columns, order and cells
         one = self._map(chance, skewed) if chance.random() < 0.3 else None
         for value in self.partitions(chance):
             skew = one or (self._map(chance, skewed) if chance.random() < 0.8 else None)
             files = self._files(chance, value, skew)
             transaction.replace((value,), files, arrangement=Arrangement(skew) if skew else None)
-        return transaction.commit()
+        return commit(transaction)
 
     def _map(self, chance: Random, skewed: list[str]) -> SkewMap:
         names = chance.sample(skewed, chance.randint(1, len(skewed)))
@@ -181,11 +191,11 @@ def test_a_table_without_such_directories_has_no_step_of_them() -> None:
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata((Column("x", "integer"),), (), "parquet", "/lake/db.db/t")
-    plain = metastore.create_table("db", "t", metadata).begin("append")
+    plain = Transaction(metastore.create_table("db", "t", metadata), "append")
     plain.append((), [DataFile("f", 1, 1)])
-    snapshot = plain.commit()
+    snapshot = commit(plain)
     assert select_files(snapshot, []).report.step("directories") is None
-    bucketed = snapshot.begin("arrange")
+    bucketed = Transaction(snapshot, "arrange")
     buckets = Arrangement(buckets=BucketSpec(("x",), 2))
     bucketed.replace((), [DataFile("f", 1, 1, bucket=1)], arrangement=buckets)
-    assert select_files(bucketed.commit(), []).report.step("directories") is None
+    assert select_files(commit(bucketed), []).report.step("directories") is None

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from parquetry.layout.statistics import read_parquet_footer
-from parquetry.metastore import Column, Metastore, TableMetadata
+from parquetry.metastore import Column, Metastore, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.like import starts_with
 from parquetry.predicate.nodes import (
@@ -139,7 +140,7 @@ def write(folder, files):
     metastore = Metastore(MemoryStore(), folder)
     metastore.create_database("db")
     snapshot = metastore.create_table("db", "t", TableMetadata(COLUMNS, ("p",), "parquet", folder))
-    transaction = snapshot.begin("append")
+    transaction = Transaction(snapshot, "append")
     rows_of = {}
     for number, (partition, rows, group) in enumerate(files):
         name = f"{number}.parquet"
@@ -147,7 +148,7 @@ def write(folder, files):
         pq.write_table(table, f"{folder}/{name}", row_group_size=group)
         transaction.append((partition,), [read_parquet_footer(LOCAL, f"{folder}/{name}", name=name)])
         rows_of[name] = [{**row, "later": None, "p": partition} for row in rows]
-    return transaction.commit(), rows_of
+    return commit(transaction), rows_of
 
 
 def understood(condition):

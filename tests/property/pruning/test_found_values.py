@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from parquetry.layout.arrangement import Arrangement, BucketSpec
 from parquetry.layout.bounds import column_statistics
 from parquetry.layout.hive_hash import buckets_of, normalised
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.planner.found_values import found_conditions
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
@@ -47,7 +48,7 @@ def tables(text: str, layout: str, contents: Sequence[Sequence[Value]]) -> Table
     )
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for number, values in enumerate(contents):
         file: dict[str, Any] = {}
         if layout == "buckets":
@@ -59,7 +60,7 @@ def tables(text: str, layout: str, contents: Sequence[Sequence[Value]]) -> Table
             file["columns"] = {"k": column_statistics(10, nulls, low, high, True, True)}
         partition = (values[0],) if layout == "partitions" else ()
         transaction.append(partition, [DataFile(f"f{number}", 100, len(values), 1, **file)])
-    return transaction.commit()
+    return commit(transaction)
 
 
 def kept(table: TableSnapshot, tree: dict[str, Any], recent: RecentPartitions | None = None) -> set[str]:

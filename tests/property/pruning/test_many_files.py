@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from parquetry.layout.bounds import column_statistics
 from parquetry.layout.file_columns import RecordedFiles, optional
 from parquetry.layout.records import PHYSICAL_NAME, ColumnStatistics
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction
 from parquetry.metastore.chunks import read_chunks
+from parquetry.metastore.commit import commit
 from parquetry.metastore.entries import encode_files
 from parquetry.metastore.file_blocks import FileBlock
 from parquetry.metastore.keyspace import chunk_key, summary_key
@@ -72,7 +73,7 @@ def made(columns: Columns, *, alone: bool, kinds: str, in_order: bool) -> Made:
     )
     physical = [column.physical for column in fields[:-1]]
     metadata = TableMetadata(tuple(fields), ("p",), "parquet", "/lake/db.db/t")
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     files: dict[str, tuple[int, DataFile, list[Row]]] = {}
     for part, count in enumerate(ALONE if alone else IN_PARTITIONS):
         rows = [
@@ -88,7 +89,7 @@ def made(columns: Columns, *, alone: bool, kinds: str, in_order: bool) -> Made:
             path = f"{part}-{number}"
             files[path] = part, _file(path, physical, own, kind), own
         transaction.append((part,), [file for value, file, _ in files.values() if value == part])
-    table = transaction.commit()
+    table = commit(transaction)
     _write_first_chunk_as_format_1(table)
     return Made(table, files)
 

@@ -10,7 +10,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.predicate.filter import Filter
@@ -72,13 +73,13 @@ def make() -> tuple[Metastore, TableSnapshot]:
     metastore = Metastore(CountingStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(COLUMNS, ("p", "q"), "parquet", "/lake/db.db/t")
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in (None, 0, 1, 2, 3):
         for q in (None, "a", "ab", "b"):
             low = 3 * (p or 0)
             known = {"v": ColumnStatistics(40, int(q is None), low, low + 3)}
             transaction.append((p, q), [DataFile("f", 100, 10, 1, known), DataFile("bare", 50, 5, 1)])
-    return metastore, transaction.commit()
+    return metastore, commit(transaction)
 
 
 METASTORE, TABLE = make()
@@ -159,10 +160,10 @@ def test_long_lists_of_files_are_judged_once() -> None:
     metastore = Metastore(store, "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(COLUMNS[:1], (), "parquet", "/lake/db.db/t")
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     files = [DataFile(f"f{n}", 100, 10, 1, {"v": ColumnStatistics(40, 0, n, n + 9)}) for n in range(3000)]
     transaction.append((), files)
-    table = transaction.commit()
+    table = commit(transaction)
     recent = RecentPartitions()
 
     def found(text: str, *about: str) -> tuple[int, int]:
@@ -183,9 +184,9 @@ def test_other_versions_and_what_is_gone_are_noticed() -> None:
     metastore, table = make()
     recent = RecentPartitions()
     assert _reads(recent, table, "p = 1") > 0
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "z"), [DataFile("new", 1, 1)])
-    newer = transaction.commit()
+    newer = commit(transaction)
     assert _reads(recent, newer, "p = 1") > 0
     found = select_files(newer, [parse_filter("q = 'z' AND p = 1", TYPES)], recent=recent)
     assert [each.file.path for each in found.files] == ["new"]

@@ -15,9 +15,10 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
 from parquetry.layout.footers import ArrowFooters
-from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.results import Difference
 from parquetry.maintenance.sync import synchronise
-from parquetry.metastore import Metastore, TableSnapshot
+from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.store.opening import open_store
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -286,9 +287,9 @@ def test_files_are_told_apart_by_their_paths(
     shutil.copy(taken, elsewhere)
     spark.sql(f"DELETE FROM {table} WHERE ds = 'a'")
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
-        transaction = metastore.table(*table.split(".")[1:]).begin("append")
+        transaction = Transaction(metastore.table(*table.split(".")[1:]), "append")
         transaction.append(("a",), [ms.DataFile(f"file:{elsewhere}", elsewhere.stat().st_size, 1)])
-        transaction.commit()
+        commit(transaction)
     for _ in range(2):
         assert told(sync(rows, table)) == [("ignored", "ds=a", 1)]
         assert ids(rows, table) == [1, 2]

@@ -12,6 +12,8 @@ from pyspark.sql import functions as sf
 import parquetry
 from parquetry import metastore as ms
 from parquetry.layout.arrangement import Version
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare
 from parquetry.prune.select import select_files
@@ -34,10 +36,10 @@ def buckets(found: Any) -> list[Buckets | tuple[()]]:
 def arrange(store: ms.Metastore, name: str, arrangements: dict[Value, ms.Arrangement]) -> None:
     """Give a table partitions, each with an arrangement of its own, and no files yet."""
     table = store.table(*name.split("."))
-    transaction = table.begin("arrange")
+    transaction = Transaction(table, "arrange")
     for value, arrangement in arrangements.items():
         transaction.replace((value,), [], arrangement=arrangement)
-    transaction.commit()
+    commit(transaction)
 
 
 _SPECS = {

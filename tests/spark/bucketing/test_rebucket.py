@@ -13,6 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 from parquetry.spark import compaction
 from tests.support.bucket_files import files_by_bucket, misplaced, set_arrangement
 from tests.support.metastores import table_of
@@ -106,9 +108,9 @@ def test_files_of_no_known_bucket_come_into_buckets(
         files = list(part.files)
         files[0] = msgspec.structs.replace(files[0], bucket=None)
         files[2] = msgspec.structs.replace(files[2], sorted=False)
-        transaction = table.begin("forget")
+        transaction = Transaction(table, "forget")
         transaction.replace((), files)
-        transaction.commit()
+        commit(transaction)
         told = rows(f"CALL lake.system.{statement}('{short}')")
         assert [each[:3] for each in told] == [(None, 3, 3)]
         table = table_of(store, name)

@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 from parquetry import metastore as ms
 from parquetry.layout.file_names import bucket_of
 from parquetry.layout.hive_hash import bucket_ids
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 from parquetry.types import type_text
 from tests.support.bucket_files import file_table, files_by_bucket, in_order, misplaced, set_arrangement
 from tests.support.hive.values import TYPES, columns, for_arrow
@@ -60,10 +62,10 @@ def test_every_type_lies_where_its_hash_says(
     ]
     specs += [ms.BucketSpec(tuple(without_maps), 7, version) for version in VERSIONS]
     specs += [ms.BucketSpec(("id",), 3, 2), ms.BucketSpec(("id",), 3, 2, (ms.SortColumn("c_double", True),))]
-    transaction = table_of(store, name).begin("make")
+    transaction = Transaction(table_of(store, name), "make")
     for p, spec in enumerate(specs):
         transaction.add((p,), arrangement=ms.Arrangement(buckets=spec))
-    transaction.commit()
+    commit(transaction)
     # PyArrow reads no others, and the ORC library writes what lies within the second before 1970 a second later (ORC-763).
     not_orc = (
         "c_timestamp < TIMESTAMP '1700-01-01' OR c_timestamp > TIMESTAMP '2200-01-01'"
@@ -163,11 +165,11 @@ def test_equal_values_meet(spark: SparkSession, db: str, rows: Rows, store: ms.M
         f"CREATE TABLE {db}.t (d double, f float, s struct<x: double>, a array<float>, kind string, p int) "
         "PARTITIONED BY (p) TBLPROPERTIES ('empty-buckets' = 'false')"
     )
-    transaction = table_of(store, f"{db}.t").begin("make")
+    transaction = Transaction(table_of(store, f"{db}.t"), "make")
     specs = [ms.BucketSpec((column,), 64, version) for version in VERSIONS for column in ("d", "f", "s", "a")]
     for p, spec in enumerate(specs):
         transaction.add((p,), arrangement=ms.Arrangement(buckets=spec))
-    transaction.commit()
+    commit(transaction)
     spark.sql(
         f"INSERT INTO {db}.t SELECT d, float(d), struct(d), array(float(d)), kind, cast(id AS int) FROM VALUES "
         f"(double('0.0'), 'zero'), (double('-0.0'), 'zero'), (double('nan'), 'nan'), (sqrt(double(-1)), 'nan'), (NULL, 'null') "
@@ -330,9 +332,9 @@ def test_others_who_change_the_buckets_meanwhile_make_it_conflict(
 
     def change() -> None:
         table = table_of(store, name)
-        transaction = table.begin("other")
+        transaction = Transaction(table, "other")
         transaction.replace((0,), (), arrangement=ms.Arrangement(buckets=ms.BucketSpec(("id",), 8)))
-        transaction.commit()
+        commit(transaction)
 
     with meanwhile(change), pytest.raises(AnalysisException, match="PARQUETRY_COMMIT_CONFLICT"):
         spark.sql(f"INSERT INTO {name} SELECT id, 0 FROM range(100, 200)")

@@ -11,7 +11,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from parquetry.metastore import Column, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner import statements
 from parquetry.planner.metadata_tables import PAGE
 from parquetry.spark.door import Door
@@ -54,11 +55,11 @@ def table(db: str, warehouse: Path) -> str:
     with open_metastore(str(warehouse / "lake")) as metastore:
         location = metastore.table_location(database, "t")
         metadata = TableMetadata((Column("id", "long"), Column("p", "integer")), ("p",), "parquet", location)
-        transaction = metastore.create_table(database, "t", metadata).begin("append")
+        transaction = Transaction(metastore.create_table(database, "t", metadata), "append")
         for p in (1, 2):
             files = [DataFile(f"{n}.parquet", 10, n) for n in range(p, FILES + 1, 2)]
             transaction.append((p,), files)
-        transaction.commit()
+        commit(transaction)
     return f"{db}.t"
 
 

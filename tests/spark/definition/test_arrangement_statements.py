@@ -12,6 +12,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 
 TABLES = ms.Arrangement(buckets=ms.BucketSpec(("x",), 4))
 OWN = ms.Arrangement(ms.SkewMap(("x", "y"), ((1, "a"), (None, None))), sort=(ms.SortColumn("x", True),))
@@ -29,14 +31,14 @@ def test_statements_keep_it(
         def table() -> ms.TableSnapshot:
             return metastore.table(name, "t")
 
-        transaction = table().begin("arrange")
+        transaction = Transaction(table(), "arrange")
         part = table().partition((1,))
         assert part is not None
         (file,) = part.files
         file = msgspec.structs.replace(file, cell=0, sorted=True)
         transaction.replace((1,), [file], arrangement=OWN)
         transaction.set_metadata(msgspec.structs.replace(table().metadata, arrangement=TABLES))
-        arranged = transaction.commit().version
+        arranged = commit(transaction).version
         key = 1
         for statement in (
             f"INSERT INTO {db}.t VALUES (1, 'more', 1), (3, 'new', 3)",

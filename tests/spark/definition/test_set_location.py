@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry.errors import CommitConflictError
-from parquetry.metastore import open_metastore
+from parquetry.metastore import Transaction, open_metastore
+from parquetry.metastore.commit import commit
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -140,8 +141,8 @@ def test_what_cannot_be(spark: SparkSession, db: str, tmp_path: Path, warehouse:
     assert spark.table(table).count() == 4
     with open_metastore(str(warehouse / "lake")) as metastore:
         snapshot = metastore.table(db.removeprefix("lake."), "t")
-        transaction = snapshot.begin("append")
+        transaction = Transaction(snapshot, "append")
         transaction.append((), [])
         spark.sql(f"ALTER TABLE {table} SET LOCATION '{tmp_path}/new'")
         with pytest.raises(CommitConflictError, match="location"):
-            transaction.commit()
+            commit(transaction)

@@ -22,6 +22,8 @@ from parquetry.layout.arrangement import REST
 from parquetry.layout.cells import DEFAULT_DIRECTORY, cell_directory
 from parquetry.layout.paths import unescape_path_name
 from parquetry.layout.statistics import read_footers
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 from parquetry.types import parse_type
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -60,7 +62,7 @@ def table(spark: SparkSession, warehouse: Path) -> Iterator[str]:
     types = {"x": parse_type("int"), "y": parse_type("string")}
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
         snapshot = metastore.table("heavy", "t")
-        transaction = snapshot.begin("fill")
+        transaction = Transaction(snapshot, "fill")
         for p, skew in _MAPS.items():
             folder = Path(snapshot.default_location((p,)).removeprefix("file:"))
             cells: dict[int | None, list[tuple[Any, ...]]] = {}
@@ -86,7 +88,7 @@ def table(spark: SparkSession, warehouse: Path) -> Iterator[str]:
                 )
                 files.append(msgspec.structs.replace(file, cell=cell))
             transaction.replace((p,), files, arrangement=ms.Arrangement(skew))
-        transaction.commit()
+        commit(transaction)
     yield name
     spark.sql("DROP NAMESPACE lake.heavy CASCADE")
 

@@ -16,6 +16,8 @@ from pyspark.sql import functions as sf
 
 from parquetry import metastore as ms
 from parquetry.errors import ArrangementError
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 from parquetry.types import parse_type
 from tests.support.rivals import meanwhile
 from tests.support.skewed_tables import arrange, files_by_cell, misplaced
@@ -100,10 +102,10 @@ def test_every_row_lies_where_its_partitions_map_says(
     name = f"{db.removeprefix('lake.')}.t"
     own = {p: ms.Arrangement(some_map(random_)) for p in range(12)}
     table = store.table(*name.split("."))
-    transaction = table.begin("make")
+    transaction = Transaction(table, "make")
     for p, arrangement in own.items():
         transaction.add((p,), arrangement=arrangement)
-    transaction.commit()
+    commit(transaction)
     tables = some_map(random_)
     arrange(store, name, tables)
     given = source(random_, 400)

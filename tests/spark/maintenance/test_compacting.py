@@ -13,6 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
+from parquetry.metastore.commit import commit
+from parquetry.metastore.transaction import Transaction
 from parquetry.spark import compaction
 from tests.support.skewed_tables import arrange, files_by_cell, misplaced, rows_of
 
@@ -57,9 +59,9 @@ def test_compaction(
         (flat / file.path).rename(flat / place / Path(file.path).name)
         cell = None if place == "unknown" else file.cell
         moved.append(msgspec.structs.replace(file, path=f"{place}/{Path(file.path).name}", cell=cell))
-    transaction = before.begin("move")
+    transaction = Transaction(before, "move")
     transaction.replace((9,), moved)
-    before = transaction.commit()
+    before = commit(transaction)
     state = f"SELECT * FROM {db}.t ORDER BY number"
     content = rows(state)
     old = spark.read.option("versionAsOf", before.version).table(f"{db}.t")

@@ -23,6 +23,7 @@ _SCRIPT = """
     import parquetry
     from parquetry import metastore as ms
     from parquetry.cli.main import main
+    from parquetry.metastore.commit import commit
 
     def shown(spark, name):
         jvm = spark._jvm
@@ -64,7 +65,7 @@ _SCRIPT = """
     skew = ms.Arrangement(ms.SkewMap(("x",), ((6,), (20,), (None,)), directories=True))
     with ms.open_metastore(str(work / "lake")) as metastore:
         table = metastore.table("db", "t")
-        transaction = table.begin("laid out")
+        transaction = ms.Transaction(table, "laid out")
         transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=skew))
         rest = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
         for ds, files in {
@@ -78,7 +79,7 @@ _SCRIPT = """
                 pq.write_table(pa.table({"x": pa.array(values, pa.int32()), "Name": ["n"] * len(values)}), path)
                 made.append(ms.DataFile(f"{folder}/f.parquet", path.stat().st_size, len(values), cell=cell))
             transaction.add((ds,), None, made)
-        transaction.commit()
+        commit(transaction)
     told = lambda sql: [list(row) for row in spark.sql(sql).collect()]
     call = "CALL lake.system.publish('db.t')"
     out = {"first": told(call), "hive": shown(spark, "t")}

@@ -13,7 +13,8 @@ _SCRIPT = """
 import sys
 from pyspark.sql import SparkSession
 import parquetry
-from parquetry.metastore import DataFile, open_metastore
+from parquetry.metastore import DataFile, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner.metadata_tables import PAGE
 
 builder = (
@@ -52,9 +53,9 @@ for file_format in ("parquet", "orc"):
         files = next(step for step in scan["steps"] if step["name"] == "files")
         print("RESULT", row[0], row[1], files["kept"], files["of"], flush=True)
 with open_metastore(sys.argv[1] + "/lake") as metastore:
-    transaction = metastore.table("db", "dim").begin("append")
+    transaction = Transaction(metastore.table("db", "dim"), "append")
     transaction.append((), [DataFile(f"{n}.parquet", 10, 7) for n in range(2 * PAGE)])
-    transaction.commit()
+    commit(transaction)
 count, paths = spark.sql("SELECT count(*), count(DISTINCT path) FROM lake.db.dim.files WHERE rows = 7").collect()[0]
 print("RESULT", count - 2 * PAGE, paths - 2 * PAGE, flush=True)
 spark.stop()

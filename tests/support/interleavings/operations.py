@@ -20,6 +20,7 @@ from parquetry.maintenance.orphan_tables import remove_orphans
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.replacement import Replacement
 from parquetry.metastore.staging import StagedTable
 from parquetry.planner import questions, views
@@ -59,7 +60,7 @@ class Site:
     def commit(self, transaction: Transaction, written: list[DataFile], d: int) -> None:
         """Commit; the files that were written go if that is known to have failed."""
         try:
-            transaction.commit()
+            commit(transaction)
         except BaseException:
             if not transaction.may_be_visible:
                 folder = transaction.base.default_location((d,))
@@ -105,9 +106,9 @@ def create(name: str, tag: str) -> Named:
 
 def _publish(site: Site, staged: StagedTable, tag: str, rows: bool) -> None:
     if rows:
-        transaction = staged.begin("append")
+        transaction = Transaction(staged.snapshot, "append")
         transaction.append((1,), [site.file(transaction.base, tag, 1)])
-        transaction.commit()
+        commit(transaction)
     try:
         staged.publish()
     except ParquetryError:
@@ -140,9 +141,9 @@ def replace(name: str, tag: str, *, rows: bool = False) -> Named:
             return
         replacement = Replacement(base, _metadata(tag))
         if rows:
-            transaction = replacement.snapshot.begin("append")
+            transaction = Transaction(replacement.snapshot, "append")
             transaction.append((1,), [site.file(replacement.snapshot, tag, 1)])
-            transaction.commit()
+            commit(transaction)
         try:
             replacement.publish()
         except ParquetryError as error:
@@ -230,7 +231,7 @@ def _write(
     name: str, operation: str, change: Callable[[Site, Transaction], list[DataFile]], d: int = 1
 ) -> Operation:
     def run(site: Site) -> None:
-        transaction = site.metastore.table(*name.split(".")).begin(operation)
+        transaction = Transaction(site.metastore.table(*name.split(".")), operation)
         site.commit(transaction, change(site, transaction), d)
 
     return run

@@ -12,7 +12,8 @@ from parquetry.layout.places import join_location
 from parquetry.maintenance import vacuum as vacuum_module
 from parquetry.maintenance.files import require_files
 from parquetry.maintenance.vacuum import Files, vacuum
-from parquetry.metastore import DataFile, Metastore, TableSnapshot
+from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.failing_client import Client
@@ -37,10 +38,10 @@ def adopt(metastore: Metastore, files: list[DataFile]) -> TableSnapshot:
     place = table.default_location(KEY)
     locations = [join_location(place, file.path) for file in files]
     require_files(table.label, locations)
-    transaction = table.begin("sync")
+    transaction = Transaction(table, "sync")
     transaction.append(KEY, files)
     transaction.adopt(lambda: require_files(table.label, locations))
-    return transaction.commit()
+    return commit(transaction)
 
 
 def attempt(action: Callable[[], object]) -> bool:

@@ -21,8 +21,9 @@ from parquetry.layout.adopted_buckets import in_buckets
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SortColumn, Version
 from parquetry.layout.hive_hash import bucket_ids, buckets_of
 from parquetry.layout.records import Column, DataFile
-from parquetry.maintenance.difference import Difference
-from parquetry.metastore import TableMetadata, open_metastore
+from parquetry.maintenance.results import Difference
+from parquetry.metastore import TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.prune.arranged import bucket_specs
 from parquetry.types import parse_type
 
@@ -48,7 +49,7 @@ class Tree:
     def declare(self, spec: BucketSpec | None, **properties: str) -> None:
         with open_metastore(str(self.root)) as metastore:
             snapshot = metastore.table("default", "t")
-            transaction = snapshot.begin("alter")
+            transaction = Transaction(snapshot, "alter")
             transaction.set_metadata(
                 msgspec.structs.replace(
                     snapshot.metadata,
@@ -56,7 +57,7 @@ class Tree:
                     properties={**snapshot.metadata.properties, **properties},
                 )
             )
-            transaction.commit()
+            commit(transaction)
 
     def put(self, path: str, *keys: Any, type: pa.DataType | None = None) -> None:
         place = self.path / path
@@ -259,9 +260,9 @@ def test_files_of_no_known_writer_do_not_join_those_of_a_known_one(tmp_path: Pat
     tree = Tree(tmp_path, spec, "double")
     tree.put("000001_0", 1.0, type=pa.float64())
     with open_metastore(str(tmp_path)) as metastore:
-        transaction = metastore.table("default", "t").begin("write")
+        transaction = Transaction(metastore.table("default", "t"), "write")
         transaction.replace((), [DataFile("000001_0", (tree.path / "000001_0").stat().st_size, 1, bucket=1)])
-        transaction.commit()
+        commit(transaction)
     assert tree.claimed() == [4]
     tree.put("000001_0_copy_1", -0.0, type=pa.float64())
     (told,) = tree.told()

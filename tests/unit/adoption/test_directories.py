@@ -18,9 +18,9 @@ import parquetry
 from parquetry.layout.arrangement import REST
 from parquetry.layout.cells import DEFAULT_DIRECTORY
 from parquetry.layout.tuples_in_files import lacks_tuples
-from parquetry.maintenance.difference import Difference
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.restore import restore
+from parquetry.maintenance.results import Difference
 from parquetry.metastore import (
     Arrangement,
     AutoSkew,
@@ -29,8 +29,10 @@ from parquetry.metastore import (
     Metastore,
     SkewMap,
     TableMetadata,
+    Transaction,
     open_metastore,
 )
+from parquetry.metastore.commit import commit
 from parquetry.metastore.partition import Partition
 from parquetry.predicate.parse import parse_filter
 from parquetry.prune.select import select_files
@@ -326,9 +328,9 @@ def test_later_files(tree: Tree) -> None:
     assert tree.cells(1) == {"x=1/f": ("1",), "x=1/g": None, **rest}
     assert tree.sync() == []
     with tree.metastore() as metastore:
-        transaction = metastore.table("default", "t").begin("drop")
+        transaction = Transaction(metastore.table("default", "t"), "drop")
         transaction.drop((1,))
-        transaction.commit()
+        commit(transaction)
     assert [each.action for each in tree.sync()] == ["ignored"]
     assert [each.action for each in tree.sync(readopt=True)] == ["added"]
     assert tree.cells(1) == {"x=1/f": ("1",), "x=1/g": None} | dict.fromkeys(rest, REST)
@@ -340,9 +342,9 @@ def test_a_map_that_is_known_is_kept(tree: Tree) -> None:
     skew = SkewMap(("x",), (("30",), ("1",)), directories=True)
     with tree.metastore() as metastore:
         table = metastore.table("default", "t")
-        transaction = table.begin("alter")
+        transaction = Transaction(table, "alter")
         transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=Arrangement(skew)))
-        transaction.commit()
+        commit(transaction)
     tree.put("ds=1/x=1/f", ("1", 1, 1))
     tree.put("ds=1/x=2/f", ("2", 1, 1))
     tree.put("ds=2/y=2/f", ("2", 2, 1))
@@ -360,9 +362,9 @@ def test_a_map_that_was_to_be_measured_is_what_directories_say(tree: Tree) -> No
     skew = SkewMap(("x",), directories=True, auto=AutoSkew(0.1, 4))
     with tree.metastore() as metastore:
         table = metastore.table("default", "t")
-        transaction = table.begin("alter")
+        transaction = Transaction(table, "alter")
         transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=Arrangement(skew)))
-        transaction.commit()
+        commit(transaction)
     tree.put("ds=1/x=1/f", ("1", 1, 1))
     tree.put("ds=2/f", ("1", 1, 1))
     (tree.path / "ds=3").mkdir()
@@ -381,7 +383,7 @@ def test_the_tables_own_files_in_directories_differ_from_nothing(tree: Tree) -> 
     with tree.metastore() as metastore:
         table = metastore.table("default", "t")
         by = table.metadata.columns[-1:]
-        transaction = table.begin("insert")
+        transaction = Transaction(table, "insert")
         transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=(*columns, *by)))
         names = [
             f"{folder}/pq-{table.id.hex()}-1-{n}.parquet"
@@ -395,10 +397,10 @@ def test_the_tables_own_files_in_directories_differ_from_nothing(tree: Tree) -> 
             for name, size, cell in zip(names, sizes, (0, REST), strict=True)
         ]
         transaction.replace((1,), files, arrangement=Arrangement(skew))
-        table = transaction.commit()
-        transaction = table.begin("alter")
+        table = commit(transaction)
+        transaction = Transaction(table, "alter")
         transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=(*COLUMNS, *by)))
-        transaction.commit()
+        commit(transaction)
     leftover = f"x=2/gone=3/pq-{table.id.hex()}-0-0.parquet"
     tree.put(f"ds=1/{leftover}", ("2", 1, 1))
     arrangement = tree.partition(1).arrangement
@@ -415,9 +417,9 @@ def test_the_tables_own_files_in_directories_differ_from_nothing(tree: Tree) -> 
         assert not (tree.path / "ds=1" / "x=2").exists()
         assert (tree.path / "ds=1" / names[0]).exists()
         with tree.metastore() as metastore:
-            transaction = metastore.table("default", "t").begin("drop")
+            transaction = Transaction(metastore.table("default", "t"), "drop")
             transaction.drop((1,))
-            transaction.commit()
+            commit(transaction)
         assert len([each.path for each in catalog.vacuum("t", later) if each.path]) == 2
     assert not (tree.path / "ds=1").exists()
 
@@ -437,9 +439,9 @@ def test_other_verbs_know_files_in_directories(tree: Tree, tmp_path_factory: pyt
         part = restored.table("default", "t").partition((1,))
         assert part is not None
         assert {file.path: file.cell for file in part.files} == {"x=1/f": 0, f"{DEFAULT_DIRECTORY}/f": REST}
-        transaction = metastore.table("default", "t").begin("rename")
+        transaction = Transaction(metastore.table("default", "t"), "rename")
         transaction.rename((1,), (2,))
-        transaction.commit()
+        commit(transaction)
     assert tree.cells(2) == cells
     assert tree.sync() == []
     tree.put("ds=1/x=1/g", ("1", 1, 1))

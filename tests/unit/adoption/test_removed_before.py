@@ -15,6 +15,7 @@ from parquetry.maintenance.restore import restore
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction, entries
+from parquetry.metastore.commit import commit
 from parquetry.metastore.keyspace import CHUNKS, JOURNAL, partition_prefix, prefix_range, taken_out_prefix
 from parquetry.metastore.model import TakenOut, Totals
 from parquetry.metastore.taken_out import encode_taken_out, taken_out
@@ -38,11 +39,11 @@ def records(table: TableSnapshot) -> Records:
 def adopted(store: Store | None = None) -> TableSnapshot:
     """Return a table in which A and B hold a file of others each, and C one of its own and one of others."""
     table = Metastore(store or MemoryStore(), "/lake").create_table("default", "t", metadata())
-    transaction = table.begin("sync")
+    transaction = Transaction(table, "sync")
     transaction.append(A, [their("one")])
     transaction.append(B, [their("two", modified=None)])
     transaction.append(C, [their("three", modified=3000), DataFile(f"pq-{table.id.hex()}-own", 1, 1)])
-    return transaction.commit()
+    return commit(transaction)
 
 
 ONE, TWO, THREE = {"d=1/s=a/one": 1000}, {"d=1/s=b/two": None}, {"d=2/s=c/three": 3000}
@@ -66,9 +67,9 @@ def test_a_commit_records_what_it_takes_out(name: str) -> None:
     """Size and time of each file of others that is live no longer; none of the table's own."""
     change, expected = CHANGES[name]
     table = adopted()
-    transaction = table.begin("change")
+    transaction = Transaction(table, "change")
     change(transaction)
-    after = transaction.commit()
+    after = commit(transaction)
     assert records(after) == expected
     assert {file.ticket for file in taken_out(after)} <= {after.commit.ticket}
     assert {file.record.bytes for file in taken_out(after)} <= {10}
@@ -77,50 +78,50 @@ def test_a_commit_records_what_it_takes_out(name: str) -> None:
 
 def test_files_that_move_are_not_taken_out() -> None:
     """One commit that drops a file from a partition and lists it in another has it live."""
-    transaction = adopted().begin("move")
+    transaction = Transaction(adopted(), "move")
     transaction.drop(A)
     transaction.append((3, "m"), [DataFile("/lake/t/d=1/s=a/one", 10, 1, 1000)])
-    assert records(transaction.commit()) == {}
+    assert records(commit(transaction)) == {}
 
 
 def test_files_elsewhere_are_nobodys_to_find() -> None:
     """Below the table's location a file is known by its place, whatever its partition is called; outside it is not."""
-    transaction = adopted().begin("add")
+    transaction = Transaction(adopted(), "add")
     transaction.rename(A, (7, "z"))
     transaction.add((8, "x"), location="/lake/t/odd", files=[their("four")])
     transaction.add((8, "y"), location="/away", files=[their("five")])
-    transaction = transaction.commit().begin("drop")
+    transaction = Transaction(commit(transaction), "drop")
     transaction.replace_where(None)
-    assert records(transaction.commit()) == {**ONE, **TWO, **THREE, "odd/four": 1000}
+    assert records(commit(transaction)) == {**ONE, **TWO, **THREE, "odd/four": 1000}
 
 
 def test_a_file_that_is_listed_again_is_forgotten() -> None:
     """By whichever partition, and only that file; versions between still know it as taken out."""
-    transaction = adopted().begin("drop")
+    transaction = Transaction(adopted(), "drop")
     transaction.replace_where(None)
-    gone = transaction.commit()
-    transaction = gone.begin("sync")
+    gone = commit(transaction)
+    transaction = Transaction(gone, "sync")
     transaction.append(A, [their("one")])
     transaction.add((9, "q"), location="/lake/t/d=2/s=c", files=[their("three", modified=4000)])
-    back = transaction.commit()
+    back = commit(transaction)
     assert records(back) == TWO
     assert records(gone) == {**ONE, **TWO, **THREE}
-    transaction = back.begin("drop")
+    transaction = Transaction(back, "drop")
     transaction.drop(A)
-    assert records(transaction.commit()) == {**TWO, **ONE}
+    assert records(commit(transaction)) == {**TWO, **ONE}
 
 
 def test_what_is_gone_from_disk_is_not_recorded() -> None:
     """Nor what a repair takes out; an explicit record stands, and forgetting alone makes a version."""
-    transaction = adopted().begin("sync")
+    transaction = Transaction(adopted(), "sync")
     transaction.leave_records()
     transaction.drop(A)
     transaction.record_taken_out({"d=5/s=x/y": TakenOut(1, 2)})
-    table = transaction.commit()
+    table = commit(transaction)
     assert records(table) == {"d=5/s=x/y": 2}
-    transaction = table.begin("sync")
+    transaction = Transaction(table, "sync")
     transaction.record_taken_out({"d=5/s=x/y": None})
-    after = transaction.commit()
+    after = commit(transaction)
     assert after.version == table.version + 1
     assert content(after) == content(table)
     assert records(after) == {}
@@ -132,18 +133,18 @@ def test_two_writers_take_out_different_files(first_at: int) -> None:
     inner = MemoryStore()
     adopted(inner)
     store = FaultyStore(inner)
-    slow = Metastore(store, "/lake").table("default", "t").begin("slow")
+    slow = Transaction(Metastore(store, "/lake").table("default", "t"), "slow")
     slow.drop(A)
 
     def meanwhile(writes: int) -> None:
         if writes == first_at:
             for act in (lambda t: t.drop(B), lambda t: t.append(C, [their("six")])):
-                transaction = Metastore(inner, "/lake").table("default", "t").begin("fast")
+                transaction = Transaction(Metastore(inner, "/lake").table("default", "t"), "fast")
                 act(transaction)
-                transaction.commit()
+                commit(transaction)
 
     store.before_write = meanwhile
-    slow.commit()
+    commit(slow)
     assert first_at < store.writes
     table = Metastore(inner, "/lake").table("default", "t")
     assert records(table) == {**ONE, **TWO}
@@ -154,24 +155,24 @@ def test_two_writers_take_out_different_files(first_at: int) -> None:
 def test_who_forgets_does_not_hide_what_is_taken_out_later(first_at: int) -> None:
     """A file forgotten by one writer, taken in and out again by others meanwhile: the last commit counts."""
     inner = MemoryStore()
-    transaction = adopted(inner).begin("drop")
+    transaction = Transaction(adopted(inner), "drop")
     transaction.drop(A)
-    transaction.commit()
+    commit(transaction)
     store = FaultyStore(inner)
-    slow = Metastore(store, "/lake").table("default", "t").begin("forget")
+    slow = Transaction(Metastore(store, "/lake").table("default", "t"), "forget")
     slow.record_taken_out({"d=1/s=a/one": None})
     order: list[str] = []
 
     def meanwhile(writes: int) -> None:
         if writes == first_at:
             for act in (lambda t: t.append(A, [their("one", modified=5)]), lambda t: t.drop(A)):
-                transaction = Metastore(inner, "/lake").table("default", "t").begin("fast")
+                transaction = Transaction(Metastore(inner, "/lake").table("default", "t"), "fast")
                 act(transaction)
-                transaction.commit()
+                commit(transaction)
             order.append("fast")
 
     store.before_write = meanwhile
-    slow.commit()
+    commit(slow)
     table = Metastore(inner, "/lake").table("default", "t")
     assert records(table) == ({} if table.operation == "forget" else {"d=1/s=a/one": 5})
     assert leftovers(inner, table.id) == []
@@ -180,19 +181,19 @@ def test_who_forgets_does_not_hide_what_is_taken_out_later(first_at: int) -> Non
 def test_who_adopts_forgets_nothing_that_was_taken_out_since() -> None:
     """What a listing of files found gone may have come, been taken in, and been taken out again meanwhile."""
     store = MemoryStore()
-    transaction = adopted(store).begin("drop")
+    transaction = Transaction(adopted(store), "drop")
     transaction.drop(A)
-    table = transaction.commit()
-    late = table.begin("sync")
+    table = commit(transaction)
+    late = Transaction(table, "sync")
     late.adopt(lambda: None)
     late.record_taken_out({"d=1/s=a/one": None})
     late.append(B, [their("more")])
     for act in (lambda t: t.add(A, None, [their("one", modified=5)]), lambda t: t.drop(A)):
-        transaction = table.refresh().begin("fast")
+        transaction = Transaction(table.refresh(), "fast")
         act(transaction)
-        transaction.commit()
+        commit(transaction)
     with pytest.raises(CommitConflictError, match="what is known of d=1/s=a/one was changed by version"):
-        late.commit()
+        commit(late)
     assert records(table.refresh()) == {"d=1/s=a/one": 5}
     assert leftovers(store, table.id) == []
 
@@ -201,13 +202,13 @@ def test_writers_of_one_partition_conflict_as_ever() -> None:
     """Who loses takes nothing out and leaves nothing."""
     store = MemoryStore()
     table = adopted(store)
-    loser = table.begin("drop")
+    loser = Transaction(table, "drop")
     loser.drop(A)
-    winner = table.begin("append")
+    winner = Transaction(table, "append")
     winner.append(A, [their("more")])
-    winner.commit()
+    commit(winner)
     with pytest.raises(CommitConflictError):
-        loser.commit()
+        commit(loser)
     assert records(table.refresh()) == {}
     assert leftovers(store, table.id) == []
 
@@ -229,13 +230,13 @@ def test_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "INLINE_BYTES", 200)
     store = MemoryStore()
     table = Metastore(store, "/lake").create_table("default", "t", metadata())
-    transaction = table.begin("sync")
+    transaction = Transaction(table, "sync")
     transaction.append(A, [their(f"f{n:04}") for n in range(2500)])
-    table = transaction.commit()
+    table = commit(transaction)
     assert list(store.scan(*prefix_range(CHUNKS + table.id)))
-    transaction = table.begin("truncate")
+    transaction = Transaction(table, "truncate")
     transaction.replace(A, ())
-    table = transaction.commit()
+    table = commit(transaction)
     assert list(records(table)) == [f"d=1/s=a/f{n:04}" for n in range(2500)]
     assert leftovers(store, table.id) == []
 
@@ -247,9 +248,9 @@ def test_lost_lists_of_files_are_not_recorded() -> None:
         patch.setattr(entries, "INLINE_BYTES", 10)
         table = adopted(store)
     store.delete_many([key for key, _ in store.scan(*prefix_range(CHUNKS + table.id))])
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     transaction.drop(A)
-    assert records(transaction.commit()) == {}
+    assert records(commit(transaction)) == {}
 
 
 def lake_with_past(folder: Path, store: Store | None = None) -> Lake:
@@ -294,9 +295,9 @@ def test_versions_that_are_kept_keep_their_records(tmp_path: Path) -> None:
 def test_dumped_and_restored(tmp_path: Path) -> None:
     """All versions say the same in the copy, and the copy dumps the same."""
     lake = lake_with_past(tmp_path / "lake")
-    transaction = lake.table().begin("forget nothing")
+    transaction = Transaction(lake.table(), "forget nothing")
     transaction.record_taken_out({"d=9/s=z/é": TakenOut(7)})
-    transaction.commit()
+    commit(transaction)
     dump(lake.metastore, tmp_path / "one")
     copy = Metastore(MemoryStore(), str(tmp_path / "lake"))
     restore(copy, tmp_path / "one")
@@ -366,9 +367,9 @@ def test_records_are_rows_of_their_own() -> None:
     """The path below the location, and the ticket: a golden row, since stores outlive releases."""
     store = MemoryStore()
     table = adopted(store)
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     transaction.drop(A)
-    table = transaction.commit()
+    table = commit(transaction)
     ((key, value),) = table.store.scan(*prefix_range(taken_out_prefix(table.id)))
     assert key == b"\x09" + table.id + b"d=1/s=a/one" + (2**64 - 1 - table.commit.ticket).to_bytes(8, "big")
     assert value == encode_taken_out(TakenOut(10, 1000)) == b"\x01\x92\x0a\xcd\x03\xe8"

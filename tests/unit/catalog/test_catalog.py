@@ -18,9 +18,9 @@ from parquetry.errors import (
     TableNotFoundError,
     WarehouseError,
 )
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
-from parquetry.metastore.entries import read_files
-from parquetry.metastore.file_parts import FILES
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
+from parquetry.metastore.entries import FILES_AT_ONCE, read_files
 from parquetry.predicate.match import match
 from parquetry.predicate.nodes import Compare
 from parquetry.predicate.parse import parse_filter
@@ -64,13 +64,13 @@ def warehouse(tmp_path):
         )
         location = metastore.table_location("sales", "orders")
         table = metastore.create_table("sales", "Orders", msgspec.structs.replace(ORDERS, location=location))
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         for day in range(3):
             for shop in ("a", None):
                 files = [_file(day, part) for part in range(2)]
                 transaction.append((FIRST_DAY + day, shop), files)
         transaction.append((FIRST_DAY + 3, "z"), [DataFile("/elsewhere/z.parquet", 5)])
-        transaction.commit()
+        commit(transaction)
     return path
 
 
@@ -218,19 +218,19 @@ def test_files_are_read_as_they_are_given(tmp_path, monkeypatch):
         "parquetry.metastore.partition.read_files",
         lambda *args: read.append(len(found := read_files(*args))) or found,
     )
-    files = [DataFile(f"{n}.orc", 7, 3) for n in range(3 * FILES)]
+    files = [DataFile(f"{n}.orc", 7, 3) for n in range(3 * FILES_AT_ONCE)]
     with open_metastore(str(tmp_path / "lake"), create=True) as metastore:
         table = metastore.create_table(
             "default", "t", TableMetadata((Column("x", "integer"),), (), "orc", f"{tmp_path}/t")
         )
-        for start in range(0, len(files), FILES // 2):
-            transaction = table.begin("append")
-            transaction.append((), files[start : start + FILES // 2])
-            table = transaction.commit()
+        for start in range(0, len(files), FILES_AT_ONCE // 2):
+            transaction = Transaction(table, "append")
+            transaction.append((), files[start : start + FILES_AT_ONCE // 2])
+            table = commit(transaction)
         catalog = Catalog(metastore)
         assert [file.path for file in catalog.files("t")] == [f"{tmp_path}/t/{file.path}" for file in files]
         assert sum(read) == len(files)
-        assert max(read) <= FILES
+        assert max(read) <= FILES_AT_ONCE
         read.clear()
         found = catalog.files("t")
         assert next(found).path == f"{tmp_path}/t/0.orc"
@@ -259,7 +259,7 @@ def test_selected_files_are_looked_at_some_thousand_at_a_time(tmp_path, monkeypa
     with open_metastore(str(tmp_path / "lake"), create=True) as metastore:
         columns = (Column("x", "integer"), Column("p", "integer"))
         table = metastore.create_table("default", "t", TableMetadata(columns, ("p",), "orc", f"{tmp_path}/t"))
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         for p in range(40):
             transaction.append(
                 (p,),
@@ -268,7 +268,7 @@ def test_selected_files_are_looked_at_some_thousand_at_a_time(tmp_path, monkeypa
                     for n in range(300)
                 ],
             )
-        table = transaction.commit()
+        table = commit(transaction)
         where = parse_filter("x IN (7, 250)", {column.name: column.column_type for column in columns})
         whole = select_files(table, [where]).files
         assert len(whole) == 80
@@ -283,9 +283,9 @@ def test_a_table_without_partition_columns_has_one_partition_once_it_holds_files
     with parquetry.open(warehouse) as catalog:
         assert list(catalog.partitions("empty")) == []
     with open_metastore(str(warehouse)) as metastore:
-        transaction = metastore.table("default", "empty").begin("append")
+        transaction = Transaction(metastore.table("default", "empty"), "append")
         transaction.append((), [DataFile("a.orc", 7, 3)])
-        transaction.commit()
+        commit(transaction)
     with parquetry.open(warehouse) as catalog:
         (only,) = catalog.partitions("empty")
         assert (dict(only.values), only.location) == ({}, f"{warehouse}/empty")

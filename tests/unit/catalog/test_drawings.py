@@ -9,7 +9,8 @@ import pytest
 import parquetry
 from parquetry.catalog import Catalog
 from parquetry.catalog.listing import Listing
-from parquetry.metastore import Column, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 
 ODD = "<script>&"
 
@@ -20,11 +21,11 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
     with open_metastore(str(tmp_path), create=True) as metastore:
         columns = (Column("id", "long", metadata={"comment": ODD}), Column("p", "string"))
         metadata = TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/t", comment=ODD)
-        transaction = metastore.create_table("default", "t", metadata).begin("append")
+        transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
         for number in range(29):
             transaction.append((f"{number:02}",), [DataFile("a.parquet", 1500, 10)])
         transaction.append((ODD,), [DataFile("b.parquet", 1500)])
-        transaction.commit()
+        commit(transaction)
     with parquetry.open(tmp_path) as opened:
         yield opened
 

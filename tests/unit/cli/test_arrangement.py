@@ -19,8 +19,10 @@ from parquetry.metastore import (
     SkewMap,
     SortColumn,
     TableMetadata,
+    Transaction,
     open_metastore,
 )
+from parquetry.metastore.commit import commit
 from parquetry.warehouse import VARIABLE
 
 ALL = Arrangement(
@@ -42,12 +44,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
                 name,
                 TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/{name}", arrangement=arrangement),
             )
-            transaction = table.begin("append")
+            transaction = Transaction(table, "append")
             if arrangement is ALL:
                 transaction.append((1,), [DataFile("a", 5, 1, cell=1, bucket=3, sorted=True)])
                 transaction.append((1,), [DataFile("b", 5, 1, cell=-1)])
             transaction.add((2,), arrangement=PLAIN)
-            transaction.commit()
+            commit(transaction)
 
     def run(*arguments: str) -> str:
         with pytest.raises(SystemExit) as caught:

@@ -17,7 +17,8 @@ from parquetry.cli import doctor
 from parquetry.cli.main import app, main
 from parquetry.cli.reference import reference
 from parquetry.config import CATALOG_OPTIONS, TABLE_SETTINGS
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.warehouse import STORE_VARIABLE, VARIABLE
 
 ROOT = Path(__file__).parents[3]
@@ -39,21 +40,21 @@ def warehouse(tmp_path, monkeypatch):
             "t",
             TableMetadata(columns, ("day",), "parquet", f"{path}/t", properties={"sort-by": "id"}),
         )
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         for day in range(3):
             statistics = {"id": ColumnStatistics(80, 0, day * 10, day * 10 + 9)}
             transaction.append((day,), [DataFile("f.parquet", 1500, 1000, 1, statistics)])
         transaction.append((None,), [DataFile("g.parquet", 7)])
-        transaction.commit()
+        commit(transaction)
         names = tuple(f"c{place}" for place in range(len(TYPED)))
         columns = tuple(Column(name, type) for name, type in zip(names, TYPED, strict=True))
         typed = metastore.create_table(
             "default", "typed", TableMetadata(columns, names, "orc", f"{path}/typed")
         )
-        transaction = typed.begin("append")
+        transaction = Transaction(typed, "append")
         values = (19782, 1_500_000, Decimal("1.50"), float("inf"), b"\x01b", True)
         transaction.append(values, [DataFile("f.orc", 1, 1)])
-        transaction.commit()
+        commit(transaction)
     return path
 
 
@@ -223,9 +224,9 @@ def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
         table = metastore.create_table(
             "default", "odd", TableMetadata((Column("p", "string"),), ("p",), "orc", f"{warehouse}/odd")
         )
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append(("a\x1b[2J\n",), [])
-        transaction.commit()
+        commit(transaction)
     _, out, _ = run("partitions", "odd")
     assert "a\\x1b[2J\\n" in out
     assert "\x1b" not in out
@@ -317,10 +318,10 @@ def test_wrong_usage_has_exit_code_2(run, arguments):
 def test_a_reader_who_stops_early_gets_no_complaint(warehouse, lines):
     """`parquetry … | head` prints nothing on standard error when the pipe is closed."""
     with open_metastore(str(warehouse)) as metastore:
-        transaction = metastore.table("default", "t").begin("append")
+        transaction = Transaction(metastore.table("default", "t"), "append")
         for day in range(10, 3000):
             transaction.append((day,), [])
-        transaction.commit()
+        commit(transaction)
     with subprocess.Popen(
         [sys.executable, "-m", "parquetry.cli.main", "partitions", "t", "--json"],
         stdout=subprocess.PIPE,
@@ -492,14 +493,6 @@ def test_doctor_compares_pysparks_version(monkeypatch, version, fits):
 
     monkeypatch.setattr(pyspark, "__version__", version)
     assert _check("pyspark").ok is fits
-
-
-@pytest.mark.spark
-def test_doctor_and_bridge_agree_on_the_spark_they_want():
-    """The series is written in two modules, as `doctor` must work without PySpark."""
-    from parquetry.spark import bridge
-
-    assert doctor.SPARK_SERIES == bridge.SPARK_SERIES
 
 
 @pytest.mark.parametrize(("version", "fits"), [("4.3.0", True), ("3.5.1", False)])

@@ -12,7 +12,8 @@ import pytest
 
 import parquetry
 from parquetry.cli.main import main
-from parquetry.metastore import Column, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.warehouse import VARIABLE
 
 Run = Callable[..., tuple[int, str, str]]
@@ -27,10 +28,10 @@ def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         metastore.create_database("sales")
         columns = (Column("id", "integer"), Column("day", "date"))
         metadata = TableMetadata(columns, ("day",), "parquet", f"{path}/orders")
-        transaction = metastore.create_table("sales", "orders", metadata).begin("append")
+        transaction = Transaction(metastore.create_table("sales", "orders", metadata), "append")
         transaction.append((0,), [DataFile("f", 1500, 1000)])
         transaction.append((1,), [DataFile("g", 7)])
-        transaction.commit({"by": "test"})
+        commit(transaction, {"by": "test"})
     return path
 
 

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError
-from parquetry.metastore import DataFile, Metastore, open_metastore
+from parquetry.metastore import DataFile, Metastore, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from tests.support.asked_lake import Lake
 
 POSITIVE = {"name": "Positive", "kind": "check", "predicate": "`x` > 0 AND s.a < 9", "enforced": True}
@@ -104,20 +105,20 @@ def test_rows_are_tested_of_the_version_that_is_altered(lake: Lake) -> None:
 
 def test_rows_do_not_slip_past_a_new_check(lake: Lake) -> None:
     """Those that were written for a version without it are refused, and it is if rows were committed meanwhile; not so with keys."""
-    append = lake.table().begin("append")
+    append = Transaction(lake.table(), "append")
     append.append((1,), [DataFile("a", 1, 1)])
     lake.alter(add({"name": "n", "kind": "check", "predicate": "z > 0", "enforced": True}))
     with pytest.raises(CommitConflictError, match="constraints or properties was changed"):
-        append.commit()
+        commit(append)
     base = lake.table()
-    alter = base.begin("alter")
+    alter = Transaction(base, "alter")
     alter.set_metadata(msgspec.structs.replace(base.metadata, constraints=()))
-    other = lake.table().begin("append")
+    other = Transaction(lake.table(), "append")
     other.append((1,), [DataFile("b", 1, 1)])
-    other.commit()
+    commit(other)
     with pytest.raises(CommitConflictError):
-        alter.commit()
-    append = lake.table().begin("append")
+        commit(alter)
+    append = Transaction(lake.table(), "append")
     append.append((2,), [DataFile("c", 1, 1)])
     lake.alter(add({"name": "u", "kind": "unique", "columns": [["z"]]}))
-    append.commit()
+    commit(append)

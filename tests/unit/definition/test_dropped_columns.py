@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, UnsupportedError
-from parquetry.metastore import Arrangement, BucketSpec, DataFile, open_metastore
+from parquetry.metastore import Arrangement, BucketSpec, DataFile, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner.dropped_columns import require_droppable
 from tests.support.asked_lake import Lake
 
@@ -150,23 +151,23 @@ def test_nobody_arranges_rows_by_it_meanwhile(lake: Lake) -> None:
     table = lake.table()
 
     def adding() -> Any:
-        transaction = lake.table().begin("append")
+        transaction = Transaction(lake.table(), "append")
         transaction.add((1,), None, [DataFile("f", 1, bucket=1)], Arrangement(buckets=BucketSpec(("x",), 4)))
         return transaction
 
-    dropping = table.begin("alter")
+    dropping = Transaction(table, "alter")
     columns = tuple(column for column in table.metadata.columns if column.name != "x")
     dropping.set_metadata(msgspec.structs.replace(table.metadata, columns=columns, dropped=(("x",),)))
-    adding().commit()
+    commit(adding())
     with pytest.raises(CommitConflictError, match="how its partitions are arranged"):
-        dropping.commit()
-    transaction = lake.table().begin("drop")
+        commit(dropping)
+    transaction = Transaction(lake.table(), "drop")
     transaction.drop((1,))
-    transaction.commit()
+    commit(transaction)
     late = adding()
     lake.alter(drop("x"))
     with pytest.raises(CommitConflictError, match="the type of a column that rows are arranged by"):
-        late.commit()
+        commit(late)
 
 
 def test_a_field_that_is_called_key(tmp_path: Path) -> None:

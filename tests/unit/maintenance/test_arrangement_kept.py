@@ -25,6 +25,7 @@ from parquetry.metastore import (
     Transaction,
     entries,
 )
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import head_key
 from parquetry.metastore.wire import encode
@@ -61,7 +62,7 @@ class Arranged:
         transaction.add(HERE, files=self.files, arrangement=OWN)
         transaction.append(OTHER, [self.put(OTHER, DataFile("other", 5, 1), 5)])
         transaction.add(FAR, str(folder / "far"), [DataFile("gone", 1, 1)])
-        transaction.commit()
+        commit(transaction)
 
     def put(self, key: tuple[int, str], file: DataFile, size: int) -> DataFile:
         """Write a file of a partition, and return its record with the time at which that was."""
@@ -74,7 +75,7 @@ class Arranged:
         return self.metastore.table("default", "t", version=version)
 
     def begin(self) -> Transaction:
-        return self.table().begin("change")
+        return Transaction(self.table(), "change")
 
     def check(self) -> None:
         """Everything that was recorded is there, and the totals are the sums over the partitions."""
@@ -91,15 +92,15 @@ class Arranged:
 def append(lake: Arranged) -> None:
     transaction = lake.begin()
     transaction.append(HERE, [DataFile("more", 1, 1)])
-    transaction.commit()
+    commit(transaction)
 
 
 def append_meanwhile(lake: Arranged) -> None:
     first, second = lake.begin(), lake.begin()
     first.append(HERE, [DataFile("first", 1, 1, cell=0)])
     second.append(HERE, [DataFile("second", 1, 1, bucket=1)])
-    first.commit()
-    second.commit()
+    commit(first)
+    commit(second)
 
 
 def replace(lake: Arranged) -> None:
@@ -107,20 +108,20 @@ def replace(lake: Arranged) -> None:
     assert part is not None
     transaction = lake.begin()
     transaction.replace(HERE, [*part.files, DataFile("more", 1, 1)])
-    transaction.commit()
+    commit(transaction)
 
 
 def replace_others(lake: Arranged) -> None:
     transaction = lake.begin()
     transaction.replace_where(whole_day(transaction.base, 2))
     transaction.append(OTHER, [DataFile("new", 1, 1)])
-    transaction.commit()
+    commit(transaction)
 
 
 def rename_partition(lake: Arranged) -> None:
     transaction = lake.begin()
     transaction.rename(HERE, (7, "z"))
-    transaction.commit()
+    commit(transaction)
     lake.key = (7, "z")
 
 
@@ -146,7 +147,7 @@ def alter_properties(lake: Arranged) -> None:
 def alter(lake: Arranged, metadata: TableMetadata) -> None:
     transaction = lake.begin()
     transaction.set_metadata(metadata)
-    transaction.commit()
+    commit(transaction)
 
 
 def index(lake: Arranged) -> None:
@@ -163,7 +164,7 @@ def rollback(lake: Arranged) -> None:
     transaction = lake.begin()
     transaction.drop(HERE)
     transaction.drop(FAR)
-    transaction.commit()
+    commit(transaction)
     assert lake.table().totals.all_arranged(TABLES)
     (lake.folder / "far").mkdir()
     (lake.folder / "far" / "gone").write_bytes(b"x")

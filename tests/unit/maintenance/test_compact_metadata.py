@@ -15,9 +15,18 @@ from parquetry.cli.main import app
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
 from parquetry.maintenance.compact_metadata import compact_metadata
-from parquetry.maintenance.compacted import Compacted
-from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, chunk_growth, entries, open_metastore
+from parquetry.maintenance.results import Compacted
+from parquetry.metastore import (
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    chunk_growth,
+    entries,
+    open_metastore,
+)
 from parquetry.metastore.chunks import read_summaries
+from parquetry.metastore.commit import commit
 from parquetry.metastore.keyspace import chunk_key
 from parquetry.store import MemoryStore, Store
 
@@ -43,10 +52,10 @@ def grown(store: Store, warehouse: str = "/lake", **properties: str) -> TableSna
     places = list(range(333))
     random.Random(3).shuffle(places)
     for first in range(0, 333, 9):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append((1,), [file(place) for place in places[first : first + 9]])
         transaction.append((2,), [file(first)] if first < 18 else [])
-        table = transaction.commit()
+        table = commit(transaction)
     return table
 
 
@@ -86,13 +95,13 @@ def test_a_sorted_table() -> None:
 def test_an_unsorted_table_shares_its_full_chunks() -> None:
     """Files keep their order; what is full already is not written again."""
     table = grown(MemoryStore())
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((3,), map(file, range(120)))
-    table = transaction.commit()
+    table = commit(transaction)
     for place in range(120, 180, 20):  # each in a chunk that is neither full nor made into one with the last
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append((3,), map(file, range(place, place + 20)))
-        table = transaction.commit()
+        table = commit(transaction)
     before = table.partition((3,))
     assert before is not None
     assert [chunk.files for chunk in before.entry.chunks][:2] == [50, 50]
@@ -108,22 +117,22 @@ def test_an_unsorted_table_shares_its_full_chunks() -> None:
 def test_what_others_append_meanwhile_stays() -> None:
     """An append between the look and the commit is not lost, and neither fails; who drops the partition is in the way."""
     table = grown(MemoryStore(), **{"sort-by": "v"})
-    transaction = table.begin("compact metadata")
+    transaction = Transaction(table, "compact metadata")
     transaction.recut((1,))
-    others = table.begin("append")
+    others = Transaction(table, "append")
     others.append((1,), [file(5000)])
-    others.commit()
-    after = transaction.commit()
+    commit(others)
+    after = commit(transaction)
     partition = after.partition((1,))
     assert partition is not None
     assert len(partition.files) == 334
-    transaction = after.begin("compact metadata")
+    transaction = Transaction(after, "compact metadata")
     transaction.recut((1,))
-    others = after.begin("drop")
+    others = Transaction(after, "drop")
     others.drop((1,))
-    others.commit()
+    commit(others)
     with pytest.raises(CommitConflictError, match="p=1 was changed"):
-        transaction.commit()
+        commit(transaction)
 
 
 def test_a_list_that_cannot_be_read() -> None:

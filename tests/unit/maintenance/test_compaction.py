@@ -15,7 +15,8 @@ from parquetry.layout.arrangement import PLAIN, REST, Arrangement, AutoSkew, Buc
 from parquetry.layout.heavy_values import Counted
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
 from parquetry.maintenance.compaction import rewrites, worth_rewriting
-from parquetry.metastore import Metastore, Partition, TableMetadata
+from parquetry.metastore import Metastore, Partition, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.store import MemoryStore
 from parquetry.types import parse_type
 
@@ -226,9 +227,9 @@ def test_heavy_values_are_found_again(
     metastore = Metastore(MemoryStore(), "/lake")
     columns = (Column("x", "integer"), Column("p", "integer"))
     metadata = TableMetadata(columns, ("p",), "parquet", "/lake/t", arrangement=Arrangement(AUTO))
-    transaction = metastore.create_table("default", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
     transaction.append((1,), files, arrangement=own)
-    table = transaction.commit()
+    table = commit(transaction)
     looked_at: list[list[str]] = []
 
     def look(wanted: Sequence[tuple[Partition, Sequence[DataFile]]]) -> dict[bytes, Counted]:
@@ -246,7 +247,7 @@ def test_heavy_values_are_found_again(
     assert [file.path.rpartition("/")[2] for each in found for file in each.files] == list(anew)
     # without somebody to count, and where values are named, each partition keeps its map
     assert all(each.arrangement == own for each in rewrites(table, TARGET))
-    alter = table.begin("alter")
+    alter = Transaction(table, "alter")
     alter.set_metadata(msgspec.structs.replace(metadata, arrangement=own))
-    assert all(each.arrangement == own for each in rewrites(alter.commit(), TARGET, look=look))
+    assert all(each.arrangement == own for each in rewrites(commit(alter), TARGET, look=look))
     assert len(looked_at) == looks

@@ -15,9 +15,10 @@ from parquetry.errors import LocationTakenError
 from parquetry.maintenance.claims import claims, require_free, require_outside
 from parquetry.maintenance.deleting import DoomedTable, purge
 from parquetry.maintenance.files import Files, RealPlaces
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Removed
 from parquetry.maintenance.vacuum import DAY_MS, vacuum
-from parquetry.metastore import Arrangement, DataFile, SkewMap, TableSnapshot
+from parquetry.metastore import Arrangement, DataFile, SkewMap, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.keyspace import metadata_key, partition_prefix, prefix_range
 from tests.support.lakes import NOW, Lake
 from tests.support.metastores import metadata
@@ -65,10 +66,10 @@ def another(
 ) -> TableSnapshot:
     """Make a further table of the metastore, as a version before claims were looked at could."""
     table = lake.metastore.create_table("default", name, metadata(location=str(location), external=external))
-    transaction = table.begin("fill")
+    transaction = Transaction(table, "fill")
     for key, each in (files or {}).items():
         transaction.add(key, place, list(each))
-    return transaction.commit()
+    return commit(transaction)
 
 
 def drop(lake: Lake, name: str = "t") -> list[str]:
@@ -93,9 +94,9 @@ def test_a_place_that_cannot_be_reached(tmp_path: Path, external: bool, written:
     lake.metastore.create_table("default", "far", metadata(location=place, external=external))
     if written:
         table = lake.metastore.table("default", "far")
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append(KEY, [DataFile(own(table, "f"), 1, 1)])
-        transaction.commit()
+        commit(transaction)
     failures = drop(lake, "far")
     assert bool(failures) is (written or not external)
     assert all("nowhere" in failure for failure in failures)
@@ -164,15 +165,15 @@ def test_a_table_that_lies_in_the_folder_of_another(tmp_path: Path, external: bo
     both = put(lake.location / "in" / FOLDER / "both.parquet")
     inner = another(lake, "inner", f"file:{lake.location}/in/", external=external, files={KEY: [both]})
     mine = put(lake.location / "in" / FOLDER / own(inner, "x"))
-    transaction = inner.begin("append")
+    transaction = Transaction(inner, "append")
     transaction.append(KEY, [mine])
-    transaction.commit()
+    commit(transaction)
     another(lake, "empty", lake.location / "void", external=external)
     (lake.location / "void" / "d=7").mkdir(parents=True)
     lake.append(OTHER, "outer")
-    transaction = lake.table().begin("add")
+    transaction = Transaction(lake.table(), "add")
     transaction.add(KEY, f"{lake.location}/in/{FOLDER}", [both])
-    transaction.commit()
+    commit(transaction)
     kept = {
         f"in/{FOLDER}/both.parquet",
         f"in/{FOLDER}/{mine.path}",
@@ -194,12 +195,12 @@ def test_the_inner_of_two_tables(tmp_path: Path) -> None:
     inner = another(lake, "inner", f"{lake.location}/in")
     shared = put(lake.location / "in" / FOLDER / own(inner, "shared"))
     lone = put(lake.location / "in" / FOLDER / own(inner, "lone"))
-    transaction = inner.begin("append")
+    transaction = Transaction(inner, "append")
     transaction.append(KEY, [shared, lone])
-    transaction.commit()
-    transaction = lake.table().begin("add")
+    commit(transaction)
+    transaction = Transaction(lake.table(), "add")
     transaction.add(KEY, f"{lake.location}/in/{FOLDER}", [shared])
-    transaction.commit()
+    commit(transaction)
     assert drop(lake, "inner") == []
     assert tree(lake.location) == {"in/", "in/d=1/", f"in/{FOLDER}/", f"in/{FOLDER}/{shared.path}"}
 
@@ -213,9 +214,9 @@ def test_two_external_tables_over_one_folder(tmp_path: Path) -> None:
     second = another(
         lake, "second", f"file://{lake.location}/", external=True, files={KEY: [taken, was_taken]}
     )
-    transaction = second.begin("replace")
+    transaction = Transaction(second, "replace")
     transaction.replace(KEY, [taken])
-    transaction.commit()
+    commit(transaction)
     lake.replace(KEY, "live")
     assert drop(lake) == []
     assert lake.on_disk() == {"taken", "was taken", "live"}
@@ -236,11 +237,11 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (lake.location / "d=2/s=b/broken.parquet").symlink_to(away / "nothing")
     within = put(lake.location / "d=3/s=c/within.parquet")
     (lake.location / "d=4").symlink_to(lake.location / "d=3")
-    transaction = lake.table().begin("fill")
+    transaction = Transaction(lake.table(), "fill")
     transaction.append(KEY, [strangers, mine])
     transaction.append(OTHER, [DataFile("linked.parquet", linked.bytes, 1), broken])
     transaction.append((4, "c"), [within])
-    transaction.commit()
+    commit(transaction)
     assert drop(lake) == []
     assert tree(tmp_path) == {
         "away/", "away/listed.parquet", f"away/{mine.path}", "away/target.parquet", "t/", "t/d=1/", f"t/{FOLDER}/",
@@ -269,9 +270,9 @@ def test_names_are_taken_by_the_letter(tmp_path: Path) -> None:
     lake.append(KEY, "mine")
     for name in ("T", "t2", "t%2F", "t "):
         put(tmp_path / name / FOLDER / own(lake.table(), "mine"))
-    transaction = lake.table().begin("add")
+    transaction = Transaction(lake.table(), "add")
     transaction.add((9, "z"), f"file:{tmp_path}/t2/x", [put(tmp_path / "t2" / "x" / "listed")])
-    transaction.commit()
+    commit(transaction)
     before, mine = tree(tmp_path), own_name(lake, "mine")
     assert drop(lake) == []
     assert before - tree(tmp_path) == {"t/", "t/d=1/", f"t/{FOLDER}/", f"t/{FOLDER}/{mine}"}
@@ -314,10 +315,10 @@ def test_purge(tmp_path: Path) -> None:
     shared = lake.append(OTHER, "shared", own=False)
     lake.append(OTHER, "alone", own=False)
     away = put(tmp_path / "away" / "a.parquet")
-    transaction = lake.table().begin("add")
+    transaction = Transaction(lake.table(), "add")
     transaction.add((3, "c"), f"{tmp_path}/away", [away])
     transaction.add((4, "d"), f"file:{lake.location}//d=2/s=b/", [shared])
-    transaction.commit()
+    commit(transaction)
     before = lake.table()
     locations = [
         f"{part.location}/{file.path}"
@@ -325,10 +326,10 @@ def test_purge(tmp_path: Path) -> None:
         if part.values[0] != 4
         for file in part.files
     ]
-    transaction = before.begin("drop")
+    transaction = Transaction(before, "drop")
     for key in (KEY, OTHER, (3, "c")):
         transaction.drop(key)
-    assert purge(transaction.commit(), locations) == []
+    assert purge(commit(transaction), locations) == []
     assert tree(tmp_path) == {"t/", "t/d=2/", "t/d=2/s=b/", "t/d=2/s=b/shared", "away/", "away/a.parquet"}
 
 
@@ -339,12 +340,12 @@ def wrote_elsewhere(lake: Lake, *more: str) -> TableSnapshot:
     mine = [put(away / own_name(lake, name)) for name in ("dead", "live")]
     for name in more:
         put(away / name)
-    transaction = lake.table().begin("add")
+    transaction = Transaction(lake.table(), "add")
     transaction.add((3, "c"), f"file:{away}", [theirs, mine[0]])
-    transaction.commit()
-    transaction = lake.table().begin("replace")
+    commit(transaction)
+    transaction = Transaction(lake.table(), "replace")
     transaction.replace((3, "c"), [theirs, mine[1]], f"file:{away}")
-    return transaction.commit()
+    return commit(transaction)
 
 
 def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
@@ -399,13 +400,13 @@ def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) ->
         for name in (*own, "theirs", "pq-0011223344556677-1.parquet"):
             put(place / name)
     for name in own[:2]:
-        transaction = lake.table().begin("replace")
+        transaction = Transaction(lake.table(), "replace")
         file = msgspec.structs.replace(put(places[0] / name), path=f"file:{places[0]}/{name}")
         transaction.replace(KEY, [file], arrangement=arrangements[0])
-        transaction.commit()
-    transaction = lake.table().begin("alter")
+        commit(transaction)
+    transaction = Transaction(lake.table(), "alter")
     transaction.set_metadata(msgspec.structs.replace(lake.table().metadata, arrangement=arrangements[1]))
-    transaction.commit()
+    commit(transaction)
     if dropped:
         assert drop(lake) == []
     else:
@@ -438,10 +439,10 @@ def test_purge_of_what_others_own(tmp_path: Path) -> None:
     theirs = put(tmp_path / "beside" / FOLDER / own(beside, "x"))
     another(lake, "inner", lake.location / "in")
     listed = put(lake.location / "in" / FOLDER / "y.parquet")
-    transaction = lake.table().begin("add")
+    transaction = Transaction(lake.table(), "add")
     transaction.add(KEY, f"{tmp_path}/beside/{FOLDER}", [theirs])
     transaction.add(OTHER, f"{lake.location}/in/{FOLDER}", [listed])
-    transaction.commit()
+    commit(transaction)
     gone = [f"{part.location}/{file.path}" for part in lake.table().partitions() for file in part.files]
     lake.drop(KEY)
     lake.drop(OTHER)
@@ -509,9 +510,9 @@ def test_vacuum_looks_at_a_file_by_where_it_is(tmp_path: Path) -> None:
     days_ago = time.time() - TWO_DAYS_S
     for path in (lake.location / FOLDER / live.path, tmp_path / "away" / away.path):
         os.utime(path, (days_ago, days_ago))
-    transaction = lake.table().begin("add")
+    transaction = Transaction(lake.table(), "add")
     transaction.add(KEY, f"{tmp_path}/way/d=1/../{FOLDER}", [live])
-    transaction.commit()
+    commit(transaction)
     before = tree(tmp_path)
     assert names(vacuum(lake.table(), older_than=NOW)) == set()
     assert tree(tmp_path) == before
@@ -526,9 +527,9 @@ def test_vacuum_of_two_external_tables_over_one_folder(tmp_path: Path) -> None:
     lake.replace(KEY, "new")
     vacuum(lake.table(), older_than=NOW)
     assert lake.on_disk() == {"taken", "new"}
-    transaction = second.begin("drop")
+    transaction = Transaction(second, "drop")
     transaction.drop(KEY)
-    vacuum(transaction.commit(), older_than=NOW)
+    vacuum(commit(transaction), older_than=NOW)
     assert lake.on_disk() == {"taken", "new"}  # the second did not write it
 
 

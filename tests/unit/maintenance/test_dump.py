@@ -14,7 +14,8 @@ from parquetry.maintenance.dump import dump
 from parquetry.maintenance.dump_format import VERSION, read_manifest, write_manifest
 from parquetry.maintenance.restore import restore
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import ColumnStatistics, DataFile, Metastore, entries
+from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Transaction, entries
+from parquetry.metastore.commit import commit
 from parquetry.metastore.keyspace import CHUNKS, SUMMARIES, prefix_range
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.lakes import busy
@@ -28,7 +29,7 @@ def filled(folder: Path, store: Store) -> Metastore:
     metastore.create_database("sales", {"comment": "é"})
     metastore.alter_database("default", {"owner": "me"})
     orders = metastore.create_table("sales", "orders.2024", metadata(partition_by=(), properties={"a": "b"}))
-    transaction = orders.begin("append")
+    transaction = Transaction(orders, "append")
     columns = {
         "x": ColumnStatistics(7, 0, -(1 << 63), (1 << 63) - 1),
         "f": ColumnStatistics(7, 0, -math.inf, 1.0),
@@ -37,7 +38,7 @@ def filled(folder: Path, store: Store) -> Metastore:
         "t": ColumnStatistics(1, 0, False, True),
     }
     transaction.append((), [DataFile("/abs/file", 3, None, None, columns)])
-    transaction.commit({"why": "test"})
+    commit(transaction, {"why": "test"})
     vacuum(lake.table(), older_than=lake.table(1).committed_at)
     return metastore
 
@@ -49,10 +50,10 @@ def everything(metastore: Metastore) -> dict[str, object]:
         found[database] = metastore.database(database)
         for name in metastore.tables(database):
             newest = metastore.table(database, name)
-            for commit in newest.history():
-                table = metastore.table(database, name, version=commit.version)
+            for each in newest.history():
+                table = metastore.table(database, name, version=each.version)
                 parts = [(p.key, p.ticket, p.location, p.arrangement, p.files) for p in table.partitions()]
-                found[f"{database}.{name} {commit.version}"] = (table.id, commit, table.metadata, parts)
+                found[f"{database}.{name} {each.version}"] = (table.id, each, table.metadata, parts)
     return found
 
 
@@ -82,9 +83,9 @@ def test_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline:
     assert lists(third) == lists(first)
     assert bool(lists(first)) == (inline == 10)
     expected: Content = content(third.table("default", "t"))
-    transaction = third.table("default", "t").begin("append")
+    transaction = Transaction(third.table("default", "t"), "append")
     transaction.append((9, "z"), [DataFile("z", 1, 1)])
-    assert content(transaction.commit()) == {**expected, (9, "z"): ["z"]}
+    assert content(commit(transaction)) == {**expected, (9, "z"): ["z"]}
     third.rename_table("sales", "orders.2024", "default", "orders")
     assert third.tables("default") == ["orders", "t"]
     second.close()

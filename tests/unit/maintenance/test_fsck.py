@@ -11,8 +11,9 @@ import pytest
 from parquetry.errors import MetastoreDamagedError, WarehouseError
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.fsck import Finding, fsck
-from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Totals, entries, snapshot
+from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Totals, Transaction, entries, snapshot
 from parquetry.metastore.chunks import encode_summary, read_summaries
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import (
     CHUNKS,
@@ -115,12 +116,12 @@ def test_sums_of_file_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A sum that is gone, damaged or says more than its list is told of, and written anew on request; one that says less stays."""
     monkeypatch.setattr(entries, "INLINE_BYTES", 10)
     lake = busy(tmp_path)
-    transaction = lake.table().begin("append")
+    transaction = Transaction(lake.table(), "append")
     listed = lake.file((5, "e"), "five")
     columns = {"x": ColumnStatistics(4, 0, 10, 20), "gone": ColumnStatistics(4, 0, 1, 2)}
     described = [msgspec.structs.replace(listed, columns=columns)]
     transaction.append((5, "e"), described)
-    transaction.commit()
+    commit(transaction)
     part = lake.table().partition((5, "e"))
     assert part is not None
     (chunk,) = part.entry.chunks
@@ -160,11 +161,11 @@ def test_dead_commits(tmp_path: Path) -> None:
     """What a dead writer left is reported, and removed on request."""
     lake = busy(tmp_path)
     store = FaultyStore(lake.store)
-    transaction = Metastore(store, str(tmp_path)).table("default", "t").begin("append")
+    transaction = Transaction(Metastore(store, str(tmp_path)).table("default", "t"), "append")
     transaction.append((8, "x"), [lake.file((8, "x"), "eight")])
     store.crash_at = 4
     with pytest.raises(Crash):
-        transaction.commit()
+        commit(transaction)
     assert leftovers(lake.store, lake.id)
     assert kinds(fsck(lake.table())) == [("dead commit", None, False)]
     found = fsck(lake.table(), repair=True)

@@ -13,10 +13,11 @@ from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, FileMissingError, TableNotFoundError
 from parquetry.maintenance import vacuum as vacuum_module
 from parquetry.maintenance.history import history
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Removed
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import SAFETY_MS, vacuum
-from parquetry.metastore import DataFile, Metastore, TableSnapshot, entries
+from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction, entries
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
 from parquetry.store import MemoryStore, Store
@@ -183,12 +184,12 @@ def lone_rows(folder: Path) -> int:
     """Return how many rows a table has that has never been anything but what `busy` ends as."""
     lake = Lake(folder)
     files = [lake.file((1, "a"), name) for name in ("three", "four")]
-    transaction = lake.table().begin("fill")
+    transaction = Transaction(lake.table(), "fill")
     transaction.append((1, "a"), files[:1])
-    transaction.commit()
-    transaction = lake.table().begin("fill")
+    commit(transaction)
+    transaction = Transaction(lake.table(), "fill")
     transaction.append((1, "a"), files[1:])
-    transaction.commit()
+    commit(transaction)
     vacuum(lake.table(), older_than=NOW)
     return rows(lake.store, lake.id)
 
@@ -217,11 +218,11 @@ def test_crash_of_vacuum_at_every_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version stays readable until it has not been the table's content for as long as asked for."""
-    from parquetry.metastore import commit
+    from parquetry.metastore import commit as committer
 
     lake = Lake(tmp_path)
     for time_, name in ((1000, "one"), (2000, "two"), (3000, "three")):
-        monkeypatch.setattr(commit, "now_ms", lambda time_=time_: time_ + (1 << 45))
+        monkeypatch.setattr(committer, "now_ms", lambda time_=time_: time_ + (1 << 45))
         lake.replace((1, "a"), name)
     start = 1 << 45
     removed = vacuum(lake.table(), older_than=start + 2500)
@@ -237,17 +238,17 @@ def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_vacuum_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file goes with the last version that has it, also if the commit that listed it went long before."""
-    from parquetry.metastore import commit
+    from parquetry.metastore import commit as committer
 
     lake = Lake(tmp_path)
     start = 1 << 45
-    monkeypatch.setattr(commit, "now_ms", lambda: start)
+    monkeypatch.setattr(committer, "now_ms", lambda: start)
     lake.append((1, "a"), "one")
     lake.append((1, "a"), "theirs", own=False)
     for number in range(1, 4):
-        monkeypatch.setattr(commit, "now_ms", lambda number=number: start + number)
+        monkeypatch.setattr(committer, "now_ms", lambda number=number: start + number)
         lake.append((2, "b"), f"b{number}")
-    monkeypatch.setattr(commit, "now_ms", lambda: start + 4)
+    monkeypatch.setattr(committer, "now_ms", lambda: start + 4)
     lake.drop((1, "a"))
     for number in range(1, 4):
         assert names(vacuum(lake.table(), older_than=start + number)) == set()
@@ -309,9 +310,9 @@ def test_adopted_files(tmp_path: Path) -> None:
     outside = tmp_path / "elsewhere"
     outside.mkdir()
     (outside / "far").write_bytes(b"far")
-    transaction = lake.table().begin("add partition")
+    transaction = Transaction(lake.table(), "add partition")
     transaction.add((3, "c"), str(outside), [DataFile("far", 3, 1)])
-    transaction.commit()
+    commit(transaction)
     lake.replace((1, "a"), "new")
     lake.drop((3, "c"))
     lake.file((1, "a"), "rewritten", own=False)
@@ -327,9 +328,9 @@ def test_a_file_that_is_listed_again_stays(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     written = lake.append((1, "a"), "again", own=False)
     lake.drop((1, "a"))
-    transaction = lake.table().begin("add partition")
+    transaction = Transaction(lake.table(), "add partition")
     transaction.add((1, "a"), files=[written])
-    transaction.commit()
+    commit(transaction)
     removed = vacuum(lake.table(), older_than=NOW)
     assert names(removed) == set()
     assert lake.on_disk() == lake.listed() == {"again"}
@@ -359,21 +360,21 @@ def test_vacuum_during_a_commit(tmp_path: Path) -> None:
             return
         ran.append(len(clear(lake.metastore)))
 
-    transaction = metastore.table("default", "t").begin("append")
+    transaction = Transaction(metastore.table("default", "t"), "append")
     transaction.append((1, "a"), [lake.file((1, "a"), "five")])
     transaction.append((9, "z"), [lake.file((9, "z"), "six")])
     store.before_write = in_between
-    after = transaction.commit()
+    after = commit(transaction)
     assert len(ran) > 5
     assert lake.listed() == lake.on_disk() == {"three", "four", "five", "six"}
     assert set(content(after)) == {(1, "a"), (9, "z")}
     store.before_write = None
-    late = after.begin("append")
+    late = Transaction(after, "append")
     late.append((1, "a"), [lake.file((1, "a"), "late")])
     lake.append((9, "z"), "seven")
     clear(lake.metastore)
     with pytest.raises(CommitConflictError, match="vacuumed away meanwhile"):
-        late.commit()
+        commit(late)
 
 
 def test_vacuum_during_a_rollback(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
-from parquetry.maintenance.removed import Removed
+from parquetry.maintenance.results import Removed
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import DataFile, Metastore, StagedTable, orphans
+from parquetry.metastore import DataFile, Metastore, StagedTable, Transaction, orphans
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.keyspace import RESTORING, head_key
 from parquetry.metastore.names import Names
@@ -34,13 +35,13 @@ def clear(store: Store, *, dry_run: bool = False) -> dict[str, int]:
 def stage(store: Store, folder: Path) -> StagedTable:
     """Return a table in the making that has one file."""
     table = Metastore(store, "/lake").stage_table("default", "new", metadata(location=str(folder)))
-    transaction = table.begin("fill")
+    transaction = Transaction(table.snapshot, "fill")
     place = Path(table.snapshot.default_location((1, "a")))
     place.mkdir(parents=True)
     name = f"pq-{table.id.hex()}-1"
     (place / name).write_bytes(b"12345")
     transaction.append((1, "a"), [DataFile(name, 5, 1)])
-    transaction.commit()
+    commit(transaction)
     return table
 
 
@@ -98,7 +99,7 @@ def test_rows_written_after_their_table_was_dropped() -> None:
     metastore, _ = new_table(store)
     other = metastore.create_table("default", "other", metadata())
     client = Client(store)
-    transaction = Metastore(client, "/lake").table("default", "other").begin("append")
+    transaction = Transaction(Metastore(client, "/lake").table("default", "other"), "append")
     transaction.append((1, "a"), [file("x")])
 
     def drop() -> None:
@@ -107,7 +108,7 @@ def test_rows_written_after_their_table_was_dropped() -> None:
 
     client.before_write = drop
     with pytest.raises(TableNotFoundError):
-        transaction.commit()
+        commit(transaction)
     assert [row for row in leftovers(store) if other.id.hex() in row]
     assert clear(store) == {"left-over tables": 1}
     assert leftovers(store) == []
@@ -182,9 +183,9 @@ def test_a_table_in_the_making_with_a_partition_elsewhere(tmp_path: Path) -> Non
     (tmp_path / "away").mkdir()
     for name in (*own, "theirs", "pq-0011223344556677-1"):
         (tmp_path / "away" / name).write_bytes(b"x")
-    transaction = table.begin("fill")
+    transaction = Transaction(table.snapshot, "fill")
     transaction.add((2, "b"), f"file:{tmp_path}/away", [DataFile(own[0], 1, 1)])
-    transaction.commit()
+    commit(transaction)
     assert clear(store) == {}
     del table, transaction
     assert clear(store) == {"left-over file": 3, "left-over tables": 1}

@@ -8,7 +8,16 @@ import pytest
 
 from parquetry.maintenance.indexes import create_index
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, open_metastore
+from parquetry.metastore import (
+    Column,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    open_metastore,
+)
+from parquetry.metastore.commit import commit
 from parquetry.metastore.owner import now_ms
 from tests.support.rows_examined import rows_examined
 
@@ -20,10 +29,10 @@ def table_of(metastore: Metastore, folder: Path) -> TableSnapshot:
     metastore.create_database("db")
     columns = (Column("v", "integer"), Column("p", "integer"), Column("q", "integer"))
     metadata = TableMetadata(columns, ("p", "q"), "parquet", str(folder / "t"))
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in range(PARTITIONS):
         transaction.append((p, p % 3), [DataFile("f", 100, 10, 7, {})])
-    return transaction.commit()
+    return commit(transaction)
 
 
 @pytest.fixture

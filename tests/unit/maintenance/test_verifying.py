@@ -19,7 +19,8 @@ from parquetry.errors import FilterError
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SortColumn, Version
 from parquetry.layout.hive_hash import bucket_ids, buckets_of
 from parquetry.layout.records import Column, DataFile
-from parquetry.metastore import TableMetadata, open_metastore
+from parquetry.metastore import TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.types import parse_type, type_from_json
 
 
@@ -64,14 +65,14 @@ class Written:
             pq.write_table(table, path, row_group_size=3)
         with open_metastore(str(self.root)) as metastore:
             snapshot = metastore.table("default", "t")
-            transaction = snapshot.begin("write")
+            transaction = Transaction(snapshot, "write")
             file = DataFile(name, path.stat().st_size, len(keys), bucket=bucket, sorted=in_order)
             known = snapshot.partition((p,))
             if known is None:
                 transaction.add((p,), None, [file], Arrangement(buckets=spec or self.spec))
             else:
                 transaction.append((p,), [file])
-            transaction.commit()
+            commit(transaction)
 
     def found(self, where: str | None = None) -> list[tuple[Any, ...]]:
         with parquetry.open(self.root) as catalog:
@@ -210,9 +211,9 @@ def test_tables_without_buckets(tmp_path: Path) -> None:
         table = metastore.create_table(
             "default", "t", TableMetadata((Column("k", "integer"),), (), "parquet", str(tmp_path / "t"))
         )
-        transaction = table.begin("write")
+        transaction = Transaction(table, "write")
         transaction.replace((), [DataFile("not-there", 1, 1)])
-        transaction.commit()
+        commit(transaction)
     with parquetry.open(tmp_path) as catalog:
         assert catalog.verify("t") == []
 
@@ -222,16 +223,16 @@ def test_partitions_without_buckets(tmp_path: Path) -> None:
     table = Written(tmp_path)
     with open_metastore(str(tmp_path)) as metastore:
         for p in (1, 2):
-            transaction = metastore.table("default", "t").begin("write")
+            transaction = Transaction(metastore.table("default", "t"), "write")
             transaction.add((p,), None, [DataFile("not-there", 1, 5)], Arrangement())
-            transaction.commit()
+            commit(transaction)
     assert [each[:5] for each in table.found()] == [("no bucket", f"p={p}", None, None, 5) for p in (1, 2)]
     with open_metastore(str(tmp_path)) as metastore:
         snapshot = metastore.table("default", "t")
-        transaction = snapshot.begin("alter")
+        transaction = Transaction(snapshot, "alter")
         properties = {"bucket-begin-partition": "2"}
         transaction.set_metadata(msgspec.structs.replace(snapshot.metadata, properties=properties))
-        transaction.commit()
+        commit(transaction)
     assert [each[1] for each in table.found()] == ["p=2"]
 
 

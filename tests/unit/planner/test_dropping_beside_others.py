@@ -11,7 +11,8 @@ import pytest
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.layout.places import join_location
-from parquetry.metastore import DataFile, Metastore, open_metastore
+from parquetry.metastore import DataFile, Metastore, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner import namespaces, questions, tables
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake
@@ -45,9 +46,9 @@ def write(metastore: Metastore, name: str, database: str = "x", replace: bool = 
     folder.mkdir(parents=True, exist_ok=True)
     file = DataFile(f"pq-{table.id.hex()}-{len(list(folder.iterdir()))}.parquet", 1, 1)
     (folder / file.path).write_text("x")
-    transaction = table.begin("write")
+    transaction = Transaction(table, "write")
     (transaction.replace if replace else transaction.append)((1, "a"), [file])
-    transaction.commit()
+    commit(transaction)
 
 
 def rename_away(metastore: Metastore) -> None:

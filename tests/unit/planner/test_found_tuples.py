@@ -12,7 +12,8 @@ import pytest
 
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
 from parquetry.layout.hive_hash import buckets_of
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner import found_tuples, protocol
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
@@ -37,10 +38,10 @@ def planned(folder: Path, metadata: TableMetadata, files: Mapping[tuple[Value, .
     """Return what asks for the scan of a new table with values that have come."""
     metastore = open_metastore(str(folder), create=True)
     metastore.create_database("db")
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for values, some in files.items():
         transaction.append(values, some)
-    transaction.commit()
+    commit(transaction)
     metastore.close()
     planner = Planner(NoEngine("UTC"))
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner import protocol
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
@@ -31,11 +32,11 @@ def ask(tmp_path: Path) -> Ask:
     metastore.create_database("db")
     columns = (Column("k", "long"), Column("o", "long"), Column("p", "long"))
     metadata = TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/t")
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in range(PARTITIONS):
         statistics = {"k": ColumnStatistics(40, 0, 10 * p, 10 * p + 9), "o": ColumnStatistics(60, 0, 0, 9)}
         transaction.append((p,), [DataFile("x", 100, 3, 7, statistics)])
-    transaction.commit()
+    commit(transaction)
     metastore.close()
     planner = Planner(NoEngine("UTC"))
 

@@ -11,7 +11,16 @@ import pytest
 
 from parquetry.maintenance.indexes import create_index
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, open_metastore
+from parquetry.metastore import (
+    Column,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    open_metastore,
+)
+from parquetry.metastore.commit import commit
 from parquetry.planner import metadata_tables
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.metadata_tables import PAGE
@@ -38,9 +47,9 @@ def metastore(tmp_path: Path) -> Iterator[Metastore]:
 
 
 def append(table: TableSnapshot, partition: int, files: int) -> TableSnapshot:
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((partition,), [DataFile(f"{n}.parquet", 100 + n, n, 5) for n in range(files)])
-    return transaction.commit()
+    return commit(transaction)
 
 
 class Reader:
@@ -127,10 +136,10 @@ def test_conditions_on_partition_columns_spare_reading_the_others(
         metadata = TableMetadata(
             (Column("id", "long"), Column("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
         )
-        transaction = metastore.create_table("default", "t", metadata).begin("append")
+        transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
         for partition in range(PARTITIONS):
             transaction.append((partition,), [DataFile("x.parquet", 1), DataFile("y.parquet", 1)])
-        table = transaction.commit()
+        table = commit(transaction)
     monkeypatch.setattr(metadata_tables, "PAGE", page)
     for predicates, left in (
         ([compared("=", "p", 5)], [5]),
@@ -158,11 +167,11 @@ def test_conditions_go_by_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             "parquet",
             f"{tmp_path}/t",
         )
-        transaction = metastore.create_table("default", "t", metadata).begin("append")
+        transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
         for day in range(200):
             for region in ("eu", "us"):
                 transaction.append((day, region if day % 40 == 7 else "as"), [DataFile("x.parquet", 1)])
-        table = create_index(transaction.commit(), ("r",))
+        table = create_index(commit(transaction), ("r",))
     wanted = [str(day) for day in range(7, 200, 40)]
     for page in (2, PAGE):
         monkeypatch.setattr(metadata_tables, "PAGE", page)
@@ -212,9 +221,9 @@ def test_a_table_without_partition_columns(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(metadata_tables, "PAGE", 3)
     with open_metastore(str(tmp_path), create=True) as metastore:
         metadata = TableMetadata((Column("id", "long"),), (), "parquet", f"{tmp_path}/t")
-        transaction = metastore.create_table("default", "t", metadata).begin("append")
+        transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
         transaction.append((), [DataFile(f"{n}.parquet", 1) for n in range(7)])
-        transaction.commit()
+        commit(transaction)
     reader = Reader(tmp_path, "files")
     assert [row[0] for row in reader.rows()] == [f"{tmp_path}/t/{n}.parquet" for n in range(7)]
     assert reader.asked == 3
@@ -226,9 +235,9 @@ def test_all_pages_are_of_one_version(tmp_path: Path, metastore: Metastore) -> N
     expected = Reader(tmp_path, "files").rows()
     reader = Reader(tmp_path, "files")
     first = reader.page()["ok"]
-    transaction = append(metastore.table("default", "t"), 2, 3).begin("drop")
+    transaction = Transaction(append(metastore.table("default", "t"), 2, 3), "drop")
     transaction.drop((6,))
-    transaction.commit()
+    commit(transaction)
     rows, after = first["rows"], first["next"]
     while after is not None:
         page = reader.page(after)["ok"]
@@ -259,9 +268,9 @@ def test_a_version_that_is_vacuumed_in_the_middle(
     monkeypatch.setattr(metadata_tables, "PAGE", 2)
     reader = Reader(tmp_path, kind)
     after = reader.page()["ok"]["next"]
-    transaction = metastore.table("default", "t").begin("drop")
+    transaction = Transaction(metastore.table("default", "t"), "drop")
     transaction.drop((3,))
-    vacuum(transaction.commit(), older_than=LATER)
+    vacuum(commit(transaction), older_than=LATER)
     error = reader.page(after)["error"]
     assert error["code"] == "TABLE_NOT_FOUND"
     assert error["message"] == "Version 7 of table default.t has been vacuumed away; the oldest is 8."

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parquetry.metastore import DataFile, Metastore
+from parquetry.metastore import DataFile, Metastore, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.questions import TableRef
@@ -16,18 +17,18 @@ def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> 
     """Neither what is being written nor the finished replacement is taken for the version that a query names."""
     metastore = Metastore(MemoryStore(), str(tmp_path))
     table = metastore.create_table("default", "t", metadata(location=str(tmp_path / "t")))
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "a"), [DataFile("a", 1, 1)])
-    table = transaction.commit()
+    table = commit(transaction)
     lake = Lake("lake", metastore, NoEngine("UTC"))
     query = TableRef(table.id.hex(), table.version, "default", "t")
     replacement = metastore.replace_table("default", "t", metadata(location=str(tmp_path / "t")))
     lake.staged[replacement.id.hex()] = Staged(replacement, "default", "t")
     writer = TableRef(replacement.id.hex(), table.version, "default", "t")
     assert list(lake.snapshot(writer).partitions()) == []
-    filled = lake.snapshot(writer).begin("append")
+    filled = Transaction(lake.snapshot(writer), "append")
     filled.append((2, "b"), [DataFile("b", 1, 1)])
-    lake.hold(filled.commit())
+    lake.hold(commit(filled))
     assert [part.values for part in lake.snapshot(query).partitions()] == [(1, "a")]
     lake.hold(replacement.publish())
     assert [part.values for part in lake.snapshot(query).partitions()] == [(1, "a")]

@@ -14,7 +14,8 @@ import pytest
 
 from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SortColumn
 from parquetry.layout.records import PHYSICAL_NAME
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, open_metastore
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner import protocol
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
@@ -56,9 +57,9 @@ def scan(
     )
     created = metastore.create_table("db", "t", metadata)
     for p, (spec, files) in enumerate(partitions):
-        transaction = metastore.table("db", "t").begin("append")
+        transaction = Transaction(metastore.table("db", "t"), "append")
         transaction.replace((p,), files, arrangement=PLAIN if spec is None else Arrangement(buckets=spec))
-        transaction.commit()
+        commit(transaction)
     planner = Planner(NoEngine("UTC"))
     snapshot = metastore.table("db", "t")
     ref = {"id": created.id.hex(), "version": snapshot.version, "database": "db", "table": "t"}

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from parquetry.layout.file_columns import RecordedFiles
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, open_metastore
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.planner import protocol
 from parquetry.planner.answers import Files
 from parquetry.planner.engine import NoEngine
@@ -65,10 +66,10 @@ def ask(tmp_path: Path) -> Any:
     metadata = TableMetadata(
         (Column("v", "long"), Column("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
     )
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in range(10):
         transaction.append((p,), [DataFile("f", 100, 10, 7, {"v": ColumnStatistics(40, 0, p, p)})])
-    transaction.commit()
+    commit(transaction)
     metastore.close()
     planner = Planner(NoEngine("UTC"))
 

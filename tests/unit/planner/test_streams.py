@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parquetry.metastore import ColumnStatistics, DataFile, open_metastore
+from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from tests.support.asked_lake import Lake
 from tests.support.rows_examined import rows_examined
 
@@ -77,26 +78,26 @@ class Stream:
         return found
 
 
-def commit(lake: Lake, operation: str = "append", **files: list[str]) -> None:
+def commit_files(lake: Lake, operation: str = "append", **files: list[str]) -> None:
     """Append files to the partitions p1, p2 and so on; those of another operation take the place of what is there."""
-    transaction = lake.table().begin(operation)
+    transaction = Transaction(lake.table(), operation)
     for name, names in files.items():
         told = [
             DataFile(each, 10, 1, columns={"x": ColumnStatistics(1, 0, len(each), len(each))})
             for each in names
         ]
         (transaction.append if operation == "append" else transaction.replace)((int(name[1:]),), told)
-    transaction.commit()
+    commit(transaction)
 
 
 def test_the_table_as_it_stands_and_what_comes(lake: Lake) -> None:
     """In the order of partitions, each file once, whatever others commit between two batches."""
-    commit(lake, p2=["c"], p1=["a", "b"])
+    commit_files(lake, p2=["c"], p1=["a", "b"])
     stream = Stream(lake)
     assert stream.begin() == {"table": lake.table().id.hex(), "version": 1, "whole": True}
     assert stream.all() == [["1:a", "1:b", "2:c"]]
-    commit(lake, p1=["d"])
-    commit(lake, p3=["e"], p1=["f"])
+    commit_files(lake, p1=["d"])
+    commit_files(lake, p3=["e"], p1=["f"])
     assert stream.all() == [["1:d", "1:f", "3:e"]]  # by version, but of the answer partition by partition
     assert stream.all() == []
 
@@ -105,7 +106,7 @@ def test_an_empty_table_has_nothing_to_begin_with(lake: Lake) -> None:
     """No batch is made of no files."""
     stream = Stream(lake)
     assert (stream.begin(), stream.all()) == ({"table": lake.table().id.hex(), "version": 1}, [])
-    commit(lake, p1=["a"])
+    commit_files(lake, p1=["a"])
     assert stream.all() == [["1:a"]]
 
 
@@ -121,10 +122,10 @@ def test_an_empty_table_has_nothing_to_begin_with(lake: Lake) -> None:
 )
 def test_limits(lake: Lake, options: dict[str, str], batches: list[list[str]]) -> None:
     """Of files and of bytes, over the ends of versions, of which the first is read whole; without them all is one batch."""
-    commit(lake, p2=["c"], p1=["a", "b"])
+    commit_files(lake, p2=["c"], p1=["a", "b"])
     stream = Stream(lake, **options)
     stream.begin()
-    commit(lake, p1=["d", "e"])
+    commit_files(lake, p1=["d", "e"])
     begun = stream.at
     assert sorted(map(sorted, stream.all())) == sorted(map(sorted, batches))
     stream.at = begun
@@ -134,12 +135,12 @@ def test_limits(lake: Lake, options: dict[str, str], batches: list[list[str]]) -
 def test_no_batch_goes_beyond_what_was_there(lake: Lake) -> None:
     """When all that is available now is asked for, what comes meanwhile waits; the first version is read in any case."""
     until = Stream(lake).ask("advance_stream", start=None)["position"]
-    commit(lake, p1=["a"])
+    commit_files(lake, p1=["a"])
     stream = Stream(lake)
     stream.begin()
     assert stream.next(until=until) == ["1:a"]
     until = stream.ask("advance_stream", start=None)["position"]
-    commit(lake, p1=["b"])
+    commit_files(lake, p1=["b"])
     assert stream.next(until=until) is None
     assert stream.next() == ["1:b"]
 
@@ -149,20 +150,20 @@ def test_versions_that_take_rows_away(lake: Lake) -> None:
     stream, other = Stream(lake), Stream(lake, skipChangeCommits="true")
     for each in (stream, other):
         each.begin()
-    commit(lake, p1=["a"])
-    commit(lake, "overwrite", p1=["b"], p2=["c"])
-    commit(lake, p1=["d"])
+    commit_files(lake, p1=["a"])
+    commit_files(lake, "overwrite", p1=["b"], p2=["c"])
+    commit_files(lake, p1=["d"])
     assert stream.next() == ["1:a"]
     assert "Version 2 of table lake.default.t (overwrite) took rows away" in stream.next()
     assert other.all() == [["1:a", "1:d"]]
-    commit(lake, "compact", p1=["e"])
-    commit(lake, p1=["f"])
+    commit_files(lake, "compact", p1=["e"])
+    commit_files(lake, p1=["f"])
     assert other.all() == [["1:f"]]
 
 
 def test_files_are_left_out_by_conditions(lake: Lake) -> None:
     """By partitions and statistics; how far the stream is does not hang on them."""
-    commit(lake, p2=["c", "cc"], p1=["a", "bbb"])
+    commit_files(lake, p2=["c", "cc"], p1=["a", "bbb"])
 
     def compare(column: str, value: int) -> dict[str, Any]:
         return {"fn": "=", "args": [{"col": [column]}, {"lit": str(value), "type": "int"}]}
@@ -177,14 +178,14 @@ def test_files_are_left_out_by_conditions(lake: Lake) -> None:
         whole = Stream(lake)
         whole.begin()
         assert whole.all(predicates=[compare(column, 1)]) == [files]
-    commit(lake, p1=["d", "dd"], p2=["e"])
+    commit_files(lake, p1=["d", "dd"], p2=["e"])
     assert whole.all(predicates=[compare("x", 2)]) == [["1:dd"]]
 
 
 def test_where_a_stream_begins(lake: Lake) -> None:
     """By a version, or by a time; what is not there, or cannot be told any more, is an error that says what is."""
     for name in "abc":
-        commit(lake, p1=[name])
+        commit_files(lake, p1=[name])
 
     def begun(starting_at: int | None = None, **options: str) -> Any:
         stream = Stream(lake, **options)
@@ -237,7 +238,7 @@ def test_each_file_is_read_once(lake: Lake, seed: int) -> None:
         for part in rng.sample(range(4), rng.randint(1, 3)):
             names[f"p{part}"] = [f"f{number + n}" for n in range(rng.randint(1, 3))]
             number += len(names[f"p{part}"])
-        commit(lake, **names)
+        commit_files(lake, **names)
         if rng.random() < 0.3:
             at, stream = stream.at, Stream(lake, maxFilesPerTrigger=str(rng.randint(1, 4)))
             stream.at = at
@@ -258,12 +259,12 @@ def test_columns_that_a_stream_can_go_on_with(lake: Lake) -> None:
     lake.alter(
         add("b", "integer", "s", "element"), {"change": "update_comment", "column": ["x"], "comment": "c"}
     )
-    commit(lake, p1=["a"])
+    commit_files(lake, p1=["a"])
     assert stream.next() == ["1:a"]
     other = Stream(lake)
     other.begin()
     lake.alter({"change": "update_type", "column": ["x"], "type": "long", "metadata": {}})
-    commit(lake, p1=["b"])
+    commit_files(lake, p1=["b"])
     for each in (stream, other):
         assert (
             "Column x of table lake.default.t, which the stream reads, has another type as of version 6"
@@ -297,10 +298,10 @@ def add(name: str, type: Any, *within: str) -> dict[str, Any]:
 
 def test_of_long_lists(lake: Lake) -> None:
     """Files in parts of a list in columns and files in records make one batch, and limits cut through them."""
-    commit(lake, p1=[f"{n:04d}" for n in range(3000)], p2=["x"])
+    commit_files(lake, p1=[f"{n:04d}" for n in range(3000)], p2=["x"])
     stream = Stream(lake, maxFilesPerTrigger="1700")
     stream.begin()
-    commit(lake, p1=["a", "b"])
+    commit_files(lake, p1=["a", "b"])
     begun = stream.at
     batches = stream.all()
     assert [len(batch) for batch in batches] == [1700, 1303]
@@ -313,17 +314,17 @@ def test_of_long_lists(lake: Lake) -> None:
 
 def test_a_batch_looks_at_all_keys_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it ends and what it reads are two questions: for the second the rows alone are read that were written since."""
-    commit(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
+    commit_files(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
     stream = Stream(lake, startingVersion="latest")
     stream.begin()
-    commit(lake, p1=["a"])
-    commit(lake, p2=["b"])
+    commit_files(lake, p1=["a"])
+    commit_files(lake, p2=["b"])
     with rows_examined(monkeypatch, lake.table().id) as examined:
         assert stream.next() == ["1:a", "2:b"]
     # two partitions have two rows; of each, the row from before and the one written since are read for both questions
     assert len(examined) == 42 + 2 * (2 + 2)
-    commit(lake, p1=["c", "d", "e"])
-    commit(lake, p3=["f"])
+    commit_files(lake, p1=["c", "d", "e"])
+    commit_files(lake, p3=["f"])
     other = Stream(lake, maxFilesPerTrigger="2")
     other.at = stream.at
     with rows_examined(monkeypatch, lake.table().id) as examined:
@@ -337,7 +338,7 @@ def test_a_version_read_whole_is_read_once(
     lake: Lake, limits: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All batches of the version that a stream begins with share the partitions that the first one read."""
-    commit(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
+    commit_files(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
     stream = Stream(lake, **limits)
     stream.begin()
     with rows_examined(monkeypatch, lake.table().id) as examined:
@@ -348,7 +349,7 @@ def test_a_version_read_whole_is_read_once(
 def test_streams_that_read_by_turns(lake: Lake) -> None:
     """What one stream found of the partitions of some versions is right for another that reads fewer or more of them."""
     rng = random.Random(3)
-    commit(lake, **{f"p{n}": [f"{n}"] for n in range(6)})
+    commit_files(lake, **{f"p{n}": [f"{n}"] for n in range(6)})
     begun = Stream(lake, startingVersion="latest")
     begun.begin()
     written: list[str] = []
@@ -358,7 +359,7 @@ def test_streams_that_read_by_turns(lake: Lake) -> None:
         each.at = begun.at
     for number in range(60):
         parts = rng.sample(range(9), rng.randint(1, 3))
-        commit(lake, **{f"p{part}": [f"{number}-{part}"] for part in parts})
+        commit_files(lake, **{f"p{part}": [f"{number}-{part}"] for part in parts})
         written += [f"{part}:{number}-{part}" for part in parts]
         for place in rng.sample(range(len(streams)), rng.randint(0, 3)):
             read[place] += streams[place].next() or []

@@ -17,7 +17,9 @@ from parquetry.metastore import (
     Metastore,
     SkewMap,
     TableMetadata,
+    Transaction,
 )
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.parse import parse_filter
 from parquetry.prune import steps
@@ -46,13 +48,13 @@ def made(specs: dict[int, BucketSpec | None], own: BucketSpec | None = None) -> 
     metadata = TableMetadata(
         COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(buckets=own)
     )
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p, spec in specs.items():
         buckets = [] if spec is None else range(spec.count)
         files = [DataFile(f"{p}/{bucket}", 100, 5, bucket=bucket) for bucket in buckets]
         files.append(DataFile(f"{p}/unknown", 100, 5))
         transaction.replace((p,), files, arrangement=Arrangement(buckets=spec))
-    return transaction.commit()
+    return commit(transaction)
 
 
 def selected(snapshot: TableSnapshot, *texts: str) -> Selection:
@@ -174,9 +176,9 @@ def test_the_report_says_why_a_condition_kept_no_bucket_from_being_read() -> Non
     assert reasons(selected(table, "id = 5", "p = 2")) == {
         "id = 5": "the partitions are not in buckets by its columns"
     }
-    transaction = table.begin("replace")
+    transaction = Transaction(table, "replace")
     transaction.replace((1,), [DataFile("a", 1, 1)], arrangement=Arrangement(buckets=ID))
-    assert reasons(selected(transaction.commit(), "id = 5", "p = 1")) == {
+    assert reasons(selected(commit(transaction), "id = 5", "p = 1")) == {
         "id = 5": "no file is of a known bucket"
     }
 
@@ -202,9 +204,9 @@ def test_long_lists_of_files_are_read_for_buckets_only_where_some_can_be_left_ou
         DataFile(f"f{n}", 100, 5, columns={"id": ids, "v": ColumnStatistics(10, 0, n, n)}, bucket=n % 8)
         for n in range(3_000)
     ]
-    transaction = table.begin("replace")
+    transaction = Transaction(table, "replace")
     transaction.replace((1,), files, arrangement=Arrangement(buckets=ID))
-    table = transaction.commit()
+    table = commit(transaction)
     selection = selected(table, "id > 5", "v = 7")
     assert selection.report.step("buckets") is None
     assert [file.file.path for file in selection.files] == ["f7"]
@@ -230,10 +232,10 @@ def test_directories_buckets_and_files_narrow_one_another() -> None:
         for bucket in range(cell + 3)
         for low in ("a", "b")
     ]
-    transaction = table.begin("replace")
+    transaction = Transaction(table, "replace")
     transaction.replace((1,), files, arrangement=Arrangement(skew, ID))
     value = next(n for n in range(100) if placed(1, ID, (n,)) == {"1/1"})
-    selection = selected(transaction.commit(), "v = 1", f"id = {value}", "s = 'b'")
+    selection = selected(commit(transaction), "v = 1", f"id = {value}", "s = 'b'")
     assert [file.file.path for file in selection.files] == ["0/1/b"]
     assert str(Report((selection.report,))) == (
         f"db.t: partitions 1 of 1 · directories 1 of 2 (v = 1) · buckets 1 of 3 (id = {value}) · files 1 of 2 (s = 'b')"
@@ -252,8 +254,8 @@ def test_buckets_go_by_the_columns_names_in_files() -> None:
         else column
         for column in COLUMNS
     ]
-    transaction = table.begin("alter")
+    transaction = Transaction(table, "alter")
     transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=tuple(renamed)))
-    table = transaction.commit()
+    table = commit(transaction)
     assert kept(table, "big = 5") == placed(1, ID, (5,))
     assert len(kept(table, "id = 5")) == 8

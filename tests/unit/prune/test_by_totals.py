@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from parquetry.layout.arrangement import Arrangement, BucketSpec
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import (
+    Column,
+    ColumnStatistics,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+)
+from parquetry.metastore.commit import commit
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate
 from parquetry.prune.by_totals import MANY, by_totals
 from parquetry.prune.condition import Condition
@@ -38,13 +47,13 @@ def table(
     made = TableMetadata(COLUMNS, ("p", "q"), "parquet", "/lake/db.db/t")
     if arrangement is not None:
         made = TableMetadata(COLUMNS, ("p", "q"), "parquet", "/lake/db.db/t", arrangement=arrangement)
-    transaction = metastore.create_table("db", "t", made).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", made), "append")
     for i in range(count):
         size = last if i == count - 1 else 100
         transaction.append(
             (None if i < nulls else i, i % 7), [file(f"a{i}", part=size), file(f"b{i}", part=size)]
         )
-    return transaction.commit()
+    return commit(transaction)
 
 
 def asked(*nodes: Predicate) -> list[Condition]:
@@ -105,9 +114,9 @@ def test_conditions_that_leave_all_at_both_ends() -> None:
         ("bytes", 30_000, True),
     ]
     last = table()
-    transaction = last.begin("append")
+    transaction = Transaction(last, "append")
     transaction.append((900, 1), [DataFile("other", 10, 1, 1, {"v": ColumnStatistics(5, 0, 7, 9)})])
-    assert by_totals(transaction.commit(), asked(Compare("<", "v", 3, INT)), ["v"], table="db.t") is None
+    assert by_totals(commit(transaction), asked(Compare("<", "v", 3, INT)), ["v"], table="db.t") is None
 
 
 def test_tables_that_are_listed_at_once() -> None:
@@ -121,8 +130,8 @@ def test_tables_that_are_listed_at_once() -> None:
 def test_unknown_rows() -> None:
     """Rows that one file does not tell are not known of all."""
     snapshot = table()
-    transaction = snapshot.begin("append")
+    transaction = Transaction(snapshot, "append")
     transaction.append((5, 5), [file("bare", rows=None)])
-    found = by_totals(transaction.commit(), [], ["v"], table="db.t")
+    found = by_totals(commit(transaction), [], ["v"], table="db.t")
     assert found is not None
     assert found.rows is None

@@ -13,7 +13,9 @@ from parquetry.metastore import (
     Metastore,
     SkewMap,
     TableMetadata,
+    Transaction,
 )
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner.predicates import conditions
 from parquetry.predicate.knowledge import Bounds
@@ -39,13 +41,13 @@ def made(
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(own))
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p, skew in maps.items():
         cells = [] if skew is None else [REST, *range(len(skew.cells))]
         files = [DataFile(f"{p}/{cell}", 100, 5, cell=cell) for cell in cells]
         files.append(DataFile(f"{p}/unknown", 100, 5))
         transaction.replace((p,), files, arrangement=Arrangement(skew))
-    return transaction.commit()
+    return commit(transaction)
 
 
 def selected(snapshot: TableSnapshot, *texts: str, **options: list[str]) -> Selection:
@@ -131,14 +133,14 @@ def test_the_step_says_why_and_is_counted_like_the_others() -> None:
 def test_conditions_that_cells_decide_are_not_asked_of_statistics() -> None:
     """So the metastore counts the rows of cells though no file says anything of the column; of the rest it cannot."""
     table = made({1: X, 2: X})
-    transaction = table.begin("replace")
+    transaction = Transaction(table, "replace")
     for p in (1, 2):
         part = table.partition((p,))
         assert part is not None
         transaction.replace(
             (p,), [file for file in part.files if file.cell is not None], arrangement=Arrangement(X)
         )
-    table = transaction.commit()
+    table = commit(transaction)
 
     def count(*texts: str) -> list[tuple[object, ...]] | None:
         selection = selected(table, *texts)
@@ -162,9 +164,9 @@ def test_files_of_a_directory_are_pruned_by_their_statistics() -> None:
         for cell in (REST, 0, 1)
         for low in (0, 10)
     ]
-    transaction = table.begin("replace")
+    transaction = Transaction(table, "replace")
     transaction.replace((1,), files, arrangement=Arrangement(X))
-    selection = selected(transaction.commit(), "x = 20", "v < 5", read=["v"])
+    selection = selected(commit(transaction), "x = 20", "v < 5", read=["v"])
     assert [file.file.path for file in selection.files] == ["1/0"]
     assert str(Report((selection.report,))) == (
         "db.t: partitions 1 of 1 · directories 1 of 3 (x = 20) · files 1 of 2 (v < 5) · 10 B of 100 B (column v)"
@@ -185,9 +187,9 @@ def test_cells_are_of_the_columns_types_by_now_and_go_by_their_names_in_files() 
             else column
             for column in table.metadata.columns
         )
-        transaction = table.begin("alter")
+        transaction = Transaction(table, "alter")
         transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=named))
-        table = transaction.commit()
+        table = commit(transaction)
         assert kept(table, condition) == {"1/0", "2/0"}
         assert kept(table, condition, "big != 10") == set()
         assert kept(table, condition.replace("=", ">")) == {"1/1", "1/-1", "2/1", "2/-1"}
@@ -254,7 +256,7 @@ def test_values_for_which_a_condition_fails() -> None:
     step = select_files(table, [found]).report.step("directories")
     assert step is not None
     assert (step.kept, step.of, step.by) == (5 + 2, 8 + 2, ("F(x) = 1",))
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     rest = {
         "nulls": {"x": ColumnStatistics(10, 5), "y": ColumnStatistics(10, 0, "a", "a")},
         "tens": {"x": ColumnStatistics(10, 0, 10, 10), "y": ColumnStatistics(10, 5)},
@@ -262,7 +264,7 @@ def test_values_for_which_a_condition_fails() -> None:
     }
     files = [DataFile(name, 100, 5, columns=columns) for name, columns in rest.items()]
     transaction.replace((1,), files, arrangement=Arrangement(XY))
-    table = transaction.commit()
+    table = commit(transaction)
     fails = condition((["x", "y"], [["10", "a"], ["10", "b"], [None, "b"], ["20", None]]))
     assert left(fails) & set(rest) <= {"nulls", "tens", "both"}
     assert {"nulls", "tens"} <= left(fails)

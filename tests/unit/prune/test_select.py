@@ -2,7 +2,8 @@
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Not, Opaque, Or, TupleIn
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.partitions import on_partitions, partition_plan
@@ -39,10 +40,10 @@ def make(partition_by=("p", "q"), columns=COLUMNS):
 
 
 def fill(snapshot, partitions):
-    transaction = snapshot.begin("append")
+    transaction = Transaction(snapshot, "append")
     for values, files in partitions.items():
         transaction.append(values, files)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def file(name, low=None, high=None, nulls=0, rows=10, size=1000, **columns):
@@ -224,11 +225,11 @@ def test_a_long_condition_is_clipped_in_the_report(table):
 def test_absolute_files_and_partitions_elsewhere_keep_their_paths():
     """A relative path is below the partition's own place, an absolute one or a URI is taken as it is."""
     snapshot = make()
-    transaction = snapshot.begin("append")
+    transaction = Transaction(snapshot, "append")
     transaction.append(
         (1, "x"), [DataFile("a", 1), DataFile("s3://b/f", 1), DataFile("/o/f", 1)], "/else/where"
     )
-    selection = select_files(transaction.commit(), [])
+    selection = select_files(commit(transaction), [])
     assert [selected.path for selected in selection.files] == ["/else/where/a", "s3://b/f", "/o/f"]
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.match import Match
 from parquetry.predicate.nodes import Compare, In
@@ -54,10 +55,10 @@ def table() -> TableSnapshot:
     metastore.create_database("db")
     columns = (Column("v", "integer"), Column("p", "integer"))
     metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t")
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in (1, 2):
         transaction.append((p,), [DataFile(f"f{n}", 100, 10) for n in range(4)])
-    return transaction.commit()
+    return commit(transaction)
 
 
 def test_a_step_added_to_the_list_is_selected_by_and_reported(

@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, open_metastore
+from parquetry.metastore import (
+    Column,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    open_metastore,
+)
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.metastore.snapshot import load, load_commit
 from parquetry.prune.aggregate import AggregateCall, answer_aggregate
@@ -39,11 +48,11 @@ def make(
 
 def fill(table: TableSnapshot, partitions: dict[tuple[Value, ...], int | None]) -> TableSnapshot:
     """Add a file of so many rows to each partition; of 0 rows none."""
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     for values, rows in partitions.items():
         files = [] if rows == 0 else [DataFile(f"f{table.version}", 10, rows, 1, {})]
         transaction.append(values, files)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def at(table: TableSnapshot, version: int) -> TableSnapshot:
@@ -88,14 +97,14 @@ def test_every_version_is_told_as_its_files_tell_it(
     by = ("day", "hour") if hours else ("day",)
     columns = COLUMNS[: 1 + len(by)]
     table = make(Metastore(MemoryStore(), "/lake"), columns, by, turned[: len(by)])
-    for commit in commits:
-        transaction = table.begin("append")
-        for values, rows in {(day, hour)[: len(by)]: rows for day, hour, rows in commit}.items():
+    for each in commits:
+        transaction = Transaction(table, "append")
+        for values, rows in {(day, hour)[: len(by)]: rows for day, hour, rows in each}.items():
             if rows is not None:
                 transaction.append(values, [DataFile(f"f{table.version}", 10, rows, 1, {})] if rows else [])
             elif table.partition(values) is not None:
                 transaction.drop(values)
-        table = transaction.commit()
+        table = commit(transaction)
     for version in range(table.version + 1):
         assert answer(at(table, version), ALL) is not None
 
@@ -161,9 +170,9 @@ def test_versions_are_told_as_they_were(metastore: Metastore, monkeypatch: pytes
     """Keys of later versions, and of partitions that were dropped, are passed over: two for each of their days."""
     old = fill(make(metastore), {(day, 0): 1 for day in range(100, 200)})
     new = fill(old, {(day, 0): 2 for day in range(90, 210)})
-    transaction = new.begin("drop")
+    transaction = Transaction(new, "drop")
     transaction.drop((209, 0))
-    last = transaction.commit()
+    last = commit(transaction)
     assert [answer(each, ALL) for each in (old, new, last)] == [
         (100, 199, 100), (90, 209, 340), (90, 208, 338),
     ]  # fmt: skip
@@ -175,11 +184,11 @@ def test_keys_of_other_partition_columns_are_passed_over(metastore: Metastore) -
     """A table that is partitioned otherwise by now holds keys of both kinds, and each version is told by its own."""
     old = fill(make(metastore), {(None, 1): 2} | {(day, 1): 1 for day in range(5)})
     columns = (Column("v", "integer"), Column("s", "string"), Column("hour", "integer"))
-    emptied = old.begin("truncate")
+    emptied = Transaction(old, "truncate")
     emptied.replace_where(None)
-    other = emptied.commit().begin("replace")
+    other = Transaction(commit(emptied), "replace")
     other.set_metadata(TableMetadata(columns, ("s",), "parquet", "/lake/db.db/t"))
-    new = fill(other.commit(), {(text,): 1 for text in ("", "\0", "a", "\u00ff", "\uffff")})
+    new = fill(commit(other), {(text,): 1 for text in ("", "\0", "a", "\u00ff", "\uffff")})
     assert answer(new, [("min", "s"), ("max", "s"), COUNT]) == ("", "\uffff", 5)
     assert answer(at(new, old.version), ALL) == (0, 4, 7)
 
@@ -205,9 +214,9 @@ def test_unknown_numbers_of_rows_are_left_to_the_files(metastore: Metastore) -> 
     """A file of which nobody knows the rows leaves nothing to tell, until it is gone."""
     table = fill(make(metastore), {(1, 1): 3, (2, 2): None})
     assert [answer(table, [each]) for each in ALL] == [None, None, None]
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     transaction.drop((2, 2))
-    assert answer(transaction.commit(), ALL) == (1, 1, 3)
+    assert answer(commit(transaction), ALL) == (1, 1, 3)
 
 
 @pytest.mark.parametrize("kind", ["double", "float", "char(3)"])

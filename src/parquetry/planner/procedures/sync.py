@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from parquetry.maintenance.difference import Difference
+from parquetry.maintenance.results import Difference
 from parquetry.maintenance.sync import synchronise
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row

@@ -26,6 +26,7 @@ from parquetry.metastore import (
     Totals,
     entries,
 )
+from parquetry.metastore.commit import commit
 from parquetry.metastore.transaction import Transaction
 from parquetry.planner.dropped_columns import require_droppable
 from parquetry.planner.schema_changes import changed
@@ -44,15 +45,15 @@ def new_table(arrangement: Arrangement = FOUR, **changes: Any) -> TableSnapshot:
     table = Metastore(MemoryStore(), "/lake").create_table(
         "default", "t", metadata(arrangement=arrangement, **changes)
     )
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append(KEY, [file("a")])
-    return transaction.commit()
+    return commit(transaction)
 
 
 def altered(table: TableSnapshot, arrangement: Arrangement) -> TableSnapshot:
-    transaction = table.begin("alter")
+    transaction = Transaction(table, "alter")
     transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=arrangement))
-    return transaction.commit()
+    return commit(transaction)
 
 
 def own(table: TableSnapshot, key: tuple[int, str] = KEY) -> Arrangement:
@@ -65,13 +66,13 @@ def test_a_partition_keeps_its_own() -> None:
     """The table's arrangement is that of partitions made after it was said; who is there stays as it is."""
     table = altered(new_table(), EIGHT)
     assert own(table) == FOUR
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append(KEY, [DataFile("b", 1, bucket=3)])
     transaction.append((2, "b"), [DataFile("c", 1, bucket=7)])
     transaction.add((3, "c"))
     transaction.add((4, "d"), arrangement=SKEWED)
     transaction.replace((5, "e"), [file("e")])
-    table = transaction.commit()
+    table = commit(transaction)
     found = {part.values: part.arrangement for part in table.partitions()}
     assert found == {KEY: FOUR, (2, "b"): EIGHT, (3, "c"): EIGHT, (4, "d"): SKEWED, (5, "e"): EIGHT}
 
@@ -91,22 +92,22 @@ def test_what_is_made_anew_gets_the_tables() -> None:
         (lambda t: (t.drop(KEY), t.add(KEY)), EIGHT),
         (lambda t: (t.drop(KEY), t.replace(KEY, [file("b")])), EIGHT),
     ):
-        transaction = table.begin("change")
+        transaction = Transaction(table, "change")
         change(transaction)
-        assert own(transaction.commit()) == expected
+        assert own(commit(transaction)) == expected
         table = table.refresh()
-        transaction = table.begin("back")
+        transaction = Transaction(table, "back")
         transaction.replace(KEY, [file("a")], arrangement=FOUR)
-        table = transaction.commit()
+        table = commit(transaction)
 
 
 def test_a_transaction_that_sets_it_makes_partitions_so() -> None:
     """Metadata and new partitions of one commit go together."""
     table = new_table(PLAIN)
-    transaction = table.begin("change")
+    transaction = Transaction(table, "change")
     transaction.append((2, "b"), [DataFile("c", 1, bucket=3)])
     transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=FOUR))
-    assert own(transaction.commit(), (2, "b")) == FOUR
+    assert own(commit(transaction), (2, "b")) == FOUR
 
 
 def test_files_are_of_their_partitions_cells_and_buckets() -> None:
@@ -120,10 +121,10 @@ def test_files_are_of_their_partitions_cells_and_buckets() -> None:
         (KEY, [DataFile("b", 1, bucket=0)], EIGHT, r"d=1/s=a of table default\.t is arranged otherwise"),
         ((2, "b"), [], Arrangement(buckets=BucketSpec(("d",), 8)), "'d' is not the physical name .* are: x"),
     ):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append(key, files, arrangement=arrangement)
         with pytest.raises(ArrangementError, match=says):
-            transaction.commit()
+            commit(transaction)
     assert list(table.store.scan(b"", None)) == rows
 
 
@@ -145,7 +146,7 @@ def test_columns_that_are_not_in_the_files() -> None:
 
 def test_two_arrangements_in_one_commit() -> None:
     """One transaction gives a partition one arrangement."""
-    transaction = new_table().begin("append")
+    transaction = Transaction(new_table(), "append")
     transaction.append((2, "b"), [], arrangement=EIGHT)
     transaction.append((2, "b"), [], arrangement=EIGHT)
     with pytest.raises(UnsupportedError, match="two locations or arrangements"):
@@ -171,19 +172,19 @@ def test_appends_meet_a_partition_that_was_made_meanwhile(
 ) -> None:
     """Files of buckets are added to what has these buckets only; files of which nothing is said go anywhere."""
     table = new_table()
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append(key, [mine])
-    other = table.begin("overwrite")
+    other = Transaction(table, "overwrite")
     other.replace(key, [file("theirs")], arrangement=theirs)
-    other.commit()
+    commit(other)
     if conflict:
         with pytest.raises(
             CommitConflictError, match=rf"partition d={key[0]}/s={key[1]} was changed by version 2"
         ):
-            transaction.commit()
+            commit(transaction)
         assert own(table.refresh(), key) == theirs
     else:
-        after = transaction.commit()
+        after = commit(transaction)
         part = after.partition(key)
         assert part is not None
         assert (part.arrangement, part.files) == (theirs, (file("theirs"), mine))
@@ -206,12 +207,12 @@ def test_maps_of_partitions_grow(monkeypatch: pytest.MonkeyPatch, inline: int) -
     monkeypatch.setattr(entries, "INLINE_BYTES", inline)
     auto = Arrangement(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 3)))
     table = new_table(auto, columns=INTEGER)
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     first = [rows_of("ten", 10, 10, cell=0), rows_of("wide", 1, 99, cell=-1), rows_of("low", 1, 15, cell=-1)]
     transaction.grow((2, "b"), first, with_map(10))
-    table = transaction.commit()
+    table = commit(transaction)
     assert own(table, (2, "b")) == with_map(10)
-    writers = [table.begin("append") for _ in range(4)]
+    writers = [Transaction(table, "append") for _ in range(4)]
     for writer, value, rest in zip(
         writers, (20, 30, None, 40), ((4, 25), (21, 40), (11, 60), (1, 5)), strict=True
     ):
@@ -220,7 +221,7 @@ def test_maps_of_partitions_grow(monkeypatch: pytest.MonkeyPatch, inline: int) -
             files.append(rows_of(f"{value}", value, value, cell=1))
         writer.grow((2, "b"), files, with_map(*(10, value)[: 2 if value else 1]))
     for writer in writers:
-        writer.commit()
+        commit(writer)
     table = table.refresh()
     assert own(table, (2, "b")) == with_map(10, 20, 30)
     part = table.partition((2, "b"))
@@ -253,27 +254,27 @@ def test_maps_do_not_grow_by_other_columns() -> None:
         PLAIN,
         msgspec.structs.replace(SKEWED, buckets=FOUR.buckets),
     ):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.grow(KEY, [DataFile("mine", 1, cell=0)], SKEWED)
-        other = table.begin("overwrite")
+        other = Transaction(table, "overwrite")
         other.replace(KEY, [file("theirs")], arrangement=theirs)
-        table = other.commit()
+        table = commit(other)
         with pytest.raises(CommitConflictError, match="was changed by version"):
-            transaction.commit()
-        other = table.begin("overwrite")
+            commit(transaction)
+        other = Transaction(table, "overwrite")
         other.replace(KEY, [file("a")], arrangement=SKEWED)
-        table = other.commit()
-    transaction = table.begin("append")
+        table = commit(other)
+    transaction = Transaction(table, "append")
     transaction.grow(KEY, [DataFile("mine", 1, bucket=0)], FOUR)
     with pytest.raises(ArrangementError, match="is arranged otherwise"):
-        transaction.commit()
+        commit(transaction)
     with pytest.raises(UnsupportedError, match="changed otherwise"):
         transaction.grow(KEY, [], SKEWED)
 
 
 def widening(table: TableSnapshot) -> Transaction:
     """Return a transaction that makes the bucket column a long one, which nothing is in buckets by any more."""
-    transaction = table.begin("alter")
+    transaction = Transaction(table, "alter")
     columns = (Column("x", "long"), *INTEGER[1:])
     transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=columns, arrangement=PLAIN))
     return transaction
@@ -283,41 +284,41 @@ def widening(table: TableSnapshot) -> Transaction:
 def test_a_type_changes_while_files_are_written_into_buckets(key: tuple[int, str]) -> None:
     """Whoever commits second fails: a value of the new type hashes elsewhere, and would not be found."""
     table = altered(new_table(PLAIN, columns=INTEGER), FOUR)
-    write = table.begin("overwrite")
+    write = Transaction(table, "overwrite")
     write.replace(key, [ARRANGED], arrangement=FOUR)
-    widening(altered(table, PLAIN)).commit()
+    commit(widening(altered(table, PLAIN)))
     with pytest.raises(
         CommitConflictError, match="the type of a column that rows are arranged by was changed"
     ):
-        write.commit()
+        commit(write)
 
     table = altered(new_table(PLAIN, columns=INTEGER), FOUR)
     widened = widening(table)
-    write = table.begin("overwrite")
+    write = Transaction(table, "overwrite")
     write.replace(key, [ARRANGED], arrangement=FOUR)
-    write.commit()
+    commit(write)
     with pytest.raises(CommitConflictError, match="how its partitions are arranged was changed"):
-        widened.commit()
+        commit(widened)
 
 
 def test_a_type_changes_while_plain_files_are_written() -> None:
     """These are found whatever the type, so that neither is in the other's way."""
     table = new_table(PLAIN, columns=INTEGER)
-    write, widened = table.begin("append"), widening(table)
+    write, widened = Transaction(table, "append"), widening(table)
     write.append((2, "b"), [file("mine")])
-    widened.commit()
-    assert write.commit().metadata.columns[0].type == "long"
+    commit(widened)
+    assert commit(write).metadata.columns[0].type == "long"
 
 
 def test_an_append_makes_anew_what_others_dropped() -> None:
     """The partition is made as the files were written for."""
     table = altered(new_table(), EIGHT)
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append(KEY, [ARRANGED])
-    other = table.begin("drop")
+    other = Transaction(table, "drop")
     other.drop(KEY)
-    other.commit()
-    assert own(transaction.commit()) == FOUR
+    commit(other)
+    assert own(commit(transaction)) == FOUR
 
 
 def test_totals_say_whether_all_are_alike() -> None:
@@ -326,19 +327,19 @@ def test_totals_say_whether_all_are_alike() -> None:
     assert table.totals.all_arranged(FOUR)
     assert not table.totals.all_arranged(EIGHT)
     assert not table.totals.all_arranged(PLAIN)
-    transaction = altered(table, EIGHT).begin("append")
+    transaction = Transaction(altered(table, EIGHT), "append")
     transaction.append((2, "b"), [file("b")])
     transaction.append((3, "c"), [file("c")], arrangement=PLAIN)
-    table = transaction.commit()
+    table = commit(transaction)
     assert not any(table.totals.all_arranged(each) for each in (FOUR, EIGHT, PLAIN))
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     transaction.drop(KEY)
     transaction.drop((3, "c"))
-    table = transaction.commit()
+    table = commit(transaction)
     assert table.totals.all_arranged(EIGHT)
-    transaction = table.begin("rename")
+    transaction = Transaction(table, "rename")
     transaction.rename((2, "b"), (4, "d"))
-    assert transaction.commit().totals.all_arranged(EIGHT)
+    assert commit(transaction).totals.all_arranged(EIGHT)
     plain = new_table(PLAIN)
     assert plain.totals.all_arranged(PLAIN)
     assert (plain.totals.arrangements, Totals(3, 3, 3, 3, 0).all_arranged(PLAIN)) == (0, True)
@@ -349,9 +350,9 @@ def test_columns_renamed_and_dropped() -> None:
     table = new_table(Arrangement(SKEWED.skew, sort=(SortColumn("x", descending=True),)))
     before = own(table)
     change = {"change": "rename_column", "column": ["x"], "to": "weight"}
-    transaction = table.begin("alter")
+    transaction = Transaction(table, "alter")
     transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=changed(table.metadata, change)))
-    table = transaction.commit()
+    table = commit(transaction)
     assert table.metadata.arrangement == own(table) == before
     shown = Catalog(Metastore(table.store, "/lake")).table("t").arrangement
     assert shown == Shown(Skew(("weight",), ((10,), (20,)), True, ()), None, ("weight DESC",))
@@ -367,11 +368,11 @@ def test_columns_renamed_and_dropped() -> None:
 def test_what_users_see() -> None:
     """Table, partitions and files show how rows are arranged; of plain ones there is nothing to show."""
     table = new_table()
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append(KEY, [DataFile("b", 1, bucket=3)])
     transaction.add((2, "b"), arrangement=SKEWED, files=[DataFile("c", 1, cell=1), DataFile("d", 1, cell=-1)])
     transaction.add((3, "c"), arrangement=PLAIN)
-    transaction.commit()
+    commit(transaction)
     catalog = Catalog(Metastore(table.store, "/lake"))
     buckets = Shown(None, Buckets(("x",), 4, 2, ()), ())
     assert catalog.table("t").arrangement == buckets

@@ -11,7 +11,8 @@ from parquetry.errors import (
     CommitUnknownError,
     StoreError,
 )
-from parquetry.metastore import Metastore, entries
+from parquetry.metastore import Metastore, Transaction, entries
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.commits import NEW, OLD, big_change, check_next_commit, count_writes
@@ -28,9 +29,9 @@ from tests.support.metastores import (
 def test_all_kinds_of_change() -> None:
     """One commit makes all its changes visible, in one version."""
     metastore, table = new_table()
-    transaction = table.begin("change")
+    transaction = Transaction(table, "change")
     big_change(transaction)
-    after = transaction.commit({"by": "test"})
+    after = commit(transaction, {"by": "test"})
     assert content(after) == NEW == content(metastore.table("default", "t"))
     assert (after.version, after.operation, after.commit.summary) == (2, "change", {"by": "test"})
     assert after.metadata.comment == "changed"
@@ -45,11 +46,11 @@ def test_crash_at_every_write(stop: int) -> None:
     inner = MemoryStore()
     new_table(inner)
     store = FaultyStore(inner)
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     big_change(transaction)
     store.crash_at = stop
     with pytest.raises(Crash):
-        transaction.commit()
+        commit(transaction)
     table = Metastore(inner, "/lake").table("default", "t")
     found = content(table)
     assert found == (OLD if table.version == 1 else NEW)
@@ -63,11 +64,11 @@ def test_store_failure_at_every_write(stop: int) -> None:
     inner = MemoryStore()
     new_table(inner)
     store = FaultyStore(inner)
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     big_change(transaction)
     store.fail_at = stop
     try:
-        after = transaction.commit()
+        after = commit(transaction)
     except StoreError:
         expected = OLD
     else:
@@ -85,12 +86,12 @@ def test_crash_while_chunks_are_written(stop: int, monkeypatch: pytest.MonkeyPat
     inner = MemoryStore()
     new_table(inner)
     store = FaultyStore(inner)
-    transaction = Metastore(store, "/lake").table("default", "t").begin("append")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "append")
     names = [f"file-{n}" for n in range(40)]
     transaction.append((1, "a"), [file(name) for name in names])
     store.crash_at = stop
     with contextlib.suppress(Crash):
-        transaction.commit()
+        commit(transaction)
     table = Metastore(inner, "/lake").table("default", "t")
     found = content(table)
     assert found == (OLD if table.version == 1 else {**OLD, (1, "a"): ["a", *names]})
@@ -115,10 +116,10 @@ def test_lost_replies(lost: int, how: str) -> None:
             return False
         raise StoreError("no answer")
 
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     big_change(transaction)
     store.answer = answer
-    after = transaction.commit()
+    after = commit(transaction)
     assert content(after) == NEW
     assert after.version == 2
     check_next_commit(inner, NEW)
@@ -133,16 +134,16 @@ def test_lost_reply_and_then_others_commit() -> None:
     def answer(number: int, swap: Callable[[], bool]) -> bool:
         result = swap()
         if number == 1:
-            transaction = other.table("default", "t").begin("other")
+            transaction = Transaction(other.table("default", "t"), "other")
             transaction.append((1, "a"), [file("other")])
-            transaction.commit()
+            commit(transaction)
             raise StoreError("no answer")
         return result
 
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     transaction.append((1, "a"), [file("mine")])
     store.answer = answer
-    mine = transaction.commit()
+    mine = commit(transaction)
     assert (mine.version, content(mine)[1, "a"]) == (2, ["a", "mine"])
     assert content(other.table("default", "t"))[1, "a"] == ["a", "mine", "other"]
 
@@ -165,11 +166,11 @@ def test_unknown_outcome(applied: bool) -> None:
     def no_get(key: bytes) -> bytes | None:
         raise StoreError("no connection")
 
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     big_change(transaction)
     store.answer = answer
     with pytest.raises(CommitUnknownError, match="look for commit"):
-        transaction.commit()
+        commit(transaction)
     expected = NEW if applied else OLD
     assert content(Metastore(inner, "/lake").table("default", "t")) == expected
     check_next_commit(inner, expected)
@@ -193,10 +194,10 @@ def test_outcome_found_after_the_store_came_back() -> None:
         if next(failures, False):
             raise StoreError("no connection")
 
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     big_change(transaction)
     store.answer = answer
-    after = transaction.commit()
+    after = commit(transaction)
     assert next(failures, None) is None
     assert content(after) == NEW
     check_next_commit(inner, NEW)
@@ -221,10 +222,10 @@ def test_store_lost_after_a_commit() -> None:
     inner = MemoryStore()
     _, table = new_table(inner)
     store = LostAfter(inner, table.id, "change")
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     big_change(transaction)
     with pytest.raises(CommitUnknownError, match="look for commit"):
-        transaction.commit()
+        commit(transaction)
     assert content(table.refresh()) == NEW
 
 
@@ -233,7 +234,7 @@ def test_readers_see_one_version_at_every_step() -> None:
     inner = MemoryStore()
     other, _ = new_table(inner)
     store = FaultyStore(inner)
-    transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
     big_change(transaction)
     seen = []
 
@@ -241,6 +242,6 @@ def test_readers_see_one_version_at_every_step() -> None:
         seen.append(content(other.table("default", "t")))
 
     store.before_write = look
-    transaction.commit()
+    commit(transaction)
     changed = seen.index(NEW)
     assert seen == [OLD] * changed + [NEW] * (len(seen) - changed)

@@ -12,7 +12,8 @@ from parquetry.errors import (
     UnsupportedError,
     ValueTypeError,
 )
-from parquetry.metastore import Metastore, TableSnapshot, entries
+from parquetry.metastore import Metastore, TableSnapshot, Transaction, entries
+from parquetry.metastore.commit import commit
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
@@ -32,10 +33,10 @@ from tests.support.metastores import (
 def test_appends_add_up() -> None:
     """Several appends to one partition in one commit come after the files that are there, in order."""
     _, table = new_table()
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "a"), [file("one")])
     transaction.append((1, "a"), [file("two"), file("three")])
-    after = transaction.commit()
+    after = commit(transaction)
     assert content(after)[1, "a"] == ["a", "one", "two", "three"]
     part = after.partition((1, "a"))
     assert part is not None
@@ -45,25 +46,25 @@ def test_appends_add_up() -> None:
 def test_rows_are_unknown_as_long_as_one_file_does_not_know() -> None:
     """The number of rows is None while some file's is not known, and comes back when the file goes."""
     _, table = new_table()
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "a"), [file("unknown", rows=None)])
-    after = transaction.commit()
+    after = commit(transaction)
     assert after.totals.rows is None
     assert content(after)
-    transaction = after.begin("overwrite")
+    transaction = Transaction(after, "overwrite")
     transaction.replace((1, "a"), [file("known", rows=5)])
-    assert transaction.commit().totals.rows == 15
+    assert commit(transaction).totals.rows == 15
 
 
 def test_locations() -> None:
     """Files lie where their writer put them: in the default place, the given one, or the partition's own."""
     _, table = new_table()
-    transaction = table.begin("add")
+    transaction = Transaction(table, "add")
     transaction.add((5, "e/f"), location="/elsewhere/5/")
     transaction.append((6, None), [file("six")])
     transaction.append((1, "a"), [file("far")], location="/far")
     transaction.append((2, "b"), [file("near")], location="/lake/t/d=2/s=b/")
-    table = transaction.commit()
+    table = commit(transaction)
     places = {part.values: part.location for part in table.partitions()}
     assert places == {
         (1, "a"): "/lake/t/d=1/s=a",
@@ -73,10 +74,10 @@ def test_locations() -> None:
     }
     assert content(table)[1, "a"] == ["a", "/far/far"]
     assert content(table)[2, "b"] == ["b", "near"]
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((5, "e/f"), [file("g")])
     transaction.replace((2, "b"), [file("h")], location="/moved")
-    table = transaction.commit()
+    table = commit(transaction)
     part = table.partition((5, "e/f"))
     assert part is not None
     assert (part.location, [each.path for each in part.files]) == ("/elsewhere/5", ["g"])
@@ -88,14 +89,14 @@ def test_locations() -> None:
 def test_append_keeps_its_place_when_the_partition_moves() -> None:
     """Files written to the default place are found there, though the partition went elsewhere meanwhile."""
     _, table = new_table()
-    late = table.begin("append")
+    late = Transaction(table, "append")
     late.append((1, "a"), [file("late"), file("s3a://bucket/absolute")])
     late.append((8, "n"), [file("late")])
-    early = table.begin("move")
+    early = Transaction(table, "move")
     early.replace((1, "a"), [file("a")], location="/moved")
     early.add((8, "n"), location="/other", files=[file("n")])
-    early.commit()
-    found = content(late.commit())
+    commit(early)
+    found = content(commit(late))
     assert found[1, "a"] == ["a", "/lake/t/d=1/s=a/late", "s3a://bucket/absolute"]
     assert found[8, "n"] == ["n", "/lake/t/d=8/s=n/late"]
 
@@ -103,16 +104,16 @@ def test_append_keeps_its_place_when_the_partition_moves() -> None:
 def test_rename_keeps_files_in_place() -> None:
     """A partition with other values has the same files, where they are."""
     _, table = new_table()
-    transaction = table.begin("rename")
+    transaction = Transaction(table, "rename")
     transaction.rename((1, "a"), (3, "x"))
-    table = transaction.commit()
+    table = commit(transaction)
     assert content(table) == {(2, "b"): ["b"], (3, "x"): ["a"]}
     part = table.partition((3, "x"))
     assert part is not None
     assert part.location == "/lake/t/d=1/s=a"
-    transaction = table.begin("back")
+    transaction = Transaction(table, "back")
     transaction.rename((3, "x"), (1, "a"))
-    back = transaction.commit().partition((1, "a"))
+    back = commit(transaction).partition((1, "a"))
     assert back is not None
     assert (back.location, back.entry.location) == ("/lake/t/d=1/s=a", None)
 
@@ -120,37 +121,37 @@ def test_rename_keeps_files_in_place() -> None:
 def test_replace_where() -> None:
     """A scope is emptied but for what the same commit writes into it, and parts outside are left alone."""
     _, table = new_table()
-    transaction = table.begin("overwrite")
+    transaction = Transaction(table, "overwrite")
     transaction.append((1, "c"), [file("c")])
-    table = transaction.commit()
-    transaction = table.begin("overwrite")
+    table = commit(transaction)
+    transaction = Transaction(table, "overwrite")
     transaction.replace_where(whole_day(table, 1))
     transaction.append((1, "a"), [file("fresh")])
     transaction.append((1, "new"), [file("new")])
-    table = transaction.commit()
+    table = commit(transaction)
     assert content(table) == {(1, "a"): ["fresh"], (1, "new"): ["new"], (2, "b"): ["b"]}
-    transaction = table.begin("truncate")
+    transaction = Transaction(table, "truncate")
     transaction.replace_where(None)
-    assert content(transaction.commit()) == {}
+    assert content(commit(transaction)) == {}
 
 
 @pytest.mark.parametrize("what", ["append", "append beside", "drop"])
 def test_scopes_conflict_with_what_happens_in_them(what: str) -> None:
     """A partition that others add, change or drop in a scope is a conflict that names it."""
     _, table = new_table()
-    scoped = table.begin("overwrite")
+    scoped = Transaction(table, "overwrite")
     scoped.replace_where(whole_day(table, 1))
-    early = table.begin("early")
+    early = Transaction(table, "early")
     if what == "append":
         early.append((1, "a"), [file("x")])
     elif what == "append beside":
         early.append((1, "beside"), [file("x")])
     else:
         early.drop((1, "a"))
-    after = early.commit()
+    after = commit(early)
     name = "d=1/s=beside" if what == "append beside" else "d=1/s=a"
     with pytest.raises(CommitConflictError, match=name) as error:
-        scoped.commit()
+        commit(scoped)
     assert "version 2" in error.value.message
     assert "version 1" in error.value.message
     assert content(after.refresh()) == content(after)
@@ -159,15 +160,15 @@ def test_scopes_conflict_with_what_happens_in_them(what: str) -> None:
 def test_what_was_read_must_be_as_it_was() -> None:
     """Also in an earlier version than the base; what others did who are said to be harmless is no conflict, and nor is what lies beside."""
     _, before = new_table()
-    between = before.begin("elsewhere")
+    between = Transaction(before, "elsewhere")
     between.append((2, "b"), [file("b2")])
-    table = between.commit()
+    table = commit(between)
 
     def append(version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str] = frozenset()) -> int:
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append((3, "c"), [file(f"c{version.version}")])
         transaction.rely_on(version, plan, harmless)
-        return transaction.commit().version
+        return commit(transaction).version
 
     assert append(before, whole_day(before, 1)) == 3
     assert append(before, None, frozenset({"elsewhere", "append"})) == 4
@@ -186,7 +187,7 @@ def test_what_was_read_must_be_as_it_was() -> None:
 def test_several_changes_of_one_partition() -> None:
     """Within a commit a partition may be dropped and made again, or made and dropped."""
     _, table = new_table()
-    transaction = table.begin("change")
+    transaction = Transaction(table, "change")
     transaction.drop((1, "a"))
     transaction.append((1, "a"), [file("again")])
     transaction.drop((2, "b"))
@@ -195,7 +196,7 @@ def test_several_changes_of_one_partition() -> None:
     transaction.drop((3, "c"))
     transaction.replace((4, "d"), [file("d")])
     transaction.append((4, "d"), [file("d2")])
-    assert content(transaction.commit()) == {(1, "a"): ["again"], (2, "b"): ["b2"], (4, "d"): ["d", "d2"]}
+    assert content(commit(transaction)) == {(1, "a"): ["again"], (2, "b"): ["b2"], (4, "d"): ["d", "d2"]}
 
 
 def test_wrong_input_writes_nothing() -> None:
@@ -205,10 +206,10 @@ def test_wrong_input_writes_nothing() -> None:
     before = store.writes
 
     def refused(error: type[Exception], match: str, change: Change) -> None:
-        transaction = table.begin("wrong")
+        transaction = Transaction(table, "wrong")
         transaction.append((1, "a"), [file("x")])
         with pytest.raises(error, match=match):
-            (change(transaction), transaction.commit())
+            (change(transaction), commit(transaction))
 
     refused(PartitionNotFoundError, "d=7/s=n", lambda transaction: transaction.drop((7, "n")))
     refused(PartitionNotFoundError, "d=7/s=n", lambda transaction: transaction.rename((7, "n"), (8, "n")))
@@ -223,20 +224,20 @@ def test_wrong_input_writes_nothing() -> None:
         lambda transaction: transaction.set_metadata(metadata(partition_by=("s",))),
     )
     assert store.writes == before
-    done = table.begin("append")
+    done = Transaction(table, "append")
     done.append((1, "a"), [])
-    done.commit()
+    commit(done)
     with pytest.raises(UnsupportedError, match="begin another"):
-        done.commit()
+        commit(done)
 
 
 def test_nothing_to_do_makes_no_version() -> None:
     """A transaction without changes returns its base."""
     _, table = new_table()
-    assert table.begin("nothing").commit().version == table.version
-    same = table.begin("same")
+    assert commit(Transaction(table, "nothing")).version == table.version
+    same = Transaction(table, "same")
     same.set_metadata(metadata())
-    assert same.commit().version == table.version
+    assert commit(same).version == table.version
 
 
 def test_long_lists_of_files_are_not_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,19 +247,19 @@ def test_long_lists_of_files_are_not_rewritten(monkeypatch: pytest.MonkeyPatch) 
     metastore, table = new_table()
     wanted = ["a"]
     for n in range(40):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         names = [f"file-{n}-{m}" for m in range(n % 7)]
         wanted += names
         transaction.append((1, "a"), [file(name) for name in names])
-        table = transaction.commit()
+        table = commit(transaction)
         part = table.partition((1, "a"))
         assert part is not None
         assert [each.path for each in part.files] == wanted
     assert part.file_count == len(wanted)
     assert len(part.entry.chunks) > 3
-    transaction = table.begin("rename")
+    transaction = Transaction(table, "rename")
     transaction.rename((1, "a"), (5, "moved"))
-    table = transaction.commit()
+    table = commit(transaction)
     assert content(table)[5, "moved"] == wanted
     old = metastore.table("default", "t", version=30)
     assert content(old)[1, "a"] == wanted[: len(content(old)[1, "a"])]
@@ -270,27 +271,27 @@ def test_unpartitioned_tables() -> None:
     table = metastore.create_table("default", "u", metadata(partition_by=()))
     assert content(table) == {}
     for n in range(3):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append((), [file(f"f{n}")])
-        table = transaction.commit()
+        table = commit(transaction)
     assert content(table) == {(): ["f0", "f1", "f2"]}
     part = table.partition(())
     assert part is not None
     assert part.location == "/lake/t"
-    transaction = table.begin("overwrite")
+    transaction = Transaction(table, "overwrite")
     transaction.replace_where(None)
     transaction.append((), [file("new")])
-    assert content(transaction.commit()) == {(): ["new"]}
+    assert content(commit(transaction)) == {(): ["new"]}
 
 
 def test_dropped_tables_refuse_commits() -> None:
     """Who commits to a table that was dropped meanwhile is told so."""
     metastore, table = new_table()
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "a"), [file("x")])
     metastore.drop_table("default", "t")
     with pytest.raises(TableNotFoundError, match="dropped"):
-        transaction.commit()
+        commit(transaction)
     with pytest.raises(TableNotFoundError, match="dropped"):
         list(table.partitions())
     with pytest.raises(TableNotFoundError, match="dropped"):
@@ -311,12 +312,12 @@ def test_dropped_tables_refuse_commits() -> None:
 def test_plans_select_partitions(text: str) -> None:
     """A plan finds the partitions that fulfil its filter, residuals included, in the order of the keys."""
     _, table = new_table()
-    transaction = table.begin("fill")
+    transaction = Transaction(table, "fill")
     transaction.replace_where(None)
     rows = [(d, s) for d in range(10) for s in ("a", "ab", "b", "c")]
     for values in rows:
         transaction.append(values, [file("f")])
-    table = transaction.commit()
+    table = commit(transaction)
     condition = parse_filter(text, table.key_schema.types)
     found = [part.values for part in table.partitions(plan_scan(condition, table.key_schema))]
     assert found == [

@@ -7,7 +7,8 @@ import itertools
 import pytest
 
 from parquetry.errors import CommitUnknownError, ParquetryError, StoreError
-from parquetry.metastore import Metastore
+from parquetry.metastore import Metastore, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.store import MemoryStore
 from tests.support.interleavings.steps import Call, SteppedStore
 from tests.support.metastores import content, file, new_table
@@ -39,12 +40,14 @@ def test_a_commit_that_is_interrupted(error: str, lasting: bool) -> None:
             if call == number or (lasting and call > number):
                 raise ERRORS[error]("as the test asked")
 
-        transaction = Metastore(SteppedStore(store, step), "/lake").table("default", "t").begin("append")
+        transaction = Transaction(
+            Metastore(SteppedStore(store, step), "/lake").table("default", "t"), "append"
+        )
         armed.append(True)
         transaction.append((1, "a"), [file("x")])
         raised: BaseException | None = None
         try:
-            transaction.commit()
+            commit(transaction)
         except (ParquetryError, KeyboardInterrupt, MemoryError, RuntimeError) as caught:
             raised = caught
         if next(calls) <= number:
@@ -60,9 +63,9 @@ def test_a_commit_that_is_interrupted(error: str, lasting: bool) -> None:
             assert not isinstance(raised, CommitUnknownError)
         elif not shown:
             assert isinstance(raised, (CommitUnknownError, KeyboardInterrupt))
-        other = metastore.table("default", "t").begin("append")
+        other = Transaction(metastore.table("default", "t"), "append")
         other.append((3, "c"), [file("y")])
-        other.commit()  # which gives up what was left half done
+        commit(other)  # which gives up what was left half done
         assert ("x" in content(metastore.table("default", "t"))[1, "a"]) is shown
         outcomes.add((shown, type(raised).__name__))
     assert {shown for shown, _ in outcomes} == {True, False}

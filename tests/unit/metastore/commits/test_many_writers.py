@@ -11,7 +11,8 @@ import threading
 import time
 from pathlib import Path
 
-from parquetry.metastore import Metastore
+from parquetry.metastore import Metastore, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.store import SQLiteStore
 from tests.support.effort import examples
 from tests.support.metastores import (
@@ -64,10 +65,10 @@ def test_threads_that_decode_a_type_for_the_first_time() -> None:
 def append_many(path: str, worker: int, commits: int) -> None:
     metastore = Metastore(SQLiteStore(path), "/lake")
     for n in range(commits):
-        transaction = metastore.table("default", "t").begin("append")
+        transaction = Transaction(metastore.table("default", "t"), "append")
         transaction.append((1, "a"), [file(f"{worker}-{n}")])
         transaction.append((worker, "own"), [file(f"{worker}-{n}")])
-        transaction.commit()
+        commit(transaction)
 
 
 def test_processes_append_to_one_partition(tmp_path: Path) -> None:
@@ -110,9 +111,9 @@ def test_killed_processes(tmp_path: Path) -> None:
         assert [path for path in found[1, "a"] if path.startswith(f"{worker}-")] == own
         assert own == [f"{worker}-{n}" for n in range(len(own))]
         assert own
-    transaction = metastore.table("default", "t").begin("next")
+    transaction = Transaction(metastore.table("default", "t"), "next")
     transaction.append((9, "z"), [file("z")])
-    assert leftovers(metastore.store, transaction.commit().id) == []
+    assert leftovers(metastore.store, commit(transaction).id) == []
     metastore.close()
 
 
@@ -122,9 +123,9 @@ def test_threads_append_to_one_partition() -> None:
 
     def work(worker: int) -> None:
         for n in range(10):
-            transaction = metastore.table("default", "t").begin("append")
+            transaction = Transaction(metastore.table("default", "t"), "append")
             transaction.append((1, "a"), [file(f"{worker}-{n}")])
-            transaction.commit()
+            commit(transaction)
 
     threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
     for thread in threads:

@@ -16,6 +16,7 @@ from parquetry.maintenance.restore import restore
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.keyspace import INDEXES, partition_prefix, prefix_range
 from parquetry.metastore.model import PartitionIndex
@@ -99,20 +100,20 @@ class History:
                 metadata = layout(number, self.folder, indexed=self.random.random() < 0.5)
                 replacement = self.metastore.replace_table("default", "t", metadata)
                 content = {}
-                transaction = replacement.snapshot.begin("append")
+                transaction = Transaction(replacement.snapshot, "append")
                 self.add(transaction, content, self.random.randrange(5))
-                transaction.commit()
+                commit(transaction)
                 self.took_place(replacement.publish(), content)
             case "append":
-                transaction = now.begin("append")
+                transaction = Transaction(now, "append")
                 self.add(transaction, content, 2)
-                self.took_place(transaction.commit(), content)
+                self.took_place(commit(transaction), content)
             case "drop" if content:
                 values = self.random.choice(sorted(content, key=repr))
-                transaction = now.begin("drop")
+                transaction = Transaction(now, "drop")
                 transaction.drop(values)
                 del content[values]
-                self.took_place(transaction.commit(), content)
+                self.took_place(commit(transaction), content)
             case "rollback":
                 target = self.random.choice(sorted(self.versions))
                 made = rollback(now, self.metastore.table("default", "t", version=target))
@@ -190,10 +191,10 @@ def test_any_history(seed: int, tmp_path: Path) -> None:
 
 def some_table(store: Store, folder: Path) -> tuple[Metastore, History]:
     history = History(folder, store, 4)
-    transaction = history.now.begin("append")
+    transaction = Transaction(history.now, "append")
     content: Content = {}
     history.add(transaction, content, 3)
-    history.took_place(transaction.commit(), content)
+    history.took_place(commit(transaction), content)
     return history.metastore, history
 
 
@@ -213,9 +214,9 @@ def test_writes_meanwhile_are_replaced_too(tmp_path: Path) -> None:
             writes: int, step: int = step, history: History = history, done: list[int] = done
         ) -> None:
             if writes == step and history.now.operation == "append":
-                transaction = history.now.begin("append")
+                transaction = Transaction(history.now, "append")
                 transaction.append((0, "late"), [DataFile("late", 1, 1)])
-                done.append(transaction.commit().version)
+                done.append(commit(transaction).version)
 
         faulty.before_write = meanwhile
         made = replacement.publish()
@@ -248,14 +249,14 @@ def test_an_append_from_before_never_reaches_the_new_table(tmp_path: Path) -> No
     metastore, _ = some_table(MemoryStore(), tmp_path)
     same = metastore.table("default", "t").metadata
     metastore.replace_table("default", "t", same).publish()
-    first = metastore.table("default", "t").begin("append")
+    first = Transaction(metastore.table("default", "t"), "append")
     rollback(metastore.table("default", "t"), metastore.table("default", "t", version=1))
-    second = metastore.table("default", "t").begin("append")
+    second = Transaction(metastore.table("default", "t"), "append")
     metastore.replace_table("default", "t", same).publish()
     for late in (first, second):
         late.append((3, "late"), [DataFile("late", 1, 1)])
         with pytest.raises(CommitConflictError):
-            late.commit()
+            commit(late)
     assert list(metastore.table("default", "t").partitions()) == []
 
 
@@ -265,13 +266,13 @@ def test_what_was_read_for_a_replacement_must_be_as_it_was(tmp_path: Path) -> No
     for relies in (False, True):
         base = metastore.table("default", "t")
         replacement = metastore.replace_table("default", "t", base.metadata)
-        gathered = replacement.snapshot.begin("append")
+        gathered = Transaction(replacement.snapshot, "append")
         if relies:
             gathered.rely_on(base, None)
-        gathered.commit()
-        meanwhile = base.begin("append")
+        commit(gathered)
+        meanwhile = Transaction(base, "append")
         meanwhile.append((5, "m"), [DataFile("m", 1, 1)])
-        meanwhile.commit()
+        commit(meanwhile)
         if relies:
             with pytest.raises(CommitConflictError, match="run it again"):
                 replacement.publish()
@@ -285,10 +286,10 @@ def vacuumed_under_way(folder: Path, stop: int) -> bool:
     metastore, history = some_table(store, folder)
     faulty = FaultyStore(store)
     new = Metastore(faulty, metastore.warehouse).replace_table("default", "t", layout(2, folder))
-    transaction = new.snapshot.begin("append")
+    transaction = Transaction(new.snapshot, "append")
     file = history.write(new.snapshot, ("a",))
     transaction.append(("a",), [file])
-    transaction.commit()
+    commit(transaction)
     (path,) = folder.rglob(file.path)
     listed: list[bool] = []
 

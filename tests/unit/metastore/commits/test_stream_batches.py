@@ -10,7 +10,8 @@ from parquetry.errors import BatchCommittedError
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.restore import restore
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import Metastore, TableSnapshot
+from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.model import StreamBatch
 from parquetry.store import MemoryStore
 from tests.support.lakes import NOW, Lake
@@ -21,10 +22,10 @@ KEY = (1, "a")
 
 def write(table: TableSnapshot, query: str, number: int, name: str) -> TableSnapshot:
     """Commit a file as a batch."""
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append(KEY, [file(name)])
     transaction.of_stream(StreamBatch(query, number))
-    return transaction.commit()
+    return commit(transaction)
 
 
 def names(table: TableSnapshot) -> list[str]:
@@ -90,6 +91,6 @@ def test_queries_that_have_not_written_for_longest_are_forgotten() -> None:
 def test_a_batch_without_rows_makes_no_version() -> None:
     """It is not remembered, and there is nothing that could be committed twice."""
     _, table = new_table()
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.of_stream(StreamBatch("q", 0))
-    assert transaction.commit().version == table.version
+    assert commit(transaction).version == table.version

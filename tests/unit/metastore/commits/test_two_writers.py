@@ -12,7 +12,8 @@ from parquetry.errors import (
     CommitAbortedError,
     CommitConflictError,
 )
-from parquetry.metastore import Metastore, TableSnapshot, owner
+from parquetry.metastore import Metastore, TableSnapshot, Transaction, owner
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.commits import (
@@ -22,7 +23,7 @@ from tests.support.commits import (
     basenames,
     big_change,
     check_next_commit,
-    commit,
+    committed,
     conflicts,
     count_writes,
     interleave,
@@ -60,7 +61,7 @@ def test_two_writers_interleaved_at_every_step(first: str, second: str) -> None:
         assert sorted(order) == sorted(name for name, committed in expected.items() if committed)
         serial, _ = new_table()
         for name in order:
-            commit(serial.table("default", "t"), name, first if name == "first" else second)
+            committed(serial.table("default", "t"), name, first if name == "first" else second)
         assert basenames(after) == basenames(serial.table("default", "t"))
         assert after.metadata == serial.table("default", "t").metadata
         check_next_commit(inner, content(after))
@@ -69,11 +70,11 @@ def test_two_writers_interleaved_at_every_step(first: str, second: str) -> None:
 def test_conflicts_say_what_to_do() -> None:
     """A conflict names table, partition and versions, and the remedy."""
     _, base = new_table()
-    assert commit(base, "early", "append")
-    late = base.begin("late")
+    assert committed(base, "early", "append")
+    late = Transaction(base, "late")
     ACTIONS["overwrite"](late)
     with pytest.raises(CommitConflictError) as error:
-        late.commit()
+        commit(late)
     assert error.value.message == (
         "Table default.t: partition d=1/s=a was changed by version 2 (early), while 'late' was being "
         "prepared on version 1; nothing was written: run it again."
@@ -86,21 +87,21 @@ def test_an_added_partition_must_not_have_come_and_gone_meanwhile(fate: str, twi
     """Who takes files in cannot list those that others took in since, whatever became of them, and whatever was before."""
     _, base = new_table()
     if twice:  # there is a tombstone in the base
-        transaction = base.begin("drop")
+        transaction = Transaction(base, "drop")
         transaction.drop((1, "a"))
-        base = transaction.commit()
+        base = commit(transaction)
     values = (1, "a") if twice else (7, "n")
-    late = base.begin("sync")
+    late = Transaction(base, "sync")
     late.add(values, None, [file("theirs")])
-    early = base.begin("sync")
+    early = Transaction(base, "sync")
     early.add(values, None, [file("theirs")])
-    now = early.commit()
+    now = commit(early)
     if fate != "stays":
-        transaction = now.begin(fate)
+        transaction = Transaction(now, fate)
         transaction.drop(values) if fate == "drop" else transaction.rename(values, (8, "m"))
-        now = transaction.commit()
+        now = commit(transaction)
     with pytest.raises(CommitConflictError, match="was changed by version"):
-        late.commit()
+        commit(late)
     assert content(base.refresh()) == content(now)
 
 
@@ -109,13 +110,13 @@ def test_no_trace_of_attempts_that_lost() -> None:
     inner = MemoryStore()
     _, base = new_table(inner)
     for n in range(20):
-        transaction = base.begin("append")
+        transaction = Transaction(base, "append")
         transaction.append((1, "a"), [file(f"f{n}")])
-        transaction.commit()
-        loser = base.begin("overwrite")
+        commit(transaction)
+        loser = Transaction(base, "overwrite")
         ACTIONS["overwrite"](loser)
         with pytest.raises(CommitConflictError):
-            loser.commit()
+            commit(loser)
     head = read_head(inner, base.id)
     assert head is not None
     assert (head.aborted, head.pending) == ((), {})
@@ -150,7 +151,7 @@ def overtake(store: FaultyStore, mine: str, rivals: str) -> dict[str, bool]:
     rival.answer = wait
     base = Metastore(store.store, "/lake").table("default", "t").version
     table = Metastore(rival, "/lake").table("default", "t", version=base)
-    thread = threading.Thread(target=lambda: outcome.update(second=commit(table, "second", rivals)))
+    thread = threading.Thread(target=lambda: outcome.update(second=committed(table, "second", rivals)))
     thread.start()
     assert allocated.wait(30)
 
@@ -161,7 +162,7 @@ def overtake(store: FaultyStore, mine: str, rivals: str) -> dict[str, bool]:
         return do()
 
     store.answer = let_rival_publish
-    outcome["first"] = commit(Metastore(store, "/lake").table("default", "t", version=base), "first", mine)
+    outcome["first"] = committed(Metastore(store, "/lake").table("default", "t", version=base), "first", mine)
     thread.join()
     return outcome
 
@@ -179,10 +180,10 @@ def check_late_arrival(store: LateStore) -> None:
     store.arrive()
     assert all_versions(store.store) == before
     for name in ("next", "after"):
-        transaction = Metastore(store.store, "/lake").table("default", "t").begin(name)
+        transaction = Transaction(Metastore(store.store, "/lake").table("default", "t"), name)
         transaction.append((9, name), [file(name)])
         before.append({**before[-1], (9, name): [file(name).path]})
-        transaction.commit()
+        commit(transaction)
     assert all_versions(store.store) == before
 
 
@@ -230,17 +231,17 @@ def test_others_leave_the_journal_of_a_living_writer_alone(rival_at: int) -> Non
         inner = MemoryStore()
         other, table = new_table(inner)
         store = FaultyStore(inner)
-        transaction = Metastore(store, "/lake").table("default", "t").begin("change")
+        transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "change")
         big_change(transaction)
 
         def come_between(writes: int, base: TableSnapshot = table) -> None:
             if writes == rival_at:
-                commit(base, "rival", "overwrite other" if rival_at % 2 else "append other")
+                committed(base, "rival", "overwrite other" if rival_at % 2 else "append other")
 
         store.before_write = come_between
         store.crash_at = stop
         with contextlib.suppress(Crash, CommitConflictError):
-            transaction.commit()
+            commit(transaction)
         check_next_commit(inner, content(other.table("default", "t")))
 
 
@@ -254,7 +255,7 @@ def test_a_stalled_writer_finds_itself_aborted(stalled_at: int, monkeypatch: pyt
     inner = MemoryStore()
     other, table = new_table(inner)
     store = FaultyStore(inner)
-    transaction = Metastore(store, "/lake").table("default", "t").begin("stalled")
+    transaction = Transaction(Metastore(store, "/lake").table("default", "t"), "stalled")
     big_change(transaction)
     seen: list[Content] = []
 
@@ -262,13 +263,13 @@ def test_a_stalled_writer_finds_itself_aborted(stalled_at: int, monkeypatch: pyt
         if writes == stalled_at and not seen:
             with monkeypatch.context() as context:
                 context.setattr(owner, "LEASE_MS", -1)
-                rival = other.table("default", "t").begin("rival")
+                rival = Transaction(other.table("default", "t"), "rival")
                 rival.append((9, "z"), [file("rival")])
-                seen.append(content(rival.commit()))
+                seen.append(content(commit(rival)))
 
     store.before_write = stall
     try:
-        transaction.commit()
+        commit(transaction)
         committed = True
     except CommitAbortedError:
         committed = False
@@ -277,7 +278,7 @@ def test_a_stalled_writer_finds_itself_aborted(stalled_at: int, monkeypatch: pyt
     if 1 <= stalled_at <= 8:
         assert not committed
     for name in ("next", "after"):
-        transaction = other.table("default", "t").begin(name)
+        transaction = Transaction(other.table("default", "t"), name)
         transaction.append((10, "y"), [file(name)])
-        transaction.commit()
+        commit(transaction)
     assert leftovers(inner, table.id) == []

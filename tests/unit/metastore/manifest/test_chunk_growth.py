@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SortColumn
 from parquetry.layout.records import Column, ColumnStatistics, DataFile
-from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, entries
+from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, Transaction, entries
 from parquetry.metastore.chunk_columns import MARK
 from parquetry.metastore.chunk_growth import (
     LEVELS,
@@ -26,6 +26,7 @@ from parquetry.metastore.chunk_growth import (
 )
 from parquetry.metastore.chunk_summary import types_of
 from parquetry.metastore.chunks import chunk_files, read_chunks, read_summaries, read_together
+from parquetry.metastore.commit import commit
 from parquetry.metastore.format import FormatRow
 from parquetry.metastore.keyspace import CHUNKS, FORMAT, SUMMARIES, chunk_key, prefix_range, summary_key
 from parquetry.metastore.model import FileChunk
@@ -69,9 +70,9 @@ def new(store: Store, **properties: str) -> TableSnapshot:
 
 def append(table: TableSnapshot, files: Sequence[DataFile]) -> TableSnapshot:
     """Commit files to the one partition."""
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((), files)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def chunks(table: TableSnapshot) -> tuple[FileChunk, ...]:

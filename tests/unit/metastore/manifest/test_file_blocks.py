@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.file_blocks import FileBlock, file_blocks
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.metastore.warehouse_store import WarehouseStore
@@ -52,10 +53,10 @@ def table(partitions: dict[int, list[DataFile]]) -> TableSnapshot:
     metastore = Metastore(CountingStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/lake/db.db/t")
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p, files in partitions.items():
         transaction.append((p,), files)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def everything(snapshot: TableSnapshot, names: Sequence[str] | None, held: Sequence[str] | None) -> list[str]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore import Metastore, Partition
-from parquetry.metastore.file_parts import FILES
+from parquetry.metastore import Metastore, Partition, Transaction
+from parquetry.metastore.commit import commit
+from parquetry.metastore.entries import FILES_AT_ONCE
 from parquetry.store import MemoryStore
 from tests.support.metastores import file, new_table
 
-TOTAL = 3 * FILES
+TOTAL = 3 * FILES_AT_ONCE
 KEY = (3, "c")
 
 
@@ -38,13 +39,13 @@ def store() -> Watched:
 def partition(store: Watched) -> Partition:
     """A partition of many files, which several commits have brought, some of them in its own row."""
     _, table = new_table(store)
-    for start in range(0, TOTAL, FILES // 4):
-        transaction = table.begin("append")
-        transaction.append(KEY, [file(f"{n:06d}") for n in range(start, start + FILES // 4)])
-        table = transaction.commit()
-    transaction = table.begin("append")
+    for start in range(0, TOTAL, FILES_AT_ONCE // 4):
+        transaction = Transaction(table, "append")
+        transaction.append(KEY, [file(f"{n:06d}") for n in range(start, start + FILES_AT_ONCE // 4)])
+        table = commit(transaction)
+    transaction = Transaction(table, "append")
     transaction.append(KEY, [file(f"{n:06d}") for n in range(TOTAL, TOTAL + 5)])
-    found = transaction.commit().partition(KEY)
+    found = commit(transaction).partition(KEY)
     assert found is not None
     assert len(found.entry.chunks) > 3
     return found

@@ -26,8 +26,10 @@ from parquetry.metastore import (
     Metastore,
     SkewMap,
     TableSnapshot,
+    Transaction,
     open_metastore,
 )
+from parquetry.metastore.commit import commit
 from parquetry.metastore.format import MAGIC, RELATIVE, FormatRow
 from parquetry.metastore.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS, prefix_range
 from parquetry.metastore.model import ColumnStatistics
@@ -57,13 +59,13 @@ def filled(metastore: Metastore, long: int = 1500) -> TableSnapshot:
         DataFile("own", 1, 1),
     ]
     listed = [DataFile(f"{warehouse}/ext/{number}", 1, 1, None, statistics) for number in range(long)]
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "default"), inline)
     transaction.append((2, "near"), inline, f"{warehouse}/ext/p")
     transaction.append((3, "far"), inline, FAR)
     transaction.append((4, "long"), [*listed, DataFile("own", 1, 1)])
     transaction.append((5, f"{warehouse}/value"), inline)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def places(table: TableSnapshot) -> list[str]:
@@ -382,11 +384,11 @@ def test_a_writer_that_began_before_a_table_was_relocated_is_told() -> None:
     """Its files lie in the old place, where the table no longer looks: a conflict, not rows that are missing."""
     metastore = Metastore(rows := MemoryStore(), "/lake")
     table = metastore.create_table("default", "t", metadata(location="file:/far/t"))
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "a"), [DataFile("f", 1, 1)])
     Catalog(Metastore(rows, "/lake")).relocate("/far", "/near")
     with pytest.raises(CommitConflictError, match="location"):
-        transaction.commit()
+        commit(transaction)
     now = metastore.table("default", "t")
     assert (now.version, now.operation, now.metadata.location) == (1, "relocate", "file:/near/t")
     assert now.commit.summary == {"from": "file:/far", "to": "file:/near"}

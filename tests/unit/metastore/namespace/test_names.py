@@ -24,7 +24,8 @@ from parquetry.errors import (
     UnsupportedError,
     WarehouseError,
 )
-from parquetry.metastore import Metastore, TableSnapshot, open_metastore
+from parquetry.metastore import Metastore, TableSnapshot, Transaction, open_metastore
+from parquetry.metastore.commit import commit
 from parquetry.metastore.format import FORMAT_VERSION, MAGIC, FormatRow
 from parquetry.metastore.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
 from parquetry.metastore.wire import encode
@@ -143,9 +144,9 @@ def test_rename() -> None:
     assert metastore.rename_table("other", "u", "other", "U").version == 1
     metastore.drop_table("default", "t")
     metastore.rename_table("other", "u", "default", "t")
-    transaction = table.begin("append")  # begun before all this
+    transaction = Transaction(table, "append")  # begun before all this
     transaction.append((3, "c"), [file("c")])
-    assert content(transaction.commit()) == content(metastore.table("default", "t"))
+    assert content(commit(transaction)) == content(metastore.table("default", "t"))
     assert len(list(metastore.store.scan(*prefix_range(NAMES)))) == 1
 
 
@@ -153,9 +154,9 @@ def test_staged_tables_are_seen_when_published() -> None:
     """A staged table is filled out of sight, and is complete when its name appears."""
     metastore, _ = new_table()
     staged = metastore.stage_table("default", "u", metadata(location="/lake/u"))
-    transaction = staged.begin("fill")
+    transaction = Transaction(staged.snapshot, "fill")
     transaction.append((1, "a"), [file("u")])
-    transaction.commit()
+    commit(transaction)
     assert metastore.tables("default") == ["t"]
     with pytest.raises(TableNotFoundError):
         metastore.table("default", "u")
@@ -173,16 +174,16 @@ def test_staged_tables_can_be_discarded() -> None:
     metastore, _ = new_table()
     before = list(metastore.store.scan(b"", None))
     staged = metastore.stage_table("default", "t", metadata())
-    transaction = staged.begin("fill")
+    transaction = Transaction(staged.snapshot, "fill")
     transaction.append((1, "a"), [file("u")])
-    transaction.commit()
+    commit(transaction)
     with pytest.raises(TableExistsError, match=r"default\.t"):
         staged.publish()
     assert content(staged.snapshot) == {(1, "a"): ["u"]}
     staged.discard()
     staged.discard()
     with pytest.raises(TableNotFoundError, match="discarded"):
-        staged.begin("fill")
+        Transaction(staged.snapshot, "fill")
     with pytest.raises(TableExistsError):
         metastore.create_table("default", "t", metadata())
     assert list(metastore.store.scan(b"", None)) == before
@@ -191,19 +192,19 @@ def test_staged_tables_can_be_discarded() -> None:
 def test_replace_is_a_commit_of_the_same_table() -> None:
     """Its versions stay readable; a commit that was begun before is refused, whatever it adds."""
     metastore, old = new_table()
-    late = old.begin("append")
+    late = Transaction(old, "append")
     late.append((9, "z"), [file("late")])
     for n in range(3):
         replacement = metastore.replace_table("default", "t", metadata())
-        transaction = replacement.snapshot.begin("fill")
+        transaction = Transaction(replacement.snapshot, "fill")
         transaction.append((n, "new"), [file("new")])
-        transaction.commit()
+        commit(transaction)
         assert content(metastore.table("default", "t")) != {(n, "new"): ["new"]}
         assert replacement.publish().version == old.version + 1 + n
         assert content(metastore.table("default", "t")) == {(n, "new"): ["new"]}
     assert metastore.tables("default") == ["t"]
     with pytest.raises(CommitConflictError, match="run it again"):
-        late.commit()
+        commit(late)
     assert content(metastore.table("default", "t", version=old.version)) == content(old)
     assert content(metastore.table("default", "t", version=old.version + 1)) == {(0, "new"): ["new"]}
     assert len(list(metastore.store.scan(*prefix_range(HEADS)))) == 1
@@ -226,11 +227,11 @@ def test_versions_and_times() -> None:
     metastore, table = new_table()
     contents = [{}, content(table)]
     for n in range(6):
-        transaction = metastore.table("default", "t").begin(f"step {n}")
+        transaction = Transaction(metastore.table("default", "t"), f"step {n}")
         transaction.append((n, "x"), [file(f"f{n}")])
         if n == 3:
             transaction.set_metadata(metadata(comment="three"))
-        contents.append(content(transaction.commit()))
+        contents.append(content(commit(transaction)))
     newest = metastore.table("default", "t")
     history = list(newest.history())
     assert [commit.version for commit in history] == [7, 6, 5, 4, 3, 2, 1, 0]
@@ -253,16 +254,16 @@ def test_versions_and_times() -> None:
 def test_commits_on_an_old_version_conflict_with_all_since() -> None:
     """A transaction on an old version is judged by what happened since that version."""
     metastore, _ = new_table()
-    transaction = metastore.table("default", "t").begin("append")
+    transaction = Transaction(metastore.table("default", "t"), "append")
     transaction.append((1, "a"), [file("x")])
-    transaction.commit()
-    transaction = metastore.table("default", "t", version=1).begin("overwrite")
+    commit(transaction)
+    transaction = Transaction(metastore.table("default", "t", version=1), "overwrite")
     transaction.replace((1, "a"), [file("y")])
     with pytest.raises(CommitConflictError, match=r"version 2 \(append\)"):
-        transaction.commit()
-    transaction = metastore.table("default", "t", version=1).begin("overwrite")
+        commit(transaction)
+    transaction = Transaction(metastore.table("default", "t", version=1), "overwrite")
     transaction.replace((2, "b"), [file("y")])
-    assert content(transaction.commit()) == {(1, "a"): ["a", "x"], (2, "b"): ["y"]}
+    assert content(commit(transaction)) == {(1, "a"): ["a", "x"], (2, "b"): ["y"]}
 
 
 # -- accidents
@@ -286,9 +287,9 @@ def state(store: MemoryStore) -> State:
 
 def replace_table(metastore: Metastore) -> None:
     replacement = metastore.replace_table("default", "t", metadata(comment="new"))
-    transaction = replacement.snapshot.begin("fill")
+    transaction = Transaction(replacement.snapshot, "fill")
     transaction.append((5, "n"), [file("n")])
-    transaction.commit()
+    commit(transaction)
     replacement.publish()
 
 

@@ -13,7 +13,8 @@ from parquetry.errors import NamespaceNotEmptyError, NamespaceNotFoundError, Tab
 from parquetry.maintenance.files import Files
 from parquetry.maintenance.fsck import fsck
 from parquetry.maintenance.orphan_tables import remove_orphans
-from parquetry.metastore import Metastore, orphans
+from parquetry.metastore import Metastore, Transaction, orphans
+from parquetry.metastore.commit import commit
 from parquetry.metastore.keyspace import HEADS, NAMES, name_key, prefix_range
 from parquetry.store import MemoryStore, Store
 from tests.support.failing_client import Client
@@ -59,9 +60,9 @@ def test_a_table_that_has_lost_its_name(tmp_path: Path) -> None:
     table = metastore.create_table("default", "lost", metadata(location=str(tmp_path / "lost")))
     path = folder / f"pq-{table.id.hex()}-1"
     path.write_text("x" * 100)
-    transaction = table.begin("fill")
+    transaction = Transaction(table, "fill")
     transaction.append((1, "a"), [file(path.name, rows=None)])
-    transaction.commit()
+    commit(transaction)
     row = store.get(name_key("default", "lost"))
     store.delete_many([name_key("default", "lost")])
     for _ in range(2):
@@ -181,9 +182,9 @@ OPERATIONS: dict[str, Callable[[Metastore], object]] = {
 
 
 def _append(metastore: Metastore) -> None:
-    transaction = metastore.table("default", "t").begin("append")
+    transaction = Transaction(metastore.table("default", "t"), "append")
     transaction.append((1, "a"), [file("x")])
-    transaction.commit()
+    commit(transaction)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

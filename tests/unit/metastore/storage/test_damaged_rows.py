@@ -22,9 +22,11 @@ from parquetry.metastore import (
     SkewMap,
     TableMetadata,
     TableSnapshot,
+    Transaction,
 )
 from parquetry.metastore.checksums import _KINDS, is_damaged, with_checksum, without_checksum
 from parquetry.metastore.chunks import read_summaries
+from parquetry.metastore.commit import commit
 from parquetry.metastore.file_blocks import file_blocks
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.keyspace import (
@@ -62,24 +64,24 @@ def made(store: Store) -> Metastore:
     )
     metadata = msgspec.structs.replace(metadata, indexes=(new_index(metadata, ["q"], ready=True),))
     table = metastore.create_table("d", "t", metadata)
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     for n in range(3):
         files = [DataFile(f"f{n}-{k}", 100 + k, 10, 7, STATISTICS) for k in range(2)]
         transaction.append((n, "abc"[n]), files)
-    table = transaction.commit()
-    transaction = table.begin("change")
+    table = commit(transaction)
+    transaction = Transaction(table, "change")
     transaction.drop((1, "b"))
     transaction.append((2, "c"), [DataFile("more", 5, 5)])
     transaction.record_taken_out({"theirs": TakenOut(1, 7)})
-    transaction.commit()
+    commit(transaction)
     long = metastore.create_table(
         "default", "long", TableMetadata((Column("x", "long"),), (), "parquet", "file:/lake/long")
     )
-    transaction = long.begin("append")
+    transaction = Transaction(long, "append")
     transaction.append(
         (), [DataFile(f"pq-{n}", n, 1, n, {"x": ColumnStatistics(8, 0, n, n)}) for n in range(900)]
     )
-    transaction.commit()
+    commit(transaction)
     return metastore
 
 
@@ -90,10 +92,10 @@ def answers(metastore: Metastore) -> dict[str, Any]:
         found[database] = metastore.database(database).properties
         for name in metastore.tables(database):
             table = metastore.table(database, name)
-            for commit in table.history():
-                found[f"{name} {commit.version}"] = (
-                    commit,
-                    answers_of(metastore.table(database, name, version=commit.version)),
+            for each in table.history():
+                found[f"{name} {each.version}"] = (
+                    each,
+                    answers_of(metastore.table(database, name, version=each.version)),
                 )
     return found
 
@@ -179,10 +181,10 @@ def test_journals() -> None:
     made(inner)
     store = FaultyStore(inner)
     store.crash_at = 3
-    transaction = Metastore(store, "/lake").table("d", "t").begin("append")
+    transaction = Transaction(Metastore(store, "/lake").table("d", "t"), "append")
     transaction.append((7, "z"), [DataFile("f", 1, 1)])
     with contextlib.suppress(Crash):
-        transaction.commit()
+        commit(transaction)
     rows = list(inner.scan(*prefix_range(JOURNAL)))
     assert rows
     for key, value in rows:
@@ -231,7 +233,7 @@ def test_a_table_beside_a_damaged_one() -> None:
     with pytest.raises(MetastoreDamagedError, match=f"row {key.hex()}, which is a table's head"):
         again.table("d", "t")
     assert len(answers_of(again.table("default", "long"))[3]) == 1
-    transaction = again.table("default", "long").begin("append")
+    transaction = Transaction(again.table("default", "long"), "append")
     transaction.append((), [DataFile("more", 1, 1)])
-    assert transaction.commit().version == 2
+    assert commit(transaction).version == 2
     assert again.tables("default") == ["long"]

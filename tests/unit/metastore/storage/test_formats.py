@@ -23,8 +23,8 @@ from parquetry.catalog import Catalog
 from parquetry.errors import MetastoreVersionError
 from parquetry.maintenance.chunk_check import KnownTypes, check_chunks
 from parquetry.maintenance.dump import dump
-from parquetry.maintenance.finding import Finding
 from parquetry.maintenance.restore import restore
+from parquetry.maintenance.results import Finding
 from parquetry.metastore import (
     Arrangement,
     BucketSpec,
@@ -37,6 +37,7 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.checksums import with_checksum, without_checksum
 from parquetry.metastore.chunk_columns import MARK
+from parquetry.metastore.commit import commit
 from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.format import CHECKED, FORMAT_VERSION, MAGIC, RELATIVE, FormatRow, require_format
 from parquetry.metastore.keyspace import (
@@ -234,33 +235,35 @@ def chunk_findings(table: TableSnapshot) -> list[Finding]:
     return list(check_chunks(table.store, table.id, wanted, types, repair=False))
 
 
-def commit(metastore: Metastore, name: str, change: Callable[[Transaction], object]) -> None:
-    transaction = metastore.table(*name.split(".")).begin("change")
+def change_table(metastore: Metastore, name: str, change: Callable[[Transaction], object]) -> None:
+    transaction = Transaction(metastore.table(*name.split(".")), "change")
     change(transaction)
-    transaction.commit()
+    commit(transaction)
 
 
 def append(metastore: Metastore) -> None:
-    commit(metastore, "default.events", lambda t: t.append((19_000, "us/west"), [DataFile("new", 1, 1)]))
-    commit(metastore, "default.many", lambda t: t.append((1,), [DataFile("new", 1, 1)]))
-    commit(metastore, "default.many", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
+    change_table(
+        metastore, "default.events", lambda t: t.append((19_000, "us/west"), [DataFile("new", 1, 1)])
+    )
+    change_table(metastore, "default.many", lambda t: t.append((1,), [DataFile("new", 1, 1)]))
+    change_table(metastore, "default.many", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
 
 
 def replace(metastore: Metastore) -> None:
-    commit(metastore, "default.many", lambda t: t.replace((2,), [DataFile("new", 1, 1)]))
-    commit(
+    change_table(metastore, "default.many", lambda t: t.replace((2,), [DataFile("new", 1, 1)]))
+    change_table(
         metastore, "sales.replaced", lambda t: (t.replace_where(None), t.append((), [DataFile("new", 1, 1)]))
     )
 
 
 def drop(metastore: Metastore) -> None:
-    commit(metastore, "default.many", lambda t: t.drop((1,)))
+    change_table(metastore, "default.many", lambda t: t.drop((1,)))
     metastore.drop_table("sales", "replaced")
     metastore.create_table("sales", "replaced", metadata(location=f"{metastore.warehouse}/again"))
 
 
 def rename(metastore: Metastore) -> None:
-    commit(metastore, "default.events", lambda t: t.rename((None, "eu"), (None, "us")))
+    change_table(metastore, "default.events", lambda t: t.rename((None, "eu"), (None, "us")))
     metastore.rename_table("default", "typed", "sales", "typed")
 
 
@@ -270,7 +273,7 @@ def alter(metastore: Metastore) -> None:
         columns = changed(now, {"change": "rename_column", "column": ["id"], "to": "number"})
         transaction.set_metadata(msgspec.structs.replace(now, columns=columns))
 
-    commit(metastore, "default.events", change)
+    change_table(metastore, "default.events", change)
 
 
 def index(metastore: Metastore) -> None:
@@ -360,8 +363,8 @@ def test_format_2_is_read_and_written(tmp_path: Path) -> None:
     shutil.copy(GOLDEN_2 / "metastore.sqlite", tmp_path)
     with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
         assert json.loads(json.dumps(maker.content(metastore))) == expected
-        commit(metastore, "default.many", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
-        commit(metastore, "default.arranged", lambda t: t.drop((1, "a")))
+        change_table(metastore, "default.many", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
+        change_table(metastore, "default.arranged", lambda t: t.drop((1, "a")))
         assert format_of(metastore.store) == 2
         after = json.loads(json.dumps(maker.content(metastore)))
         assert {key: after[key] for key in expected} == expected
@@ -386,14 +389,14 @@ def test_format_4_is_read_and_written(change: str, tmp_path: Path) -> None:
             require_format(metastore.store, format)
             before = dict(metastore.store.rows.scan(b"", None))
             if change == "append":
-                commit(metastore, "default.t", lambda t: t.append((9, "i"), [DataFile("new", 1, 1)]))
-                commit(metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("more", 1, 1)]))
+                change_table(metastore, "default.t", lambda t: t.append((9, "i"), [DataFile("new", 1, 1)]))
+                change_table(metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("more", 1, 1)]))
             else:
                 metastore.rename_table("default", "t", "default", "u")
                 metastore.rename_table("default", "u", "default", "t")
                 metastore.alter_database("default", {"a": str(format)})
-                commit(metastore, "default.t", lambda t: t.rename((4, "b"), (2, "b")))
-                commit(metastore, "default.t", lambda t: t.rename((2, "b"), (4, "b")))
+                change_table(metastore, "default.t", lambda t: t.rename((4, "b"), (2, "b")))
+                change_table(metastore, "default.t", lambda t: t.rename((2, "b"), (4, "b")))
             after = dict(metastore.store.rows.scan(b"", None))
             written = {key: value for key, value in after.items() if before.get(key) != value}
             assert written
@@ -430,15 +433,15 @@ def arranged_table(metastore: Metastore) -> None:
 
 
 def arranged_metadata(metastore: Metastore) -> None:
-    commit(metastore, "default.t", lambda t: t.set_metadata(metadata(arrangement=BUCKETS)))
+    change_table(metastore, "default.t", lambda t: t.set_metadata(metadata(arrangement=BUCKETS)))
 
 
 def arranged_partition(metastore: Metastore) -> None:
-    commit(metastore, "default.t", lambda t: t.add((9, "z"), arrangement=BUCKETS))
+    change_table(metastore, "default.t", lambda t: t.add((9, "z"), arrangement=BUCKETS))
 
 
 def arranged_file(metastore: Metastore) -> None:
-    commit(
+    change_table(
         metastore,
         "default.t",
         lambda t: t.append((9, "z"), [file("a"), DataFile("f", 1, bucket=1)], arrangement=BUCKETS),
@@ -447,8 +450,8 @@ def arranged_file(metastore: Metastore) -> None:
 
 def plain_changes(metastore: Metastore) -> None:
     metastore.create_table("default", "new", metadata())
-    commit(metastore, "default.t", lambda t: t.set_metadata(metadata(comment="other")))
-    commit(metastore, "default.t", lambda t: t.append((9, "z"), [file("f")], arrangement=Arrangement()))
+    change_table(metastore, "default.t", lambda t: t.set_metadata(metadata(comment="other")))
+    change_table(metastore, "default.t", lambda t: t.append((9, "z"), [file("f")], arrangement=Arrangement()))
 
 
 def view(metastore: Metastore) -> None:
@@ -456,7 +459,7 @@ def view(metastore: Metastore) -> None:
 
 
 def dropped_column(metastore: Metastore) -> None:
-    commit(metastore, "default.t", lambda t: t.set_metadata(metadata(dropped=(("gone",),))))
+    change_table(metastore, "default.t", lambda t: t.set_metadata(metadata(dropped=(("gone",),))))
 
 
 def stream_batch(metastore: Metastore) -> None:
@@ -464,7 +467,7 @@ def stream_batch(metastore: Metastore) -> None:
         transaction.append((9, "z"), [file("f")])
         transaction.of_stream(StreamBatch("query", 0))
 
-    commit(metastore, "default.t", change)
+    change_table(metastore, "default.t", change)
 
 
 def constrained_table(metastore: Metastore) -> None:
@@ -472,7 +475,7 @@ def constrained_table(metastore: Metastore) -> None:
 
 
 def constrained_metadata(metastore: Metastore) -> None:
-    commit(metastore, "default.t", lambda t: t.set_metadata(metadata(constraints=(CHECK,))))
+    change_table(metastore, "default.t", lambda t: t.set_metadata(metadata(constraints=(CHECK,))))
 
 
 LATER = {
@@ -490,7 +493,7 @@ def test_the_first_who_needs_it_raises_a_store(change: Callable[[Metastore], Non
     """A store stays of format 1 until something is written that this cannot say, and then says so."""
     metastore = Metastore(store_of(1), "/elsewhere")
     metastore.create_table("default", "t", metadata())
-    commit(metastore, "default.t", lambda t: t.append((1, "a"), [file("f")]))
+    change_table(metastore, "default.t", lambda t: t.append((1, "a"), [file("f")]))
     assert (format_of(metastore.store), read_as_format_1(metastore.store)) == (1, 2)
     change(metastore)
     if change is plain_changes:
@@ -526,7 +529,7 @@ def test_who_dies_while_raising_leaves_what_can_be_read(change: Callable[[Metast
         if format_of(inner) == 1:
             read_as_format_1(inner)
         again = Metastore(inner, "/elsewhere")
-        commit(again, "default.t", lambda t: t.append((1, "a"), [file("f")]))
+        change_table(again, "default.t", lambda t: t.append((1, "a"), [file("f")]))
         assert content(again.table("default", "t"))[1, "a"] == ["f"]
         if not store.dead:
             break
@@ -555,14 +558,14 @@ def test_a_library_that_had_the_store_open_notices() -> None:
     """When a later library has raised the store, one that is at work writes no more, and says which it needs."""
     metastore = Metastore(MemoryStore(), "/lake")
     table = metastore.create_table("default", "t", metadata())
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "a"), [file("f")])
     metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
     with pytest.raises(
         MetastoreVersionError,
         match=rf"format {FORMAT_VERSION + 1} \(written by Parquetry 9\.9\).*formats 1 to {FORMAT_VERSION}; use one",
     ):
-        transaction.commit()
+        commit(transaction)
     with pytest.raises(MetastoreVersionError, match=f"format {FORMAT_VERSION + 1}"):
         metastore.create_table("default", "u", metadata())
     assert leftovers(metastore.store, table.id) == []
@@ -575,13 +578,13 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
     store = FaultyStore(MemoryStore())
     metastore = Metastore(store, "/lake")
     table = metastore.create_table("default", "t", metadata())
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     transaction.append((1, "a"), [file("f")])
 
     def later(write: int) -> None:
         if write < first + after or format_of(store.store) > FORMAT_VERSION:
             return
-        commit(
+        change_table(
             Metastore(store.store, "/lake"), "default.t", lambda t: t.set_metadata(metadata(comment="theirs"))
         )
         _, (key, _) = store.store.scan(*prefix_range(METADATA))
@@ -591,7 +594,7 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
     first = store.writes  # that of the ticket; then come those of the journal, and of rows
     store.before_write = later
     with pytest.raises(MetastoreVersionError, match=f"format {FORMAT_VERSION + 1}"):
-        transaction.commit()
+        commit(transaction)
 
 
 def test_rows_of_plain_partitions_are_those_of_format_1() -> None:
@@ -599,7 +602,9 @@ def test_rows_of_plain_partitions_are_those_of_format_1() -> None:
     metastore = Metastore(store_of(CHECKED - 1), "/lake")
     table = metastore.create_table("default", "t", metadata())
     statistics = {"x": ColumnStatistics(1, 0, 5, 9)}
-    commit(metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("f", 100, 10, 7, statistics)]))
+    change_table(
+        metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("f", 100, 10, 7, statistics)])
+    )
     ((_, value),) = table.store.scan(*prefix_range(PARTITIONS))
     then = Entry1(None, 1, 10, 100, {}, (), (File1("f", 100, 10, 7, statistics),))
     assert value == b"\x01" + msgspec.msgpack.encode(then)

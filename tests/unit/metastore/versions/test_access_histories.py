@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Examined, Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import Column, Examined, Metastore, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.metastore.replacement import Replacement
 from parquetry.predicate.parse import parse_filter
 from parquetry.scan.generate import plan_scan
@@ -26,10 +27,10 @@ def by(columns: dict[str, str]) -> TableMetadata:
 
 
 def filled(table: TableSnapshot, rows: Sequence[tuple[Any, ...]]) -> TableSnapshot:
-    transaction = table.begin("fill")
+    transaction = Transaction(table, "fill")
     for row in rows:
         transaction.append(row, [file("f")])
-    return transaction.commit()
+    return commit(transaction)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -107,9 +108,9 @@ def test_the_choice_for_an_older_version() -> None:
     table = filled(metastore.create_table("default", "t", by({"d": "integer", "s": "string"})), pairs)
     table = create_index(table, ["s"])
     for n in range(2200):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append(pairs[n % 500], [file(f"g{n}")])
-        table = transaction.commit()
+        table = commit(transaction)
     older = metastore.table("default", "t", version=table.version - 1)
     for text in ("s != 'r1'", "s = 'r1'"):
         store.scans, examined = 0, Examined()

@@ -10,8 +10,9 @@ import pytest
 
 from parquetry.errors import UnsupportedError
 from parquetry.maintenance.indexes import create_index, drop_index
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot
+from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.metastore.key_sample import sample_keys
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
@@ -43,12 +44,12 @@ def table_of(
         partition_by=tuple(columns),
         descending=tuple(descending),
     )
-    transaction = (
-        Metastore(store or MemoryStore(), "/lake").create_table("default", "t", described).begin("fill")
+    transaction = Transaction(
+        Metastore(store or MemoryStore(), "/lake").create_table("default", "t", described), "fill"
     )
     for row in rows:
         transaction.append(tuple(row), [file("f")])
-    table = transaction.commit()
+    table = commit(transaction)
     for index in indexes:
         table = create_index(table, index)
     return table
@@ -156,7 +157,7 @@ def test_a_union_is_of_its_version_and_replaces_nothing(sales: TableSnapshot) ->
     """As any plan by an index: it cannot say what a later version holds."""
     plan, _, _ = examined(sales, "d = 77 OR s = 'zz'")
     with pytest.raises(UnsupportedError, match="plan for an index"):
-        sales.begin("overwrite").replace_where(plan)
+        Transaction(sales, "overwrite").replace_where(plan)
     small = table_of({"d": "integer", "s": "string"}, [(1, "a"), (2, "b"), (3, "zz")], [["s"]])
     dropped = drop_index(small, "s")
     with pytest.raises(UnsupportedError, match="'s' does not lead to all partitions"):

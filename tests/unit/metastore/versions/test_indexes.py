@@ -22,8 +22,9 @@ from parquetry.maintenance.indexes import create_index, drop_index, rebuild_inde
 from parquetry.maintenance.restore import restore
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot
+from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.metastore.index_upkeep import missing_entries
 from parquetry.metastore.indexes import new_index
 from parquetry.metastore.keyspace import INDEXES, delete_prefix, index_prefix, prefix_range
@@ -54,10 +55,10 @@ def make(days: int = 10, store: Store | None = None, **changes: Any) -> TableSna
 
 
 def add(table: TableSnapshot, partitions: Any) -> TableSnapshot:
-    transaction = table.begin("fill")
+    transaction = Transaction(table, "fill")
     for values in partitions:
         transaction.append(values, [file("f")])
-    return transaction.commit()
+    return commit(transaction)
 
 
 def plan(table: TableSnapshot, text: str, examined: Examined | None = None) -> ScanPlan:
@@ -180,19 +181,19 @@ def test_commits_keep_the_index() -> None:
     expected = [["mars"], ["mars"], ["moon"], [], ["moon"], [], ["mars"]]
     versions = []
     for step, regions in zip(steps, expected, strict=True):
-        transaction = table.begin("step")
+        transaction = Transaction(table, "step")
         step(transaction)
-        table = transaction.commit()
+        table = commit(transaction)
         versions.append(table)
         assert [values[2] for values in found(table, "region IN ('mars', 'moon')")] == regions
         healthy(table)
     for version, regions in zip(versions, expected, strict=True):
         assert [values[2] for values in found(version, "region IN ('mars', 'moon')")] == regions
     # rolled back by hand: the files of these tables are names only
-    transaction = table.begin("rollback")
+    transaction = Transaction(table, "rollback")
     for partition in before.partitions():
         transaction.restore(before, partition)
-    table = transaction.commit()
+    table = commit(transaction)
     assert len(found(table, "region = 'eu'")) == 6
     healthy(table)
 
@@ -200,13 +201,13 @@ def test_commits_keep_the_index() -> None:
 def test_an_index_outlives_a_rollback(tmp_path: Path) -> None:
     """A version from before the index, or from when it was another, is gone back to with the index of now."""
     table = make(0, location=f"file:{tmp_path}")
-    transaction = table.begin("add")
+    transaction = Transaction(table, "add")
     transaction.add((1, 1, "eu"))
-    old = transaction.commit()
+    old = commit(transaction)
     table = create_index(old, ["region"])
-    transaction = table.begin("add")
+    transaction = Transaction(table, "add")
     transaction.add((2, 1, "us"))
-    table = rollback(transaction.commit(), old)
+    table = rollback(commit(transaction), old)
     assert [index.name for index in table.metadata.indexes] == ["region"]
     assert found(table, "region >= 'a'") == [(1, 1, "eu")]
     healthy(table)
@@ -219,7 +220,7 @@ def test_writers_that_began_before_the_index() -> None:
         fresh = make(1, inner := MemoryStore())
         hook = FaultyStore(inner)
         seen = Metastore(hook, "/lake").table("default", "t")
-        late = seen.begin("late")
+        late = Transaction(seen, "late")
         late.append((9, 9, "late"), [file("f")])
         late.append((0, 0, "eu"), [file("f")])
 
@@ -228,7 +229,7 @@ def test_writers_that_began_before_the_index() -> None:
                 create_index(fresh, ["region"])
 
         hook.before_write = announce
-        late.commit()
+        commit(late)
         after = fresh.refresh()
         if after.metadata.indexes:
             announced += 1
@@ -260,13 +261,13 @@ def test_drop_and_build_anew() -> None:
 def test_vacuum_removes_entries_of_partitions_that_are_gone() -> None:
     """And none that a version, now or later, needs."""
     table = create_index(make(3), ["region"])
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     for hour in range(3):
         transaction.drop((0, hour, "eu"))
-    table = transaction.commit()
-    again = table.begin("again")
+    table = commit(transaction)
+    again = Transaction(table, "again")
     again.add((0, 0, "eu"))
-    table = again.commit()
+    table = commit(again)
     assert entries(table) == 36 + 3 + 1
     vacuum(table, older_than=now_ms() + 1)
     assert entries(table) == 36 - 2
@@ -330,9 +331,9 @@ def _rebuild(table: TableSnapshot) -> None:
 
 
 def _vacuum(table: TableSnapshot) -> None:
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     transaction.drop((0, 0, "eu"))
-    vacuum(transaction.commit(), older_than=now_ms() + 1)
+    vacuum(commit(transaction), older_than=now_ms() + 1)
 
 
 @pytest.mark.parametrize("operation", [_create, _append, _drop, _rebuild, _vacuum])
@@ -433,4 +434,4 @@ def test_a_plan_is_for_its_version() -> None:
     with pytest.raises(UnsupportedError, match="'region' does not lead to all partitions of version"):
         list(table.partitions(way))
     with pytest.raises(UnsupportedError, match="for an index"):
-        indexed.begin("x").replace_where(way)
+        Transaction(indexed, "x").replace_where(way)

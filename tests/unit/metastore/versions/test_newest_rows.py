@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from parquetry.maintenance.rollback import rollback
 from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import Metastore, TableSnapshot, newest
+from parquetry.metastore import Metastore, TableSnapshot, Transaction, newest
+from parquetry.metastore.commit import commit
 from parquetry.metastore.head import Head, edit_head, read_head
 from parquetry.metastore.newest import Newest, decode_newest, encode_newest, whole_of
 from parquetry.metastore.snapshot import load, load_commit
@@ -48,7 +49,7 @@ def new_table(store: Store | None = None, **changes: object) -> TableSnapshot:
 
 
 def append(table: TableSnapshot, *days: int) -> TableSnapshot:
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     for day in days:
         name = f"f{table.version}-{day}"
         transaction.append((day, "a"), [file(name, bytes=1)])
@@ -56,13 +57,13 @@ def append(table: TableSnapshot, *days: int) -> TableSnapshot:
             folder = Path(table.default_location((day, "a")))
             folder.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(b"x")
-    return transaction.commit()
+    return commit(transaction)
 
 
 def drop(table: TableSnapshot, day: int) -> TableSnapshot:
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     transaction.drop((day, "a"))
-    return transaction.commit()
+    return commit(transaction)
 
 
 def filled(days: int = 3, store: Store | None = None, folder: Path | None = None) -> TableSnapshot:
@@ -138,9 +139,9 @@ def test_tables_without_partitions_or_with_many_have_none(monkeypatch: pytest.Mo
     """The one row of a table without partitions is found without a list, and a long list would cost all readers of the head."""
     table = new_table(partition_by=())
     for number in range(ROUNDS):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append((), [file(f"f{number}")])
-        table = transaction.commit()
+        table = commit(transaction)
     assert head_of(table).newest == b""
     monkeypatch.setattr(newest, "MOST_PARTITIONS", 2)
     assert head_of(filled(3)).newest == b""
@@ -225,17 +226,17 @@ def test_rows_from_when_the_table_had_other_partition_columns() -> None:
     both = metadata()
     table = new_table(columns=(both.columns[0], *days), partition_by=(days[0].name,))
     for number in range(3 * ROUNDS):
-        transaction = table.begin("append")
+        transaction = Transaction(table, "append")
         transaction.append((number % 3,), [file(f"f{number}")])
-        table = transaction.commit()
+        table = commit(transaction)
     assert listed(table)
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     for day in range(3):
         transaction.drop((day,))
-    table = transaction.commit()
-    transaction = table.begin("other columns")
+    table = commit(transaction)
+    transaction = Transaction(table, "other columns")
     transaction.set_metadata(msgspec.structs.replace(both, location=table.metadata.location))
-    table = transaction.commit()
+    table = commit(transaction)
     for number in range(6 * ROUNDS):
         table = append(table, number % 3)
     table = table.refresh()

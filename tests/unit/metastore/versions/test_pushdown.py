@@ -12,8 +12,9 @@ import pytest
 from parquetry.maintenance.dump import dump
 from parquetry.maintenance.indexes import create_index
 from parquetry.maintenance.restore import restore
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot
+from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commit import commit
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.parse import parse_filter
 from parquetry.store import MemoryStore
@@ -82,17 +83,17 @@ def make(store: MemoryStore, **changes: Any) -> TableSnapshot:
 
 
 def add(table: TableSnapshot, partitions: Iterable[tuple[Any, ...]]) -> TableSnapshot:
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     for values in partitions:
         transaction.append(values, [file("f")])
-    return transaction.commit()
+    return commit(transaction)
 
 
 def drop(table: TableSnapshot, partitions: Iterable[tuple[Any, ...]]) -> TableSnapshot:
-    transaction = table.begin("drop")
+    transaction = Transaction(table, "drop")
     for values in partitions:
         transaction.drop(values)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def found(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
@@ -137,10 +138,10 @@ def test_every_version(text: str) -> None:
     table = drop(table, some)
     table = add(table, some[::2])
     store.forgets = False
-    transaction = table.begin("replace")
+    transaction = Transaction(table, "replace")
     for values in some[::4]:
         transaction.replace(values, [file("g")])
-    table = drop(transaction.commit(), VALUES[1::3])
+    table = drop(commit(transaction), VALUES[1::3])
     table = drop(table, some[::2])
     for version in range(1, table.version + 1):
         then = Metastore(store, "/lake").table("default", "t", version=version)
@@ -170,9 +171,9 @@ def test_partition_columns_that_were_others(columns: tuple[str, ...]) -> None:
     """Rows from when a table had other partition columns neither show nor get in the way."""
     table = make(Watched())
     table = drop(table, VALUES)
-    transaction = table.begin("alter")
+    transaction = Transaction(table, "alter")
     transaction.set_metadata(metadata(columns=COLUMNS, partition_by=columns))
-    table = transaction.commit()
+    table = commit(transaction)
     types = {"d": 1, "h": 2}
     table = add(table, [tuple(types.get(name, "é") for name in columns)])
     for name in columns:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from parquetry.errors import TableNotFoundError
 from parquetry.maintenance.compact_metadata import compact_metadata
 from parquetry.metastore import Metastore, TableSnapshot, Transaction, entries, version_changes
+from parquetry.metastore.commit import commit
 from parquetry.metastore.entries import TOMBSTONE
 from parquetry.metastore.head import live_head, read_head
 from parquetry.metastore.keyspace import commit_key, complement, head_key, partition_prefix
@@ -45,25 +46,27 @@ def told(table: TableSnapshot, after: int = -1, until: int | None = None) -> Tol
     ]
 
 
-def commit(table: TableSnapshot, *changes: Callable[[Transaction], object]) -> TableSnapshot:
-    transaction = table.begin("test")
+def committed(table: TableSnapshot, *changes: Callable[[Transaction], object]) -> TableSnapshot:
+    transaction = Transaction(table, "test")
     for change in changes:
         change(transaction)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def test_what_each_change_comes_to() -> None:
     """Appends bring files and take none away; whatever takes one away is told, and files that stay are not brought again."""
     table = empty()
-    table = commit(table, lambda t: t.append(A, [file("1")]), lambda t: t.append(B, [file("2"), file("3")]))
-    table = commit(table, lambda t: t.append(A, [file("4")]), lambda t: t.add(C))
-    table = commit(table, lambda t: t.replace(B, [file("3"), file("5")]))
-    table = commit(table, lambda t: t.drop(A))
-    table = commit(table, lambda t: t.add(A, files=[file("6")]))
-    table = commit(table, lambda t: t.rename(B, (3, "x")))
-    table = commit(table, lambda t: t.drop(C))
-    table = commit(table, lambda t: t.set_metadata(metadata(comment="other")))
-    table = commit(table, lambda t: t.replace((3, "x"), [file("3", bytes=7), file("5")]))
+    table = committed(
+        table, lambda t: t.append(A, [file("1")]), lambda t: t.append(B, [file("2"), file("3")])
+    )
+    table = committed(table, lambda t: t.append(A, [file("4")]), lambda t: t.add(C))
+    table = committed(table, lambda t: t.replace(B, [file("3"), file("5")]))
+    table = committed(table, lambda t: t.drop(A))
+    table = committed(table, lambda t: t.add(A, files=[file("6")]))
+    table = committed(table, lambda t: t.rename(B, (3, "x")))
+    table = committed(table, lambda t: t.drop(C))
+    table = committed(table, lambda t: t.set_metadata(metadata(comment="other")))
+    table = committed(table, lambda t: t.replace((3, "x"), [file("3", bytes=7), file("5")]))
     assert told(table) == [
         (0, [], False),
         (1, ["d=1/s=a 1", "d=1/s=b 2", "d=1/s=b 3"], False),
@@ -84,7 +87,7 @@ def test_of_a_table_without_partition_columns() -> None:
     """Its only partition is one like any other."""
     table = Metastore(MemoryStore(), "/lake").create_table("default", "t", metadata(partition_by=()))
     for name in "abc":
-        table = commit(table, lambda t, name=name: t.append((), [file(name)]))
+        table = committed(table, lambda t, name=name: t.append((), [file(name)]))
     assert [brought for _, brought, _ in told(table, 0)] == [
         [f"(the table's only partition) {name}"] for name in "abc"
     ]
@@ -100,11 +103,11 @@ def test_long_lists_share_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(40):
         names = [f"{number}-{n}" for n in range(rng.choice((1, 3, 12)))]
         wanted.append([f"d=1/s=a {name}" for name in names])
-        table = commit(table, lambda t, names=names: t.append(A, [file(name) for name in names]))
+        table = committed(table, lambda t, names=names: t.append(A, [file(name) for name in names]))
     (partition,) = table.partitions()
     assert len(partition.entry.chunks) > 3
     sorted_by_x = table.metadata.properties | {"sort-by": "x"}
-    table = commit(table, lambda t: t.set_metadata(metadata(properties=sorted_by_x)))
+    table = committed(table, lambda t: t.set_metadata(metadata(properties=sorted_by_x)))
     compact_metadata(table)
     found = told(table.refresh(), 0)
     assert [sorted(brought) for _, brought, _ in found[:40]] == [sorted(names) for names in wanted]
@@ -121,7 +124,7 @@ def test_of_histories_made_at_random(seed: int, monkeypatch: pytest.MonkeyPatch)
     keys = [(d, s) for d in (1, 2) for s in "ab"]
     states = [{}]
     for number in range(12):
-        transaction = table.begin("test")
+        transaction = Transaction(table, "test")
         state = dict(states[-1])
         for key in rng.sample(keys, rng.randint(0, 3)):
             new = (f"{number}-{rng.randint(0, 9)}",)
@@ -137,7 +140,7 @@ def test_of_histories_made_at_random(seed: int, monkeypatch: pytest.MonkeyPatch)
                     transaction.drop(key)
                     del state[key]
         before = table.version
-        table = transaction.commit()
+        table = commit(transaction)
         if table.version > before:
             states.append(state)
     for after in range(len(states)):
@@ -157,7 +160,7 @@ def test_versions_that_are_gone() -> None:
     """A version of which the commit was removed is named."""
     table = empty()
     for name in "abc":
-        table = commit(table, lambda t, name=name: t.append(A, [file(name)]))
+        table = committed(table, lambda t, name=name: t.append(A, [file(name)]))
     table.store.delete_many([commit_key(table.id, 1)])
     with pytest.raises(TableNotFoundError, match="Version 1 of table"):
         told(table, 0)
@@ -166,11 +169,11 @@ def test_versions_that_are_gone() -> None:
 
 def test_rows_of_commits_that_were_given_up_are_not_seen() -> None:
     """Of a ticket that no version shows nothing is told, although its row may lie there: that of an append which met another."""
-    table = commit(empty(), lambda t: t.append(A, [file("a")]))
-    late = table.begin("late")
+    table = committed(empty(), lambda t: t.append(A, [file("a")]))
+    late = Transaction(table, "late")
     late.append(A, [file("late")])
-    commit(table, lambda t: t.append(A, [file("b")]))
-    table = late.commit()
+    committed(table, lambda t: t.append(A, [file("b")]))
+    table = commit(late)
     assert [brought for _, brought, _ in told(table)] == [[], ["d=1/s=a a"], ["d=1/s=a b"], ["d=1/s=a late"]]
     aborted = table.commit.next_ticket  # the next that is given out
     head = read_head(table.store, table.id)
@@ -184,5 +187,5 @@ def test_rows_of_commits_that_were_given_up_are_not_seen() -> None:
             (partition_prefix(table.id) + table.key_of(A) + complement(aborted), TOMBSTONE),
         ]
     )
-    table = commit(table.refresh(), lambda t: t.append(A, [file("c")]))
+    table = committed(table.refresh(), lambda t: t.append(A, [file("c")]))
     assert told(table, 3) == [(4, ["d=1/s=a c"], False)]

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 
-from parquetry.metastore import Arrangement, BucketSpec, Column, DataFile, Metastore, TableMetadata
+from parquetry.metastore import (
+    Arrangement,
+    BucketSpec,
+    Column,
+    DataFile,
+    Metastore,
+    TableMetadata,
+    Transaction,
+)
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.parse import parse_filter
-from parquetry.prune.bucket_report import BucketReport, without_buckets
+from parquetry.prune.bucket_reasons import without_buckets
+from parquetry.prune.bucket_report import BucketReport
 from parquetry.prune.scan_report import ScanReport
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
@@ -25,11 +35,11 @@ def made(
     metadata = TableMetadata(
         COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(buckets=own)
     )
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p, spec in enumerate(specs):
         held = [DataFile(f"{p}/{n}", 1, 1, bucket=n if spec else None) for n in files]
         transaction.replace((p,), held, arrangement=Arrangement(buckets=spec))
-    return transaction.commit()
+    return commit(transaction)
 
 
 def told(table: TableSnapshot, read: list[str] | None = None, where: str = "p >= 0") -> BucketReport | None:

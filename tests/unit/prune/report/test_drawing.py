@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from parquetry.prune.render_text import size_text
 from parquetry.prune.report import Report
 from parquetry.prune.scan_report import NotBy, ScanReport, Step
+from parquetry.texts import size_text
 
 HASH = NotBy("hash(v) = 3", "function on the column")
 SCAN = ScanReport(

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from parquetry.prune.outcomes import Told, reports
 from parquetry.prune.report import Report
-from parquetry.prune.runtime import Build, Candidate, Gathered, How, Known, Part, Step, Verdict
+from parquetry.prune.runtime import Build, Candidate, Gathered, Known, Part, Step, Verdict
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.scan_report import NotBy, ScanReport
 from parquetry.prune.scan_report import Step as Counted
 from parquetry.prune.selected_rows import KeyFiles, Spread
-from parquetry.prune.values_report import Told, ValuesReport, reports
+from parquetry.prune.values_report import How, ValuesReport
 
 MB = 1 << 20
 LIMIT = 10 * MB

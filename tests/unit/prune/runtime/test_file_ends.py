@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 
 from parquetry.errors import ValueTypeError
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.prune.file_ends import file_ends
 from parquetry.prune.select import Selection, select_files
@@ -28,10 +29,10 @@ def table(*partitions: list[DataFile]) -> TableSnapshot:
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     made = metastore.create_table("db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t"))
-    transaction = made.begin("append")
+    transaction = Transaction(made, "append")
     for place, files in enumerate(partitions):
         transaction.append((place,), files)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def file(name: str, least: Value, greatest: Value, nulls: int | None = 0, column: str = "n") -> DataFile:

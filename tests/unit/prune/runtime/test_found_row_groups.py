@@ -7,15 +7,16 @@ from typing import Any, Literal
 
 import pytest
 
-from parquetry.metastore import ColumnStatistics, DataFile, Metastore
+from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.model import Column, TableMetadata
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
+from parquetry.prune.filterable import ONE_GROUP
 from parquetry.prune.found_row_groups import (
     MOST_LOOKED_UP,
     MOST_RANGES,
-    ONE_GROUP,
     SPARSE,
     FoundRanges,
     found_ranges,
@@ -124,11 +125,11 @@ def test_values_that_every_file_has_are_not_looked_for(
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t", properties=given.get("properties", {}))
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     known = {"k": ColumnStatistics(10, 0, 0, 9_999)} if given.get("statistics", True) else {}
     size, rows = given.get("size", 50_000), given.get("rows", 1_000)
     transaction.append((1,), [DataFile(f"{n}.parquet", size, rows, 1, known) for n in range(3)])
-    selection = select_files(transaction.commit(), [], (), about={"k"})
+    selection = select_files(commit(transaction), [], (), about={"k"})
     condition = Condition.of(Filter(In("k", tuple(values), INT)), "join")
     found = found_ranges(metadata, [condition], selection)
     assert bool(found) == told

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.prune.nearly_all import nearly_all
 from parquetry.store.memory import MemoryStore
@@ -21,14 +22,14 @@ def table(
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(COLUMNS, ("day",), "parquet", "/lake/t", properties=properties or {})
-    transaction = metastore.create_table("db", "t", metadata).begin("append")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for day, files in enumerate(partitions):
         found = [
             DataFile(f"{n}.parquet", 1000, rows, 1, {"k": ColumnStatistics(8 * rows, 0, least, greatest)})
             for n, (rows, least, greatest) in enumerate(files)
         ]
         transaction.append((day,), found)
-    return transaction.commit()
+    return commit(transaction)
 
 
 CUSTOMERS = [[(50_000, 1, 50_000), (50_000, 50_001, 100_000)]]

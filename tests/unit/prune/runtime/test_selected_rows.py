@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata
+from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore.commit import commit
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate
 from parquetry.prune.select import Selection, select_files
@@ -35,14 +36,14 @@ def days(*files: DataFile, **properties: str) -> TableSnapshot:
     table = metastore.create_table(
         "db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t", properties=properties)
     )
-    transaction = table.begin("append")
+    transaction = Transaction(table, "append")
     prices = ColumnStatistics(10, 0, Decimal(0), Decimal(100))
     default = tuple(
         DataFile(f"{n}.parquet", 1000, 12_000, 1, {"year": YEARS[n], "month": MONTHS[n], "price": prices})
         for n in range(2)
     )
     transaction.append((1,), files or default)
-    return transaction.commit()
+    return commit(transaction)
 
 
 def whole(table: TableSnapshot) -> Selection:

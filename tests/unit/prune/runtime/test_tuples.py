@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
 from parquetry.metastore.model import Column, TableMetadata
+from parquetry.prune.outcomes import Told, reports
 from parquetry.prune.runtime import Candidate, Known, Verdict
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.runtime_tuples import Placing, placing
-from parquetry.prune.values_report import Told, reports
 from tests.unit.prune.runtime.test_candidates import LIMIT, build, candidate
 
 BY_PARTITIONS = Placing(frozenset(("day", "y", "h")))
