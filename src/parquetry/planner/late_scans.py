@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
 from parquetry.planner import answers, chosen_files, questions
-from parquetry.planner.found_values import MOST_VALUES
 from parquetry.planner.scan_facts import description, metrics, report_of, statistics
 from parquetry.planner.scan_request import ScanRequest
 from parquetry.precedence import Settings
 from parquetry.prune.by_totals import by_totals
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.filterable import filterable, has_parts
 
 _NO_FILES = answers.Files([], "", b"", b"", b"", b"")
@@ -41,7 +41,7 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
         description=description(snapshot, request.pruning, found.report),
         report=report_of(found.report),
         filterable=values,
-        most_values=MOST_VALUES,
+        most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         late=True,
     )

@@ -14,15 +14,13 @@ from parquetry.planner import answers, questions
 from parquetry.planner.lake import Lake
 from parquetry.planner.scan_request import ScanRequest
 from parquetry.precedence import settle
-from parquetry.prune.by_totals import MANY, is_not_null
+from parquetry.prune.by_totals import is_not_null
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.nearly_all import nearly_all
 from parquetry.prune.runtime import Candidate
 from parquetry.prune.runtime_rules import judge
 from parquetry.prune.runtime_tuples import placing
 from parquetry.prune.selected_rows import KeyFiles, Spread, key_files, selected_rows, spread
-
-_LOOKED_THROUGH = 100_000
-"""Files of a table that are looked through, once for each version, for how a key lies in them."""
 
 
 def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:
@@ -83,7 +81,7 @@ class _Asked:
         """Return whether values leave out files by what these say of a column, and both tables are listed while the query is planned."""
         tables = [each.snapshot for each in (self.scan, self.build) if each is not None]
         columns = {column.lower() for column in self._asked.columns}
-        return all(table.totals.partitions < MANY for table in tables) and not any(
+        return all(table.totals.partitions < LIMITS.listed_partitions for table in tables) and not any(
             column.lower() in columns for column in tables[0].metadata.partition_by
         )
 
@@ -122,7 +120,7 @@ class _Asked:
         if build is None:
             return None
         table = build.snapshot
-        if not _has(table, key) or table.totals.files > _LOOKED_THROUGH:
+        if not _has(table, key) or table.totals.files > LIMITS.key_statistics_files:
             return None
         return self._lake.estimates.of(
             ("key files", *_identity(build), key),

@@ -16,8 +16,8 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.chosen_files import only_chosen, with_matches
 from parquetry.planner.file_list import file_list
-from parquetry.planner.found_values import MOST_VALUES, unused
 from parquetry.planner.found_values import told as told_of_values
+from parquetry.planner.found_values import unused
 from parquetry.planner.lake import Lake
 from parquetry.planner.late_scans import late_scan
 from parquetry.planner.predicates import implied_by
@@ -32,6 +32,7 @@ from parquetry.prune import steps
 from parquetry.prune.aggregate import AggregateCall, answer_aggregate
 from parquetry.prune.bucket_report import without_buckets
 from parquetry.prune.condition import Condition
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.directory_values import DirectoryValues, directory_values
 from parquetry.prune.filterable import filterable, has_parts
 from parquetry.prune.found_row_groups import FoundRanges, found_ranges, of_one_group
@@ -154,7 +155,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         ),
         buckets=None if buckets is None else buckets.told,
         filterable=filterable(snapshot.metadata, q.columns) if waits else [],
-        most_values=MOST_VALUES,
+        most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         again=_asked_again(request),
         row_groups=_ranges(ranges),
