@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.planner import answers, questions
-from parquetry.planner.found_values import found_conditions
 from parquetry.planner.lake import Lake
-from parquetry.planner.predicates import conditions
+from parquetry.planner.scan_request import ScanRequest
 from parquetry.planner.values import to_wire
 from parquetry.prune.file_ends import file_ends
-from parquetry.prune.select import select_files
 
 
 def answer_file_ends(lake: Lake, q: questions.FileEnds) -> answers.FileEnds:
@@ -21,13 +19,10 @@ def answer_file_ends(lake: Lake, q: questions.FileEnds) -> answers.FileEnds:
         ColumnNotFoundError: the table has no such column.
         ValueTypeError: the column's type has no least and no greatest value.
     """
-    snapshot = lake.snapshot(q.table)
-    metadata = snapshot.metadata
-    found = found_conditions(snapshot, q.joined, "known") + found_conditions(snapshot, q.runtime)
-    asked = conditions(snapshot, q.predicates) + [each.condition for each in found]
+    request = ScanRequest.of(lake, q)
+    metadata = request.snapshot.metadata
     column = metadata.column(q.column)
-    about = {column.name}.union(*(each.about for each in asked))
-    selection = select_files(snapshot, asked, (), about=about, recent=lake.recent)
+    selection = request.select(about={column.name}.union(*(each.about for each in request.pruning)))
     places = [metadata.partition_by.index(metadata.column(name).name) for name in q.partition_columns]
     types = metadata.partition_types
     rows = []

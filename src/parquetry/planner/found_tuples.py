@@ -13,11 +13,9 @@ from math import prod
 from typing import Any
 
 from parquetry.predicate.packed import raw_values
+from parquetry.prune.cost_model import LIMITS
 
 TUPLES = "TUPLES"
-MOST_TUPLES = 10_000
-"""Tuples of one join that are looked up. Planning by ten thousand takes 0.15 s, as long as by a hundred thousand values of a set.
-More tuples are replaced by the set of each column."""
 
 
 def trees_of(tree: dict[str, Any]) -> list[dict[str, Any]]:
@@ -30,7 +28,7 @@ def trees_of(tree: dict[str, Any]) -> list[dict[str, Any]]:
         return [part for each in tree["args"] for part in trees_of(each)]
     if tree.get("fn") != TUPLES:
         return [tree]
-    if tree["count"] > MOST_TUPLES or _independent(tree):
+    if tree["count"] > LIMITS.tuples or _independent(tree):
         return [_set_of(column) for column in tree["args"]]
     return [tree]
 

@@ -1,6 +1,6 @@
 """What a join finds at run time, as conditions of a scan: the values of a column, or a comparison with a value that is known by now.
 
-The bridge sends the values of a column packed (`predicate.packed`). Of more than `MOST_VALUES` it sends how many there are, the least
+The bridge sends the values of a column packed (`predicate.packed`). Of more than `LIMITS.set_values` it sends how many there are, the least
 and the greatest: {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000000, "least": "3", "greatest": "9"}.
 """
 
@@ -17,13 +17,12 @@ from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.precedence import Settings
 from parquetry.predicate.nodes import Compare, In, Predicate, name_text
 from parquetry.prune.condition import Condition, Origin
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.run_time_report import Cut, FoundValues, RunTimeReport, cuts
 from parquetry.prune.scan_report import ScanReport
 from parquetry.setting import SESSION_PREFIX
 from parquetry.types import sql_literal
 
-MOST_VALUES = 1_000_000
-"""Of one set, that are looked up one by one; past that, the least and the greatest of them count."""
 _LISTED = 20
 """Values that are told one by one."""
 _WITHIN = "WITHIN"
@@ -75,7 +74,7 @@ def _found(condition: Condition, tree: dict[str, Any]) -> Found:
     if tree.get("fn") == TUPLES:
         return _found_tuples(condition, tree)
     if tree.get("fn") == _WITHIN:
-        note = f"more than {MOST_VALUES:,}: by the least and the greatest"
+        note = f"more than {LIMITS.set_values:,}: by the least and the greatest"
         return Found(condition, FoundValues(name_text(tree["col"][0]), tree["count"], note))
     if tree.get("fn") == EVALUATED:
         return Found(condition, FoundValues(tree.get("of", condition.text), tree.get("count")))

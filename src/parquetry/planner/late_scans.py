@@ -7,36 +7,30 @@ again without `late`, once.
 from __future__ import annotations
 
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
-from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.planner import answers, chosen_files, questions
-from parquetry.planner.found_values import MOST_VALUES
-from parquetry.planner.lake import Lake
-from parquetry.planner.predicates import conditions, without_implied
 from parquetry.planner.scan_facts import description, metrics, report_of, statistics
+from parquetry.planner.scan_request import ScanRequest
 from parquetry.precedence import Settings
 from parquetry.prune.by_totals import by_totals
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.filterable import filterable, has_parts
 
 _NO_FILES = answers.Files([], "", b"", b"", b"", b"")
 
 
-def late_scan(
-    lake: Lake, q: questions.PlanScan, snapshot: TableSnapshot, settings: Settings
-) -> answers.Scan | None:
+def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -> answers.Scan | None:
     """Return an answer without files; None: they are to be told now, or no value could leave any of them out.
 
     Args:
-        lake: the catalog.
+        request: what is asked of the table.
         q: the question.
-        snapshot: the version of the table.
         settings: of the read.
     """
+    snapshot = request.snapshot
     values = filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else []
     if not q.late or q.joined or q.runtime or not values or chosen_files.OPTION in q.read_options:
         return None
-    asked = conditions(snapshot, q.predicates)
-    telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
-    found = by_totals(snapshot, telling, q.columns, table=lake.full_name(snapshot))
+    found = by_totals(snapshot, request.pruning, q.columns, table=request.table)
     if found is None or not has_parts(snapshot.metadata, found.files, found.bytes):
         return None
     return answers.Scan(
@@ -44,10 +38,10 @@ def late_scan(
         partitions=[],
         statistics=statistics(found.bytes, found.rows, found.files),
         metrics=metrics(found.report),
-        description=description(snapshot, telling, found.report),
+        description=description(snapshot, request.pruning, found.report),
         report=report_of(found.report),
         filterable=values,
-        most_values=MOST_VALUES,
+        most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         late=True,
     )

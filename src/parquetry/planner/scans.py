@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
 from parquetry.layout.file_columns import UNKNOWN, FileColumns
@@ -15,13 +16,14 @@ from parquetry.metastore.snapshot import Partition, TableSnapshot
 from parquetry.planner import answers, questions
 from parquetry.planner.chosen_files import only_chosen, with_matches
 from parquetry.planner.file_list import file_list
-from parquetry.planner.found_values import MOST_VALUES, found_conditions, unused
 from parquetry.planner.found_values import told as told_of_values
+from parquetry.planner.found_values import unused
 from parquetry.planner.lake import Lake
 from parquetry.planner.late_scans import late_scan
-from parquetry.planner.predicates import conditions, implied_by, types_of, without_implied
+from parquetry.planner.predicates import implied_by
 from parquetry.planner.scan_buckets import scan_buckets
 from parquetry.planner.scan_facts import description, metrics, report_of, statistics, without_added
+from parquetry.planner.scan_request import ScanRequest
 from parquetry.planner.values import to_wire
 from parquetry.precedence import settle
 from parquetry.predicate.nodes import columns_of, opaque_parts
@@ -30,14 +32,15 @@ from parquetry.prune import steps
 from parquetry.prune.aggregate import AggregateCall, answer_aggregate
 from parquetry.prune.bucket_reasons import without_buckets
 from parquetry.prune.condition import Condition
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.directory_values import DirectoryValues, directory_values
 from parquetry.prune.filterable import filterable, has_parts
-from parquetry.prune.found_row_groups import found_ranges, of_one_group
+from parquetry.prune.found_row_groups import FoundRanges, found_ranges, of_one_group
 from parquetry.prune.partitions import candidates
 from parquetry.prune.report import Report
 from parquetry.prune.row_groups import usable
 from parquetry.prune.scan_report import ScanReport
-from parquetry.prune.select import decided_conditions, exact_conditions, select_files
+from parquetry.prune.select import Selection, decided_conditions, exact_conditions, select_files
 from parquetry.prune.whole_table import answer_whole_table
 from parquetry.types import Value, type_from_json
 
@@ -48,14 +51,13 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     """Say which predicates Spark need not evaluate on every row, which it might evaluate over partitions, and
     what of each its readers may use on row groups.
     """
-    snapshot = lake.snapshot(q.table)
-    asked = conditions(snapshot, q.predicates)
+    request = ScanRequest.of(lake, q)
+    snapshot, asked, telling = request.snapshot, request.asked, request.telling
     predicates = [condition.predicate for condition in asked]
     names = set(snapshot.metadata.partition_by)
     # what another predicate implies holds wherever that one does, whoever evaluates it
-    telling = without_implied(predicates)
     implied = set(range(len(predicates))) - set(telling)
-    exact = set(exact_conditions(snapshot.metadata, [condition.filter for condition in asked]))
+    exact = set(exact_conditions(snapshot.metadata, request.filters))
     # of the same conditions that the scan will be planned for, so that it finds these directories or fewer
     heavy = () if q.streaming else decided_conditions(snapshot, [asked[i] for i in telling], lake.recent)
     exact |= {telling[i] for i in heavy}
@@ -79,14 +81,12 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
 
 def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.PartitionValues:
     """Return the values for which Spark has to evaluate conditions that only it understands."""
-    snapshot = lake.snapshot(q.table)
-    metadata = snapshot.metadata
-    types = types_of(snapshot)
-    known = [condition.filter for condition in conditions(snapshot, q.predicates)]
-    known += [implied_by(condition, types) for condition in q.conditions]
+    request = ScanRequest.of(lake, q)
+    metadata = request.snapshot.metadata
+    known = request.filters + [implied_by(condition, request.types) for condition in q.conditions]
     places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
     found: list[dict[tuple[str | None, ...], None]] = [{} for _ in q.conditions]
-    for partition in candidates(snapshot, known, lake.recent):
+    for partition in candidates(request.snapshot, known, lake.recent):
         values = partition.values
         wire = [to_wire(type_, value) for type_, value in zip(metadata.partition_types, values, strict=True)]
         for rows, at in zip(found, places, strict=True):
@@ -96,8 +96,8 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
 
 def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValues:
     """Return the values of directories, for Spark to evaluate the conditions that the planner does not understand."""
-    snapshot = lake.snapshot(q.table)
-    types = types_of(snapshot)
+    request = ScanRequest.of(lake, q)
+    snapshot, types = request.snapshot, request.types
 
     def wired(found: DirectoryValues) -> answers.ValueRows:
         of = [types[name] for name in found.columns]
@@ -108,8 +108,7 @@ def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValues:
         for each in q.conditions
     ]
     names = [() if done else each["columns"] for each, done in zip(q.conditions, understood, strict=True)]
-    known = [condition.filter for condition in conditions(snapshot, q.predicates)]
-    partitions = candidates(snapshot, known, lake.recent)
+    partitions = candidates(snapshot, request.filters, lake.recent)
     return answers.HeavyValues(
         [[wired(found) for found in each] for each in directory_values(snapshot, partitions, names)]
     )
@@ -117,82 +116,96 @@ def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValues:
 
 def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
-    snapshot = lake.snapshot(q.table)
+    request = ScanRequest.of(lake, q)
+    snapshot = request.snapshot
     settings = settle(q.read_options, q.settings, snapshot.metadata.properties, names_checked=False)
-    late = late_scan(lake, q, snapshot, settings)
+    late = late_scan(request, q, settings)
     if late is not None:
         return late
-    arrived = [found_conditions(snapshot, [tree]) for tree in q.runtime]
-    found = found_conditions(snapshot, q.joined, "known") + [each for some in arrived for each in some]
-    asked = conditions(snapshot, q.predicates) + [each.condition for each in found]
-    telling = [asked[i] for i in without_implied([condition.predicate for condition in asked])]
-    about = {name for each in found for name in each.condition.about}
-    selection = select_files(
-        snapshot, telling, q.columns, table=lake.full_name(snapshot), about=about, recent=lake.recent
-    )
-    if q.files is not None:
-        selection = with_matches(selection, q.files)
-    selection = replace(selection, block=only_chosen(q.read_options, selection.partitions, selection.block))
-    # the order in which Spark wants the values: that of the columns it reads
-    places = [
-        snapshot.metadata.partition_by.index(column.name)
-        for name in q.columns
-        if (column := snapshot.metadata.column(name)).name in snapshot.metadata.partition_by
-    ]
-    types = snapshot.metadata.partition_types
-    names = frozenset(snapshot.metadata.partition_by)
+    selection = _selected(request, q)
     block = selection.block
-    new = np.ones(block.count, np.bool_)  # whether a file is the first of its partition
-    np.not_equal(block.parts[1:], block.parts[:-1], out=new[1:])
-    used, numbers = block.parts[new], np.cumsum(new) - 1
-    chosen = [selection.partitions[part] for part in used.tolist()]
-    values = Partition.all_values(chosen)
-    partitions = [[to_wire(types[i], row[i]) for i in places] for row in values]
-    buckets = scan_buckets(snapshot, q, chosen, block.files)
-    told = (
+    partitions, numbers = _partitions_of(selection)
+    buckets = scan_buckets(snapshot, q, partitions, block.files)
+    of_buckets = (
         without_buckets(snapshot, selection.partitions, block, q.columns)
         if buckets is None
         else buckets.report(selection.bytes)
     )
-    files = file_list(
-        block.files,
-        numbers,
-        Partition.locations(chosen),
-        None if buckets is None else buckets.of_files,
-    )
-    row_groups = found_ranges(snapshot.metadata, [one.condition for one in found], selection)
+    of_values = told_of_values(request.found, settings, q.before, selection.report)
+    ranges = found_ranges(snapshot.metadata, [one.condition for one in request.found], selection)
+    waits = settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, block.count, selection.bytes)
     return answers.Scan(
-        files=files,
-        partitions=partitions,
+        files=file_list(
+            block.files,
+            numbers,
+            Partition.locations(partitions),
+            None if buckets is None else buckets.of_files,
+        ),
+        partitions=_values(snapshot, partitions, q.columns),
         statistics=statistics(selection.bytes, _rows(block.files), block.count),
         metrics=metrics(selection.report),
         description=description(
-            snapshot, telling, selection.report, None if buckets is None else buckets.text(selection.bytes)
+            snapshot,
+            request.pruning,
+            selection.report,
+            None if buckets is None else buckets.text(selection.bytes),
         ),
         report=report_of(
-            replace(
-                without_added(telling, selection.report),
-                buckets=told,
-                run_time=told_of_values(found, settings, q.before, selection.report),
-            )
+            replace(without_added(request.pruning, selection.report), buckets=of_buckets, run_time=of_values)
         ),
         buckets=None if buckets is None else buckets.told,
-        filterable=filterable(snapshot.metadata, q.columns)
-        if settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, selection.block.count, selection.bytes)
-        else [],
-        most_values=MOST_VALUES,
+        filterable=filterable(snapshot.metadata, q.columns) if waits else [],
+        most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
-        again=[any(_comes_again(each.condition, names) for each in some) for some in arrived],
-        row_groups=[
-            answers.FoundRanges(
-                each.column,
-                [[to_wire(each.type, end) for end in ends] for ends in each.ends],
-                [to_wire(each.type, value) for value in each.values],
-            )
-            for each in row_groups
-        ],
-        unused=unused(arrived, selection.report, {each.column for each in row_groups}),
+        again=_asked_again(request),
+        row_groups=_ranges(ranges),
+        unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
     )
+
+
+def _selected(request: ScanRequest, q: questions.PlanScan) -> Selection:
+    """Return what a scan reads: of what its conditions leave, the files that the question or the read's options name."""
+    about = {name for each in request.found for name in each.condition.about}
+    selection = request.select(q.columns, about)
+    if q.files is not None:
+        selection = with_matches(selection, q.files)
+    return replace(selection, block=only_chosen(q.read_options, selection.partitions, selection.block))
+
+
+def _partitions_of(selection: Selection) -> tuple[list[Partition], NDArray[np.int64]]:
+    """Return the partitions that have files, in order, and for each file the place of its partition among them."""
+    block = selection.block
+    new = np.ones(block.count, np.bool_)  # whether a file is the first of its partition
+    np.not_equal(block.parts[1:], block.parts[:-1], out=new[1:])
+    return [selection.partitions[part] for part in block.parts[new].tolist()], np.cumsum(new) - 1
+
+
+def _values(
+    snapshot: TableSnapshot, partitions: Sequence[Partition], columns: Sequence[str]
+) -> list[list[str | None]]:
+    """Return the values of partitions, in the order of the columns that Spark reads."""
+    metadata = snapshot.metadata
+    types = metadata.partition_types
+    names = [metadata.column(name).name for name in columns]
+    places = [metadata.partition_by.index(name) for name in names if name in metadata.partition_by]
+    return [[to_wire(types[i], row[i]) for i in places] for row in Partition.all_values(partitions)]
+
+
+def _asked_again(request: ScanRequest) -> list[bool]:
+    """Return for each filter of a join whether Spark is to test rows by it, as partitions alone do not decide it."""
+    names = frozenset(request.snapshot.metadata.partition_by)
+    return [any(_comes_again(each.condition, names) for each in some) for some in request.arrived]
+
+
+def _ranges(found: Sequence[FoundRanges]) -> list[answers.FoundRanges]:
+    return [
+        answers.FoundRanges(
+            each.column,
+            [[to_wire(each.type, end) for end in ends] for ends in each.ends],
+            [to_wire(each.type, value) for value in each.values],
+        )
+        for each in found
+    ]
 
 
 def _comes_again(condition: Condition, partition_by: frozenset[str]) -> bool:
@@ -205,13 +218,14 @@ def _rows(files: FileColumns) -> int | None:
 
 def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     """Answer COUNT, MIN and MAX from the metastore alone; null where it cannot be exact."""
-    snapshot = lake.snapshot(q.table)
+    request = ScanRequest.of(lake, q)
+    snapshot = request.snapshot
     metadata = snapshot.metadata
     wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
     whole = None
     if not q.predicates and not q.group_by:
-        whole = answer_whole_table(snapshot, wanted, table=lake.full_name(snapshot))
-    answer = whole or _of_files(lake, snapshot, q, wanted)
+        whole = answer_whole_table(snapshot, wanted, table=request.table)
+    answer = whole or _of_files(request, q, wanted)
     if answer is None:
         return answers.MaybeAggregated(None)
     rows, report = answer
@@ -230,17 +244,17 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
 
 
 def _of_files(
-    lake: Lake, snapshot: TableSnapshot, q: questions.Aggregate, wanted: Sequence[AggregateCall]
+    request: ScanRequest, q: questions.Aggregate, wanted: Sequence[AggregateCall]
 ) -> tuple[list[tuple[Value, ...]], ScanReport] | None:
     selection = select_files(
-        snapshot,
-        conditions(snapshot, q.predicates),
-        [],
-        table=lake.full_name(snapshot),
+        request.snapshot,
+        request.asked,
+        (),
+        table=request.table,
         about=[name for _, name in wanted if name is not None],
-        recent=lake.recent,
+        recent=request.lake.recent,
     )
-    rows = answer_aggregate(snapshot.metadata, selection, wanted, q.group_by)
+    rows = answer_aggregate(request.snapshot.metadata, selection, wanted, q.group_by)
     return None if rows is None else (rows, steps.unread(selection.report))
 
 

@@ -25,16 +25,12 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import IsNull, Not
 from parquetry.prune.bytes_rule import BytesRule
 from parquetry.prune.condition import Condition
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.file_rule import FileRule
 from parquetry.prune.partition_rule import PartitionRule
 from parquetry.prune.rule import Left, Scan
 from parquetry.prune.scan_report import ScanReport, Step
 from parquetry.scan.generate import plan_scan
-
-MANY = 100
-"""Partitions, of which fewer are listed in no time."""
-_SAMPLED = 2
-"""Partitions at the beginning of a table, by which the bytes of columns are estimated; and one at its end."""
 
 
 class ByTotals(NamedTuple):
@@ -71,7 +67,7 @@ def by_totals(
     totals, arrangement = snapshot.totals, snapshot.metadata.arrangement
     # of buckets and directories Spark is told, or more is left out than the totals tell
     plain = totals.arrangements == 0 and arrangement.buckets is None and arrangement.skew is None
-    if totals.partitions < MANY or not plain:
+    if totals.partitions < LIMITS.listed_partitions or not plain:
         return None
     names = frozenset(snapshot.metadata.partition_by)
     open_ones = [each for each in conditions if not each.about & names]
@@ -108,8 +104,8 @@ def _without(snapshot: TableSnapshot, conditions: Iterable[Condition]) -> list[P
         plan = plan_scan(Filter(null), snapshot.key_schema)
         if any(scan.residual is not None for scan in plan.scans):
             return None
-        partitions = list(snapshot.partitions(plan, limit=MANY))
-        if len(partitions) == MANY:
+        partitions = list(snapshot.partitions(plan, limit=LIMITS.listed_partitions))
+        if len(partitions) == LIMITS.listed_partitions:
             return None
         found.update((partition.key, partition) for partition in partitions)
     return list(found.values())
@@ -128,7 +124,7 @@ def at_both_ends(snapshot: TableSnapshot) -> list[Partition]:
 
 def _both_ends(snapshot: TableSnapshot) -> tuple[list[Partition], list[Partition]]:
     last = snapshot.last_partition()
-    return list(snapshot.partitions(limit=_SAMPLED)), [] if last is None else [last]
+    return list(snapshot.partitions(limit=LIMITS.end_partitions)), [] if last is None else [last]
 
 
 class _Ends:

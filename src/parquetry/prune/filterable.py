@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, WRITERS
 from parquetry.identifiers import parse_paths
 from parquetry.metastore.model import TableMetadata
+from parquetry.prune.cost_model import LIMITS
 
 _LAYING_OUT = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
-ONE_GROUP = 32 << 20
-"""Bytes of a file, up to which it is taken to have one row group."""
 
 
 def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
@@ -48,7 +47,7 @@ def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
         files: how many are left without the values.
         size: bytes that are read of them.
     """
-    return files > 1 or size > ONE_GROUP or laid_out_within(metadata)
+    return files > 1 or size > LIMITS.row_group_bytes or laid_out_within(metadata)
 
 
 def laid_out_within(metadata: TableMetadata) -> bool:

@@ -20,25 +20,13 @@ import numpy as np
 from parquetry.metastore.model import TableMetadata
 from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
-from parquetry.prune.filterable import ONE_GROUP, laid_out_within
+from parquetry.prune.cost_model import LIMITS
+from parquetry.prune.filterable import laid_out_within
 from parquetry.prune.row_groups import before_gregorian
 from parquetry.prune.select import Selection
 from parquetry.prune.selected_rows import likely_matches
 from parquetry.scan.coarse import ranges
 from parquetry.types import ColumnType, Value, order_key
-
-MOST_RANGES = 100
-"""Of one set, as each row group is compared with all of them."""
-MOST_LOOKED_UP = 10_000
-"""Of one set that is looked up: a row group's Bloom filter is asked for each, in some 50 ns."""
-SPARSE = 20
-"""Numbers between the least and the greatest for each that is wanted, from which on a set is looked up. A row group with a
-hundred numbers from all over holds one of a denser set, as good as certainly."""
-SURE = 5
-"""Rows of a file that are likely to have one of the values, from which on one has, if values lie evenly: e ** -5 of the files have none."""
-NEARLY_ALL = 0.9
-OFTEN = 50
-"""The same, if each value that a file has is in ten of its rows: from then on a set is not looked up either."""
 
 
 class FoundRanges(msgspec.Struct, frozen=True):
@@ -73,9 +61,11 @@ def found_ranges(
             case In(column, values, type) if values and _used(metadata, column, type, values[0]):
                 looked_up = _looked_up(metadata, values)
                 likely = _in_every_file(metadata, selection, column, type, values)
-                if likely < SURE:
-                    ends = tuple((values[low], values[high]) for low, high in ranges(values, MOST_RANGES))
-                elif looked_up and likely < OFTEN:
+                if likely < LIMITS.likely_rows:
+                    ends = tuple(
+                        (values[low], values[high]) for low, high in ranges(values, LIMITS.key_ranges)
+                    )
+                elif looked_up and likely < LIMITS.likely_repeated_rows:
                     ends = ((values[0], values[-1]),)
                 else:
                     continue
@@ -106,7 +96,7 @@ def of_one_group(metadata: TableMetadata, size: int, files: int) -> bool:
         size: bytes of all of them.
         files: how many there are.
     """
-    return size <= ONE_GROUP * files and not laid_out_within(metadata)
+    return size <= LIMITS.row_group_bytes * files and not laid_out_within(metadata)
 
 
 def _in_every_file(
@@ -127,7 +117,7 @@ def _in_every_file(
     if not of_one_group(metadata, int(sizes.sum()), len(sizes)):
         return 0
     matches = likely_matches(metadata, selection, column, values)
-    return 0 if matches is None else float(np.quantile(matches, 1 - NEARLY_ALL))
+    return 0 if matches is None else float(np.quantile(matches, 1 - LIMITS.likely_files))
 
 
 def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -135,8 +125,12 @@ def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Valu
     if metadata.format != "parquet":
         return ()
     first, last = values[0], values[-1]
-    dense = isinstance(first, int) and isinstance(last, int) and last - first < SPARSE * len(values)
-    return () if dense or not MOST_RANGES < len(values) <= MOST_LOOKED_UP else values
+    dense = (
+        isinstance(first, int)
+        and isinstance(last, int)
+        and last - first < LIMITS.sparse_numbers * len(values)
+    )
+    return () if dense or not LIMITS.key_ranges < len(values) <= LIMITS.looked_up_values else values
 
 
 def _used(metadata: TableMetadata, column: str, type: ColumnType, least: Value) -> bool:

@@ -16,16 +16,11 @@ import numpy as np
 from parquetry.layout.file_columns import UNKNOWN
 from parquetry.metastore.file_blocks import FileBlock, file_blocks
 from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.prune.by_totals import MANY, at_both_ends
+from parquetry.prune.by_totals import at_both_ends
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.files import FileKnowledge, spelled
 from parquetry.prune.filterable import laid_out_within
-from parquetry.prune.found_row_groups import NEARLY_ALL, SURE
 from parquetry.prune.selected_rows import ends_of
-
-MOST = 10_000
-"""Values, up to which it costs next to nothing to ask for them."""
-_DENSE = 0.5
-"""Part of the numbers between the least and the greatest that are there."""
 
 
 def nearly_all(small: TableSnapshot, key: str, large: TableSnapshot, column: str) -> int | None:
@@ -38,7 +33,12 @@ def nearly_all(small: TableSnapshot, key: str, large: TableSnapshot, column: str
         column: its data column.
     """
     rows = small.totals.rows
-    if rows is None or rows <= MOST or small.totals.partitions >= MANY or laid_out_within(large.metadata):
+    if (
+        rows is None
+        or rows <= LIMITS.dense_key_values
+        or small.totals.partitions >= LIMITS.listed_partitions
+        or laid_out_within(large.metadata)
+    ):
         return None
     if not {key, column}.isdisjoint((*small.metadata.partition_by, *large.metadata.partition_by)):
         return None
@@ -50,16 +50,20 @@ def nearly_all(small: TableSnapshot, key: str, large: TableSnapshot, column: str
     least, greatest = of_key.min(), of_key.max()
     numbers = greatest - least + 1
     values = min(rows, int(numbers))
-    if values <= MOST or values < _DENSE * numbers:
+    if values <= LIMITS.dense_key_values or values < LIMITS.dense_key_share * numbers:
         return None
     both = np.minimum(ends[1], greatest) - np.maximum(ends[0], least) + 1
     matches = block.files.rows * np.maximum(both, 0) / (ends[1] - ends[0] + 1) * (values / numbers)
-    return values if (matches >= SURE).mean() >= NEARLY_ALL else None
+    return values if (matches >= LIMITS.likely_rows).mean() >= LIMITS.likely_files else None
 
 
 def _knowledge(table: TableSnapshot, column: str) -> tuple[FileBlock, FileKnowledge]:
     """Return the files of a table, or of some of its partitions, and what they say of a column."""
-    some = at_both_ends(table) if table.totals.partitions >= MANY else list(table.partitions())
+    some = (
+        at_both_ends(table)
+        if table.totals.partitions >= LIMITS.listed_partitions
+        else list(table.partitions())
+    )
     names = spelled(table.metadata, [column])
     block = FileBlock.joined(list(file_blocks(table.store, table.id, some, names)), names)
     return block, FileKnowledge(table.metadata, some, block)

@@ -16,20 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from parquetry.prune.runtime import OPENING, Build, Candidate, Verdict
+from parquetry.prune.cost_model import LIMITS
+from parquetry.prune.runtime import Build, Candidate, Verdict
 from parquetry.prune.selected_rows import KeyFiles, Spread
 
 SpreadOf = Callable[[int], Spread | None]
 """How far the values of a column lie apart, for a candidate by its place; None: it is not known."""
 KeyFilesOf = Callable[[int], KeyFiles | None]
 """How the values lie in the files that a candidate's key comes from, by its place; None: it is not known."""
-
-_SURE = 5
-"""How many times as large as what is estimated to be read of a side a scan must be."""
-_NARROW = 0.5
-"""Files that span more of a column's range are likely to span some of many values, whichever these are."""
-_PART = 0.5
-"""Which part of the files with a key may be left at most, that its least and its greatest value there leave out something elsewhere."""
 
 
 def affordable(
@@ -59,13 +53,15 @@ def affordable(
         files -= part.files - round(part.files * left)
     if size > limit:
         return False
-    saved = (candidate.bytes + (candidate.files_left or 0) * OPENING) * _left(
+    saved = (candidate.bytes + (candidate.files_left or 0) * LIMITS.file_opening_bytes) * _left(
         candidates, verdicts, candidate.scan, None
     )
-    if (size + files * OPENING) * _SURE > saved or size > candidate.bytes:
+    if (
+        size + files * LIMITS.file_opening_bytes
+    ) * LIMITS.reduced_build_gain > saved or size > candidate.bytes:
         return False
     found = spread(place)
-    return found is not None and found.of_file <= _NARROW
+    return found is not None and found.of_file <= LIMITS.narrow_span
 
 
 def ends_tell(
@@ -91,8 +87,8 @@ def ends_tell(
     if build.ends_of is None or files is None or not files.in_order:
         return None
     part = files.share * _left(candidates, verdicts, build.ends_of, build)
-    found = spread(place) if part <= _PART else None
-    return None if found is None or found.of_file > _NARROW else part
+    found = spread(place) if part <= LIMITS.key_range_share else None
+    return None if found is None or found.of_file > LIMITS.narrow_span else part
 
 
 def _left(

@@ -93,9 +93,6 @@ class Known(msgspec.Struct, frozen=True):
     useful: bool
 
 
-OPENING = 1 << 18
-"""As how many bytes more the opening of a file counts: columns of small files are tiny, and it is the opening that takes the time."""
-
 Form = Literal["column", "widened", "partitions", "ranges", "tuple", "computed"]
 
 

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from parquetry.prune.found_row_groups import SPARSE
-from parquetry.prune.runtime import OPENING, Candidate, Verdict
+from parquetry.prune.cost_model import LIMITS
+from parquetry.prune.runtime import Candidate, Verdict
 from parquetry.prune.selected_rows import Spread
 from parquetry.texts import size_text
-
-_SHARED_TIMES = 10
-"""By how much a broadcast side, which need not be run again, may be larger than one that must be."""
-_MANY = 10_000
-"""Rows, whose values are likely to be in any file that spans the range of their column; fewer if the range is short (`SPARSE`)."""
-_WIDE = 0.9
-"""Part of the whole range that a file spans, on average, from which on its values are taken to lie all over."""
-_GAIN = 2
-"""How many times as large as a side that is run once more a scan must be that its values may leave something out of."""
 
 
 def of_cost(candidate: Candidate, limit: int) -> Verdict:
     """Say whether the values are worth what they cost."""
     build = candidate.build
     if candidate.serves_itself:
-        if build.size is not None and build.size > limit * _SHARED_TIMES:
+        if build.size is not None and build.size > limit * LIMITS.broadcast_factor:
             return Verdict(
                 "refused", f"{build.name} has {size_text(build.size)}, too much for a list of values"
             )
@@ -49,8 +40,8 @@ def _too_dear(candidate: Candidate, limit: int) -> str | None:
     if build.cost > limit:
         return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
     if candidate.bytes is not None:
-        gain = candidate.bytes + (candidate.files_left or 0) * OPENING
-        if (build.cost + build.files * OPENING) * _GAIN > gain:
+        gain = candidate.bytes + (candidate.files_left or 0) * LIMITS.file_opening_bytes
+        if (build.cost + build.files * LIMITS.file_opening_bytes) * LIMITS.second_run_gain > gain:
             return (
                 f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
                 f"{candidate.table}"
@@ -79,9 +70,11 @@ def unless_all_over(
     if verdict.how != "collected" or rows is None:
         return verdict
     found = spread()
-    if found is None or found.of_file < _WIDE:
+    if found is None or found.of_file < LIMITS.scattered_span:
         return verdict
-    if rows <= (found.numbers if found.laid_out else min(_MANY, found.numbers / SPARSE)):
+    if rows <= (
+        found.numbers if found.laid_out else min(LIMITS.scattered_rows, found.numbers / LIMITS.sparse_numbers)
+    ):
         return verdict
     return Verdict(
         "refused", f"its values are of about {rows:,} rows, and those of a file of {table} lie all over"

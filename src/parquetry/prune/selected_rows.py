@@ -21,17 +21,12 @@ from parquetry.layout.file_columns import UNKNOWN
 from parquetry.metastore.model import TableMetadata
 from parquetry.predicate.knowledge import NO_ROWS, ONLY_NULL, Bounds
 from parquetry.predicate.nodes import And, Compare, In, Predicate
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.files import FileKnowledge
 from parquetry.prune.filterable import sorted_within
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value
 
-_LOOKED_AT = 100
-"""Files, of which the others are taken to be alike."""
-_FEW = 2
-"""Files that are in some order, whatever they hold."""
-_IN_ORDER = 0.9
-"""How well the order of files foretells their values (Pearson's correlation) where these are taken to grow with it."""
 _UNKNOWN = float(1 << 62)
 """Ends of whole numbers that are not known lie beyond."""
 
@@ -124,11 +119,11 @@ def key_files(metadata: TableMetadata, selection: Selection, column: str, files:
     if ends is None or not files:
         return None
     middle = ends.mean(axis=0)
-    if len(middle) <= _FEW:
+    if len(middle) <= LIMITS.unordered_files:
         order = 1.0
     else:
         order = abs(float(np.corrcoef(np.arange(len(middle)), middle)[0, 1])) if middle.std() > 0 else 0.0
-    return KeyFiles(selection.block.count / files, order >= _IN_ORDER)
+    return KeyFiles(selection.block.count / files, order >= LIMITS.order_correlation)
 
 
 def likely_matches(
@@ -147,7 +142,7 @@ def likely_matches(
     known = FileKnowledge(metadata, selection.partitions, selection.block).bounds(column)
     if known is None or len(numbers) < len(values):
         return None
-    some = slice(None, None, max(1, len(rows) // _LOOKED_AT))
+    some = slice(None, None, max(1, len(rows) // LIMITS.sampled_files))
     rows = rows[some]
     least, greatest, nulls = (np.asarray(each)[some] for each in (known.least, known.greatest, known.nulls))
     ends = ends_of(Bounds(least, greatest, nulls))

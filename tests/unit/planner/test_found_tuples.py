@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
 from parquetry.layout.hive_hash import buckets_of
@@ -17,6 +18,7 @@ from parquetry.metastore.commit import commit
 from parquetry.planner import found_tuples, protocol
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.report import Report
 from parquetry.types import ColumnType, Value, parse_type
 from tests.support.packed_values import membership, tuples
@@ -117,7 +119,7 @@ def test_no_tuples(by_pairs: Scan) -> None:
 def test_more_tuples_than_are_looked_up(by_pairs: Scan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each column's values count by themselves, with NULL where it is one of them; so they do if the bridge sends no more than these."""
     rows: list[tuple[Value, ...]] = [(day, day % 7) for day in range(8)]
-    monkeypatch.setattr(found_tuples, "MOST_TUPLES", 7)
+    monkeypatch.setattr(found_tuples, "LIMITS", replace(LIMITS, tuples=7))
     answer = by_pairs(tuples(PAIR, rows), before=by_pairs()["report"])
     assert kept(answer) == (56, 248)
     assert "run time: day → 8 values, y → 7 values: partitions 248 → 56" in text(answer)

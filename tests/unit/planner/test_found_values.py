@@ -11,9 +11,10 @@ import pytest
 
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commit import commit
-from parquetry.planner import found_values, protocol
+from parquetry.planner import protocol
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.report import Report
 from parquetry.types import parse_type
 from tests.support.packed_values import membership
@@ -203,4 +204,4 @@ def test_where_it_was_turned_off_is_told(ask: Ask, question: Any, said: str | No
 
 def test_the_limit_is_the_one_that_is_told() -> None:
     """What the bridge is told, and what the report says, is one number."""
-    assert found_values.MOST_VALUES == 1_000_000
+    assert LIMITS.set_values == 1_000_000

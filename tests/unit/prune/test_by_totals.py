@@ -16,8 +16,9 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.commit import commit
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate
-from parquetry.prune.by_totals import MANY, by_totals
+from parquetry.prune.by_totals import by_totals
 from parquetry.prune.condition import Condition
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
@@ -121,8 +122,8 @@ def test_conditions_that_leave_all_at_both_ends() -> None:
 
 def test_tables_that_are_listed_at_once() -> None:
     """Few partitions, many of NULL, and those of buckets, of which Spark is told."""
-    assert by_totals(table(MANY - 1), [], ["v"], table="db.t") is None
-    assert by_totals(table(MANY), [], ["v"], table="db.t") is not None
+    assert by_totals(table(LIMITS.listed_partitions - 1), [], ["v"], table="db.t") is None
+    assert by_totals(table(LIMITS.listed_partitions), [], ["v"], table="db.t") is not None
     buckets = Arrangement(buckets=BucketSpec(("v",), 4, 2))
     assert by_totals(table(arrangement=buckets), [], ["v"], table="db.t") is None
 

@@ -13,11 +13,8 @@ from parquetry.metastore.model import Column, TableMetadata
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
-from parquetry.prune.filterable import ONE_GROUP
+from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.found_row_groups import (
-    MOST_LOOKED_UP,
-    MOST_RANGES,
-    SPARSE,
     FoundRanges,
     found_ranges,
 )
@@ -38,9 +35,9 @@ def test_values_become_ranges() -> None:
     """One for each value while there are few; of many, the widest gaps between them are left out."""
     assert found(In("k", (3, 7, 8), INT)) == [FoundRanges("k", INT, ((3, 3), (7, 7), (8, 8)))]
     assert found(Compare("=", "k", 5, INT)) == [FoundRanges("k", INT, ((5, 5),))]
-    dense = tuple(base * 1000 + n for base in range(MOST_RANGES) for n in range(9))
+    dense = tuple(base * 1000 + n for base in range(LIMITS.key_ranges) for n in range(9))
     (ranges,) = found(In("k", dense, INT))
-    assert ranges.ends == tuple((base * 1000, base * 1000 + 8) for base in range(MOST_RANGES))
+    assert ranges.ends == tuple((base * 1000, base * 1000 + 8) for base in range(LIMITS.key_ranges))
 
 
 def test_sparse_sets_are_looked_up() -> None:
@@ -51,14 +48,14 @@ def test_sparse_sets_are_looked_up() -> None:
         assert ranges.values in ((), values)
         return bool(ranges.values)
 
-    assert not looked_up(tuple(range(0, 1000 * MOST_RANGES, 1000)))
-    assert looked_up(tuple(range(0, 1001 * MOST_RANGES, 1000)))
+    assert not looked_up(tuple(range(0, 1000 * LIMITS.key_ranges, 1000)))
+    assert looked_up(tuple(range(0, 1001 * LIMITS.key_ranges, 1000)))
     assert not looked_up(tuple(range(1001)))
-    assert not looked_up(tuple(range(0, 1000 * (SPARSE - 1), SPARSE - 1)))
-    assert looked_up(tuple(range(0, 1000 * (MOST_LOOKED_UP + 1), 1000))[:MOST_LOOKED_UP])
-    assert not looked_up(tuple(range(0, 1000 * (MOST_LOOKED_UP + 1), 1000)))
+    assert not looked_up(tuple(range(0, 1000 * (LIMITS.sparse_numbers - 1), LIMITS.sparse_numbers - 1)))
+    assert looked_up(tuple(range(0, 1000 * (LIMITS.looked_up_values + 1), 1000))[: LIMITS.looked_up_values])
+    assert not looked_up(tuple(range(0, 1000 * (LIMITS.looked_up_values + 1), 1000)))
     assert looked_up(tuple(f"{n:04}" for n in range(1001)), "string")
-    (ranges,) = found(In("k", tuple(range(0, 1001 * MOST_RANGES, 1000)), INT), "orc")
+    (ranges,) = found(In("k", tuple(range(0, 1001 * LIMITS.key_ranges, 1000)), INT), "orc")
     assert not ranges.values
 
 
@@ -112,7 +109,7 @@ def test_what_is_left_alone() -> None:
         (range(0, 10_000, 25), {"rows": 2_000}, False),  # ten times each, if it has
         (range(0, 200, 10), {}, True),  # in a file of a thousand rows some two have one of these
         (range(0, 5_000, 500), {"rows": 60_000}, False),  # few, and each is in six rows
-        (range(0, 10_000, 10), {"size": (ONE_GROUP + 1)}, True),
+        (range(0, 10_000, 10), {"size": (LIMITS.row_group_bytes + 1)}, True),
         (range(0, 10_000, 10), {"properties": {"sort-by": "k"}}, True),
         (range(0, 10_000, 10), {"rows": None}, True),
         (range(0, 10_000, 10), {"statistics": False}, True),
