@@ -29,7 +29,8 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
-import org.apache.spark.sql.parquetry.{HasReaders, ParquetryScan, PreparedReaderFactory}
+import org.apache.spark.sql.parquetry.readers.{HasReaders, PreparedReaderFactory}
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.sources.Filter
 
 /** What the scans of a query that ran have read of fact tables, by Parquet's own judgement of the row groups. */

@@ -3,15 +3,87 @@ package org.apache.spark.sql.parquetry
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.parquetry.buckets.{BucketStrategy, DisableUnusedBucketing, ResolveHashFunctions}
+import org.apache.spark.sql.parquetry.predicates.{
+  DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, OfferDirectoryPredicates,
+  RewriteCharComparisons}
+import org.apache.spark.sql.parquetry.rows.{
+  DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
+  PadRowConditions, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache}
+import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqueries, TupleStrategy}
+import org.apache.spark.sql.parquetry.statements.{
+  AnalyzeStatement, DescribeStatement, EarlyStatements, EvolveViewSchemas, ExpandDroppedPartitions, LoadDataStatement, Parser,
+  RepairStatement, ShowCreateTableStatement, ShowPartitionValues, ShowPartitionsStatement}
+import org.apache.spark.sql.parquetry.streaming.{
+  CheckStreamingModes, MarkStreamedTables, PruneStreamColumns, StreamedRowsStrategy}
+import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverwrite, ObservedWriteStrategy}
 
-/** `spark.sql.extensions` names this class. */
+/**
+ * Gives Spark our parser, rules and strategies: `spark.sql.extensions` names this class.
+ *
+ * Rules run from the top of this table to its end; within a step, in the order in which they stand.
+ *
+ * {{{
+ * When Spark …                  Rule                           What it does, and why it runs there
+ * ----------------------------  -----------------------------  ---------------------------------------------------------------------
+ * reads a statement's text      Parser                         asks the planner for the text of a statement that Spark cannot parse
+ * resolves hints: the first     EarlyStatements                takes statements that Spark refuses as soon as it resolves their tables
+ *   rules of all
+ * has resolved a statement      ResolveHashFunctions           hive_hash and hive_bucket become expressions, which know char and varchar
+ *                               ShowPartitionValues            errors tell partitions' values as SQL has them
+ *                               ExpandDroppedPartitions        DROP PARTITION of some columns' values names whole partitions
+ *                               AnalyzeStatement               ANALYZE TABLE is answered by what is known
+ *                               DynamicOverwrite               becomes an append with a mode of ours: Spark refuses V1 writes otherwise
+ *                               RepairStatement                MSCK REPAIR TABLE asks the planner
+ *                               ShowPartitionsStatement        SHOW PARTITIONS asks the planner
+ *                               ShowCreateTableStatement       SHOW CREATE TABLE tells clauses in place of properties
+ *                               DescribeStatement              DESCRIBE adds what the planner knows of a table and a column
+ *                               LoadDataStatement              LOAD DATA is refused, with what to do instead
+ *                               SeparateDeleteFromCache        a DELETE's table is not replaced by data cached of it
+ *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
+ *                               EvolveViewSchemas              records columns of views whose query has others by now
+ *                               RegisterLateRules              puts AddRuntimeFilters and ListInputFiles among the optimizer's last rules
+ *                               MarkStreamedTables             a table that a stream reads knows it, before scans are made
+ * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
+ * normalizes a plan, before     RecordMergeSearch              by which partition columns a MERGE looks for matches; needs its ON as written
+ *   the optimizer changes it    NarrowMergeFiles               a MERGE looks for files by its clauses' conditions, too
+ *                               ReadSourceOnce                 all files are rewritten where a source may give other rows the second time
+ *                               ExpandRowConditions            writes out what conditions are short for, before Spark takes it apart
+ *                               PadRowConditions               a condition pads a char itself; after what it is short for is written out
+ * optimizes operators           GuardRowConditions             marks what Spark fails to translate, before it translates a DELETE
+ * is about to push down to      RewriteCharComparisons         names the padding of a char, so that Spark has a form for it
+ *   sources                     ExpandTupleIn                  (x, y) IN (…) becomes conditions on columns
+ *                               ExtractPartitionPredicates     the part of a condition that is about partition columns alone
+ *                               EvaluateCommandPredicates      DELETE and REPLACE WHERE by the values for which a condition holds
+ *                               GuardUntranslatablePredicates  marks what Spark fails to translate; behind all that make conditions
+ *                               OfferDirectoryPredicates       gives the table conditions that Spark does not offer a source
+ *                               PruneStreamColumns             a stream's batch reads the columns that it uses
+ * has optimized all else        AddRuntimeFilters              asks which values of joins leave out files: scans have their sizes by now,
+ *   (RegisterLateRules)                                        IN and EXISTS are joins, and Spark's own filters are there
+ *                               ListInputFiles                 scans tell their files; last, as other rules know plain scans alone
+ * plans a node                  StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
+ *                               DeleteStrategy                 a DELETE of all rows finds its table
+ *                               RowsStrategy                   DELETE, UPDATE and MERGE hand their rows to the planner
+ *                               MarkInsertOnlyMerge            tells a write that it is a MERGE's; plans nothing itself
+ *                               ObservedWriteStrategy          a write with `observe` in its query stays within the statement's plan
+ *                               BucketStrategy                 looks at a whole plan: scans agree on buckets and on the order of keys
+ *                               TupleStrategy                  takes the values of all keys of a tuple
+ * prepares a plan to run        DisableFloatCachePruning       Spark loses rows with NaN in what it has cached
+ *                               LimitSubqueryWait              values that run for themselves are waited for no longer than is said
+ *                               PlanTupleSubqueries            values of several keys come to their scan as tuples
+ *                               DisableUnusedBucketing         buckets that nobody uses are read as other files are
+ * }}}
+ *
+ * Two of the last are registered twice: as rules of query stages, which adaptive execution runs while it sees a whole plan, and as rules
+ * before columnar transitions, which Spark runs without it, too.
+ */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((session, inner) => new Parser(session, inner))
-    extensions.injectHintResolutionRule(session => EarlyStatements(session)) // the first rules of all
-    extensions.injectPostHocResolutionRule(_ => HashFunctionCalls)
-    extensions.injectPostHocResolutionRule(_ => ReadablePartitions)
-    extensions.injectPostHocResolutionRule(_ => DropAgreeing)
+    extensions.injectHintResolutionRule(session => EarlyStatements(session))
+    extensions.injectPostHocResolutionRule(_ => ResolveHashFunctions)
+    extensions.injectPostHocResolutionRule(_ => ShowPartitionValues)
+    extensions.injectPostHocResolutionRule(_ => ExpandDroppedPartitions)
     extensions.injectPostHocResolutionRule(_ => AnalyzeStatement)
     extensions.injectPostHocResolutionRule(_ => DynamicOverwrite)
     extensions.injectPostHocResolutionRule(_ => RepairStatement)
@@ -19,37 +91,41 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => ShowCreateTableStatement)
     extensions.injectPostHocResolutionRule(_ => DescribeStatement)
     extensions.injectPostHocResolutionRule(_ => LoadDataStatement)
-    extensions.injectPostHocResolutionRule(_ => DeleteFromCached)
-    extensions.injectPostHocResolutionRule(_ => RowsOfReplaceWhere)
-    extensions.injectPostHocResolutionRule(session => EvolvedViews(session))
-    extensions.injectPostHocResolutionRule(session => LateRules(session))
-    extensions.injectPostHocResolutionRule(_ => StreamedTables)
-    extensions.injectCheckRule(_ => StreamingModes)
-    extensions.injectPlanNormalizationRule(_ => MergeSearch)
-    extensions.injectPlanNormalizationRule(_ => FilesOfMerge)
-    extensions.injectPlanNormalizationRule(_ => RowsOnce)
-    extensions.injectPlanNormalizationRule(_ => RowsWrittenOut)
-    extensions.injectPlanNormalizationRule(_ => RowsOfChars)
-    extensions.injectOptimizerRule(_ => RowsConditions)
-    extensions.injectPreCBORule(_ => CharConditions)
-    extensions.injectPreCBORule(_ => TuplesByColumns)
-    extensions.injectPreCBORule(_ => PartsOnPartitions)
-    extensions.injectPreCBORule(_ => ConditionsOfCommands)
-    extensions.injectPreCBORule(_ => UntranslatableConditions)
-    extensions.injectPreCBORule(_ => ConditionsOnDirectories)
-    extensions.injectPreCBORule(_ => StreamColumns)
+    extensions.injectPostHocResolutionRule(_ => SeparateDeleteFromCache)
+    extensions.injectPostHocResolutionRule(_ => CheckReplaceWhereRows)
+    extensions.injectPostHocResolutionRule(session => EvolveViewSchemas(session))
+    extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))
+    extensions.injectPostHocResolutionRule(_ => MarkStreamedTables)
+    extensions.injectCheckRule(_ => CheckStreamingModes)
+    extensions.injectPlanNormalizationRule(_ => RecordMergeSearch)
+    extensions.injectPlanNormalizationRule(_ => NarrowMergeFiles)
+    extensions.injectPlanNormalizationRule(_ => ReadSourceOnce)
+    extensions.injectPlanNormalizationRule(_ => ExpandRowConditions)
+    extensions.injectPlanNormalizationRule(_ => PadRowConditions)
+    extensions.injectOptimizerRule(_ => GuardRowConditions)
+    extensions.injectPreCBORule(_ => RewriteCharComparisons)
+    extensions.injectPreCBORule(_ => ExpandTupleIn)
+    extensions.injectPreCBORule(_ => ExtractPartitionPredicates)
+    extensions.injectPreCBORule(_ => EvaluateCommandPredicates)
+    extensions.injectPreCBORule(_ => GuardUntranslatablePredicates)
+    extensions.injectPreCBORule(_ => OfferDirectoryPredicates)
+    extensions.injectPreCBORule(_ => PruneStreamColumns)
     extensions.injectPlannerStrategy(_ => StreamedRowsStrategy)
     extensions.injectPlannerStrategy(_ => DeleteStrategy)
     extensions.injectPlannerStrategy(_ => RowsStrategy)
-    extensions.injectPlannerStrategy(_ => InsertsOfMerge)
-    extensions.injectPlannerStrategy(_ => ObservedWrites)
+    extensions.injectPlannerStrategy(_ => MarkInsertOnlyMerge)
+    extensions.injectPlannerStrategy(_ => ObservedWriteStrategy)
     extensions.injectPlannerStrategy(_ => BucketStrategy)
     extensions.injectPlannerStrategy(session => TupleStrategy(session))
-    extensions.injectQueryStagePrepRule(_ => CachePruning)
-    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = CachePruning })
-    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = WaitingTime })
-    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = TupleSubqueries })
-    extensions.injectQueryStagePrepRule(_ => UnusedBuckets)
-    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = UnusedBuckets })
+    extensions.injectQueryStagePrepRule(_ => DisableFloatCachePruning)
+    extensions.injectColumnar(_ => prepared(DisableFloatCachePruning))
+    extensions.injectColumnar(_ => prepared(LimitSubqueryWait))
+    extensions.injectColumnar(_ => prepared(PlanTupleSubqueries))
+    extensions.injectQueryStagePrepRule(_ => DisableUnusedBucketing)
+    extensions.injectColumnar(_ => prepared(DisableUnusedBucketing))
+  }
+
+  private def prepared(rule: Rule[SparkPlan]): ColumnarRule = new ColumnarRule {
+    override def preColumnarTransitions: Rule[SparkPlan] = rule
   }
 }

@@ -1,9 +1,11 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.hash
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 import org.apache.spark.sql.connector.catalog.functions._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ParquetryException}
+import org.apache.spark.sql.parquetry.table.Schemas
 import org.apache.spark.sql.types._
 
 /**
@@ -11,7 +13,7 @@ import org.apache.spark.sql.types._
  * partitions have in common, so that a join need not shuffle.
  *
  * Spark takes functions of one column only. A bucket of k columns is told as k functions: rows that agree in all columns agree in all
- * functions, and `KeyedFilePartition` sees to it that Spark takes fewer than k for nothing.
+ * functions, and `BucketKeys` sees to it that Spark takes fewer than k for nothing.
  *
  * @param raw the column's type as the table has it: of a varchar Spark says that it is a string, which hashes otherwise
  * @param column the number of the column, from 1, of `columns`
@@ -29,7 +31,7 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
 
   /**
    * How buckets are folded to those of a number that divides this one: nobody's, if it is 1. Of several columns there must be more
-   * buckets than columns (see `KeyedFilePartition`); for others `LargerBuckets` has the scans tell of fewer.
+   * buckets than columns (see `BucketKeys`); for others `JoinAtLargerBucketCount` has the scans tell of fewer.
    */
   override def reducer(other: ReducibleFunction[_, _]): Reducer[Integer, Integer] = other match {
     case b: BucketFunction if b.copy(count = count).canonicalName() == canonicalName() =>
@@ -49,7 +51,7 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
 
 /** Buckets folded to a smaller number. */
 case class FoldedBuckets(count: Int, column: Int, columns: Int) extends Reducer[Integer, Integer] {
-  override def reduce(value: Integer): Integer = KeyedFilePartition.folded(value, count, column, columns)
+  override def reduce(value: Integer): Integer = BucketKeys.folded(value, count, column, columns)
   override def resultType(): DataType = IntegerType
   override def displayName(): String = s"bucket % $count"
 }

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.hash
 
 import java.util.Locale
 
@@ -7,11 +7,12 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.catalog.functions._
+import org.apache.spark.sql.parquetry.protocol.ParquetryException
 import org.apache.spark.sql.types._
 
 /**
  * `system.hive_hash(version, a [, b …])`, and `system.hive_bucket(version, n, a [, b …])`: in which of n buckets a row belongs.
- * `HashFunctionCalls` puts the expression in its place, which has code of its own.
+ * `ResolveHashFunctions` puts the expression in its place, which has code of its own.
  */
 class HashFunction private (override val name: String, bucket: Boolean) extends UnboundFunction {
   private val leading = if (bucket) 2 else 1

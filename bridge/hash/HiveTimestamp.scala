@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.hash
 
 /** A timestamp as Hive writes it in bytes, of which version 2 of its hash is made: 31 bits of seconds, nanoseconds, the seconds' rest. */
 object HiveTimestamp {

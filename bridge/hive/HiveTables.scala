@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.hive.HiveExternalCatalog
 import org.apache.spark.sql.hive.client.HiveClientImpl
-import org.apache.spark.sql.parquetry.ParquetryException
+import org.apache.spark.sql.parquetry.protocol.ParquetryException
 
 /** Records of Hive's metastore, from the planner's JSON of them (`layout.hive_record`); the metastore is the session's. */
 object HiveTables {

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.rows
 
 import org.json4s.JArray
 
@@ -9,6 +9,8 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{SupportsCustomDriverMetrics, V2CommandExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.parquetry.table.Cached
+import org.apache.spark.sql.parquetry.write.StatementReads
 
 /**
  * The rows that a MERGE makes of those that it reads, but for rows of files in which it changes nothing.

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.rows
 
 import org.json4s._
 
@@ -6,6 +6,9 @@ import org.apache.spark.sql.connector.expressions.{Expressions, LiteralValue, Na
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.parquetry.protocol.{Json, ScanAnswer}
+import org.apache.spark.sql.parquetry.scan.{Asked, ParquetryScan, PlannedBatch, Reported}
+import org.apache.spark.sql.parquetry.table.Schemas
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.rows
 
 import org.json4s._
 
@@ -6,6 +6,10 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.parquetry.protocol.{Bridge, Json, Settings}
+import org.apache.spark.sql.parquetry.scan.{ParquetryScan, ParquetryScanBuilder}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, Schemas}
+import org.apache.spark.sql.parquetry.write.ShownWrite
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
@@ -16,7 +20,7 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
   @volatile private var read = Option.empty[RewrittenScan]
   /** What was planned to be read, or was. */
   def scan: Option[RewrittenScan] = read
-  /** See `MergeSearch`; None: nothing is inserted. */
+  /** See `RecordMergeSearch`; None: nothing is inserted. */
   @volatile var searchedBy = Option.empty[Seq[String]]
 
   override def requiredMetadataAttributes(): Array[NamedReference] =

@@ -1,9 +1,10 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.scan
 
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
 import org.apache.spark.sql.connector.expressions.aggregate.{AggregateFunc, Aggregation, Count, CountStar, Max, Min}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, Schemas}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 

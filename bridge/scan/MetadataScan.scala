@@ -1,6 +1,9 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
+
+import org.apache.spark.sql.parquetry.metadata.RowsScan
+import org.apache.spark.sql.parquetry.protocol.AggregateAnswer
 
 /** `count(*)`, `min` and `max` that the metastore answered alone. */
 class MetadataScan(answer: AggregateAnswer, override val asked: Seq[JValue])

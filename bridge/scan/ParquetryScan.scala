@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.scan
 
 import java.util.OptionalLong
 
@@ -17,6 +17,13 @@ import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning,
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.internal.connector.SupportsRuntimeCatalystFiltering
 import org.apache.spark.sql.sources
+import org.apache.spark.sql.parquetry.hash.BucketFunction
+import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.readers.{
+  BucketReaderFactory, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, RuntimeFilterPartition,
+  RuntimeFilterReaders}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -28,13 +35,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param whole whether sorted files have to be read one by one, also if no bucket is of use
  * @param columns those that are read of the files; None: all that were planned for
  */
-class ParquetryScan private (private val plan: PlannedFiles, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
+class ParquetryScan private (private val plan: ScanPlans, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with SupportsRuntimeCatalystFiltering with Reported with Asked {
   import plan.{hidden, options, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
-    this(new PlannedFiles(table, pushed, required, options), keyed = true, whole = false, None)
+    this(new ScanPlans(table, pushed, required, options), keyed = true, whole = false, None)
 
   private val session = SparkSession.active
   def table: ParquetryTable = plan.table
@@ -64,7 +71,7 @@ class ParquetryScan private (private val plan: PlannedFiles, keyed: Boolean, val
   /** The files that are read without values that arrive while the query runs, as their file systems spell them. */
   def paths: Seq[String] = {
     val hadoop = session.sessionState.newHadoopConf()
-    FilePieces.paths(plan.first).map { file =>
+    FileSplits.paths(plan.first).map { file =>
       val (path, system) = (file.toPath, file.toPath.getFileSystem(hadoop))
       SparkPath.fromPath(Path.getPathWithoutSchemeAndAuthority(path).makeQualified(system.getUri, system.getWorkingDirectory)).urlEncoded
     }
@@ -148,14 +155,14 @@ class ParquetryScan private (private val plan: PlannedFiles, keyed: Boolean, val
   def partitions(answer: ScanAnswer): Array[InputPartition] = synchronized {
     planned.find(_._1 eq answer).map(_._2).getOrElse {
       val files = buckets.fold[Array[FilePartition]](
-        pieces(answer).mixed)(_ => FilePieces.narrowed(byBucket, answer).toArray)
+        pieces(answer).mixed)(_ => FileSplits.narrowed(byBucket, answer).toArray)
       val found = RowGroupFilters.found(answer.rowGroups, table) match {
         case Array() => files.toArray[InputPartition]
         case filters =>
           val own = readers.factory(rowGroupFilters ++ filters)
           files.map {
             case keyed: KeyedFilePartition => keyed.by(own): InputPartition
-            case mixed => new FoundFilePartition(mixed.index, mixed.files, Some(own))
+            case mixed => new RuntimeFilterPartition(mixed.index, mixed.files, Some(own))
           }
       }
       planned = (answer, found) :: planned.filter(kept => plan.isFirst(kept._1))
@@ -164,15 +171,15 @@ class ParquetryScan private (private val plan: PlannedFiles, keyed: Boolean, val
   }
 
   private lazy val byBucket = pieces(plan.first).byBucket(buckets.get)
-  private def pieces(answer: ScanAnswer) = new FilePieces(session, answer, hidden.beside(_, partitionSchema, _))
+  private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   /** Whether the files are in fewer buckets than Spark is told of, so that rows are chosen. */
   private def inFewer: Boolean = buckets.exists(b => b.held < b.count)
   lazy val readerFactory: PartitionReaderFactory = {
-    val inner = new FoundReaders(readers.factory(rowGroupFilters))
+    val inner = new RuntimeFilterReaders(readers.factory(rowGroupFilters))
     val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
-    NamingReaderFactory.of(chosen, table)
+    ErrorNamingReaderFactory.of(chosen, table)
   }
 
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)

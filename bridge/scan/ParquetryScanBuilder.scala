@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
 
@@ -7,6 +7,9 @@ import org.apache.spark.sql.connector.expressions.aggregate._
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
+import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
+import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, Answers, Json}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -32,7 +35,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     val (ofHidden, ofRows) = offered.toSeq.partition(_.references().exists(table.isHidden(_)))
     val judged =
       if (again.isEmpty) table.judge(ofRows, options)
-      else PartitionConditions.evaluate(table, pushed.map(_.tree), again.toSeq)
+      else EvaluatedPartitionPredicates.evaluate(table, pushed.map(_.tree), again.toSeq)
     pushed = (if (again.isEmpty) pushed else pushed.filterNot(_.again)) ++ judged
     (judged.filterNot(_.exact).map(_.predicate) ++ ofHidden).toArray
   }
@@ -74,6 +77,6 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
 
   override def build(): Scan = aggregate match {
     case Some(answer) => new MetadataScan(answer, pushed.map(_.tree))
-    case None => new ParquetryScan(table, DirectoryConditions.evaluate(table, pushed), required, options)
+    case None => new ParquetryScan(table, EvaluatedDirectoryPredicates.evaluate(table, pushed), required, options)
   }
 }

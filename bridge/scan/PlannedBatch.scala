@@ -1,6 +1,7 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.scan
 
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.parquetry.protocol.ScanAnswer
 
 /**
  * What a scan reads, as it was planned when Spark asked for it. A scan may stand in a plan more than once, and values of a join come to

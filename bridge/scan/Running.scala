@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.scan
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.SQLExecution

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.scan
 
 import java.io.ByteArrayOutputStream
 import java.nio.{ByteBuffer, ByteOrder}
@@ -12,6 +12,8 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
+import org.apache.spark.sql.parquetry.predicates.GuardUntranslatablePredicates
+import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -30,21 +32,23 @@ object RuntimeValues {
       case column: AttributeReference => in.values().map(values => membership(Seq(column.name), column.dataType, values.toSeq, most))
       case _ => None
     }
-    case other => DataSourceV2Strategy.translateFilterV2(UntranslatableConditions.conjunctsGuarded(other)).map(tree(_, most))
+    case other => DataSourceV2Strategy.translateFilterV2(GuardUntranslatablePredicates.conjunctsGuarded(other)).map(tree(_, most))
   }
 
   def tree(found: Predicate, most: Int): JValue = found match {
     case Json.In(column, dataType, values) => membership(column.fieldNames.toSeq, dataType, values, most)
-    case Json.InNone(column) if KeyTuple.named(column) => noTuples(column)
+    case Json.InNone(column) if isTuple(column) => noTuples(column)
     case other => Json.ofExpression(other)
   }
 
   private def membership(column: Seq[String], dataType: DataType, values: Seq[Any], most: Int): JValue = dataType match {
-    case _: StructType if values.isEmpty && KeyTuple.named(column) => noTuples(column)
+    case _: StructType if values.isEmpty && isTuple(column) => noTuples(column)
     case struct: StructType => tuples(struct, values.map(_.asInstanceOf[InternalRow]), most)
     case _ => set(column, dataType, values, most)
   }
 
+  /** Whether a name stands for the columns of a `KeyTuple`. */
+  private def isTuple(column: Seq[String]): Boolean = column.length == 1 && column.head.startsWith("(")
   private def noTuples(column: Seq[String]): JValue =
     JObject("fn" -> JString("TUPLES"), "count" -> JInt(0), "text" -> JString(column.head))
 

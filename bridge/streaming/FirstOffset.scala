@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.streaming
 
 import java.io.{InputStream, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8

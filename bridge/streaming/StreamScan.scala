@@ -1,14 +1,18 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.streaming
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{PartitionReaderFactory, Scan}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
+import org.apache.spark.sql.parquetry.protocol.ScanAnswer
+import org.apache.spark.sql.parquetry.readers.{ErrorNamingReaderFactory, FileReaders, FileSplits}
+import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * What a streaming query reads of a table. Spark makes it once, for all columns; `StreamColumns` makes one of it for each batch that reads
+ * What a streaming query reads of a table. Spark makes it once, for all columns; `PruneStreamColumns` makes one of it for each batch that reads
  * only what that asks for. Of buckets and of values that joins find it tells nothing: the files of a batch are those of a few versions.
  */
 class StreamScan(val table: ParquetryTable, val required: StructType, val pushed: Seq[PushedPredicate],
@@ -27,9 +31,9 @@ class StreamScan(val table: ParquetryTable, val required: StructType, val pushed
 
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)
   lazy val readerFactory: PartitionReaderFactory =
-    NamingReaderFactory.of(readers.factory(RowGroupFilters(pushed, table)), table)
+    ErrorNamingReaderFactory.of(readers.factory(RowGroupFilters(pushed, table)), table)
   def partitions(answer: ScanAnswer): Array[FilePartition] =
-    new FilePieces(session, answer, hidden.beside(_, partitionSchema, _)).mixed
+    new FileSplits(session, answer, hidden.beside(_, partitionSchema, _)).mixed
 
   override def columnarSupportMode(): Scan.ColumnarSupportMode =
     if (readers.columnar) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED

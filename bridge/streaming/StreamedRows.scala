@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.streaming
 
 import scala.jdk.CollectionConverters._
 
@@ -17,6 +17,8 @@ import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactor
 import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2._
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
+import org.apache.spark.sql.parquetry.protocol.{Answers, Bridge, Json, ParquetryException, Settings}
+import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
 import org.apache.spark.sql.streaming.OutputMode
 
 /**
@@ -93,7 +95,7 @@ object StreamedRowsStrategy extends SparkStrategy {
 }
 
 /** Rows that take the place of earlier ones of a key are no affair of a table without keys. */
-object StreamingModes extends (LogicalPlan => Unit) {
+object CheckStreamingModes extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = plan match {
     case s: WriteToStreamStatement => check(s.sink, s.outputMode)
     case s: WriteToStream => check(s.sink, s.outputMode)

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.streaming
 
 import java.time.ZoneId
 
@@ -9,6 +9,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.protocol.{Answers, Json, ParquetryException, Settings}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** How far a stream is, as the planner has told it. */

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.write
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -8,6 +8,7 @@ import org.apache.spark.sql.connector.write.V1Write
 import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy, UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, SupportsCustomDriverMetrics, V2CommandExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
 
 /**
  * Writes the rows of a query with `observe` in it. Spark's own node for writes like ours plans the query once more, out of the
@@ -30,7 +31,7 @@ case class ObservedWriteExec(child: SparkPlan, table: ParquetryTable, write: V1W
   override protected def withNewChildInternal(newChild: SparkPlan): ObservedWriteExec = copy(child = newChild)
 }
 
-object ObservedWrites extends SparkStrategy {
+object ObservedWriteStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case AppendData(r: DataSourceV2Relation, query, _, _, _, Some(write: ParquetryWrite), _) => written(r, query, write)
     case OverwriteByExpression(r: DataSourceV2Relation, _, query, _, _, _, Some(write: ParquetryWrite), _) => written(r, query, write)

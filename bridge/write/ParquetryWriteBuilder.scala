@@ -1,16 +1,16 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.write
 
 import scala.jdk.CollectionConverters._
 
 import org.json4s._
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.plans.logical.{InsertOnlyMerge, LogicalPlan}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.parquetry.protocol.{Bridge, Json, Settings}
+import org.apache.spark.sql.parquetry.streaming.StreamedRows
+import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.sources.InsertableRelation
 
 /** Hands the rows of an INSERT to the planner, with the mode that Spark's statement came to. */
@@ -30,7 +30,7 @@ class ParquetryWriteBuilder(table: ParquetryTable, info: LogicalWriteInfo)
 class ParquetryWrite(table: ParquetryTable, mode: String, predicates: Array[Predicate], info: LogicalWriteInfo) extends V1Write with ShownWrite {
   /** What a statement reads whose rows come without the plan that makes them. */
   @volatile var reads = Option.empty[JArray]
-  /** See `MergeSearch`; None: the rows are no MERGE's. */
+  /** See `RecordMergeSearch`; None: the rows are no MERGE's. */
   @volatile var searchedBy = Option.empty[Seq[String]]
 
   override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>
@@ -40,16 +40,4 @@ class ParquetryWrite(table: ParquetryTable, mode: String, predicates: Array[Pred
       "write_options" -> Json.strings(info.options().asCaseSensitiveMap().asScala.toMap),
       Settings.field) ++ reads.map("reads" -> _) ++ searchedBy.map("searched_by" -> Json.strings(_)): _*))
   override def toStreaming: StreamingWrite = new StreamedRows(table, mode, info)
-}
-
-/** Tells the write of a MERGE that inserts alone that it is one; Spark plans it. */
-object InsertsOfMerge extends SparkStrategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
-    plan match {
-      case InsertOnlyMerge(DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _), _, Some(write: ParquetryWrite), Some(query)) =>
-        write.searchedBy = Some(MergeSearch.ofInserts(table, query))
-      case _ =>
-    }
-    Nil
-  }
 }

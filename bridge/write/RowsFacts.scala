@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.write
 
 import scala.jdk.CollectionConverters._
 

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.write
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
@@ -11,9 +11,9 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
-
-/** A scan that was planned by conditions of the query. */
-trait Asked { def asked: Seq[JValue] }
+import org.apache.spark.sql.parquetry.metadata.MetadataTable
+import org.apache.spark.sql.parquetry.scan.Asked
+import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
  * Which versions of tables of ours a plan reads, and by which conditions; what a join finds while the query runs is not among them.

@@ -1,9 +1,11 @@
-package org.apache.spark.sql.parquetry
+package org.apache.spark.sql.parquetry.write
 
 import org.json4s._
 
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.write.Write
+import org.apache.spark.sql.parquetry.protocol.Answers
+import org.apache.spark.sql.parquetry.scan.PlannedMetric
 
 /** A write whose numbers Spark's UI shows once it has ended. */
 trait ShownWrite extends Write {

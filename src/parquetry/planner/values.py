@@ -1,4 +1,4 @@
-"""Values as they cross the bridge: text, as Catalyst holds them (see `bridge/Json.scala`)."""
+"""Values as they cross the bridge: text, as Catalyst holds them (see `bridge/protocol/Json.scala`)."""
 
 from __future__ import annotations
 

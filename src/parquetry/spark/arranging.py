@@ -146,7 +146,7 @@ class RowArrangement:
 
     def _cluster(self, rows: DataFrame) -> DataFrame:
         spark = rows.sparkSession
-        door = spark._jvm.org.apache.spark.sql.parquetry.FileWriter
+        door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
         ranges = [] if self.partition_columns else list(self.sort_by)
         size = _SHUFFLED_TO_WRITTEN * self.file_bytes
         settings = _settings(spark, self)
@@ -177,7 +177,7 @@ def _settings(spark: SparkSession, arrangement: RowArrangement) -> dict[str, str
 
 
 def _facts(rows: DataFrame) -> Any:
-    return rows.sparkSession._jvm.org.apache.spark.sql.parquetry.RowsFacts
+    return rows.sparkSession._jvm.org.apache.spark.sql.parquetry.write.RowsFacts
 
 
 def _is_arranged(frame: DataFrame) -> bool:
@@ -193,7 +193,7 @@ def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
     metadata = snapshot.metadata
     schema = physical_schema(metadata.columns)
     spark = rows.sparkSession
-    door = spark._jvm.org.apache.spark.sql.parquetry.StoredRows
+    door = spark._jvm.org.apache.spark.sql.parquetry.write.StoredRows
     rows = DataFrame(door.of(rows._jdf, json.dumps(schema)), spark)
     in_path = {each.physical for each in metadata.partition_columns if each.column_type.name in _TEXTS}
     if not in_path:

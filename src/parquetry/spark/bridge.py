@@ -100,7 +100,7 @@ def compile_to(target: Path) -> None:
         work = Path(folder)
         info = work / "BridgeVersion.scala"
         info.write_text(
-            "package org.apache.spark.sql.parquetry\n\n"
+            "package org.apache.spark.sql.parquetry.protocol\n\n"
             f'/** Written by the build. */\nobject BridgeVersion {{ val version = "{__version__}" }}\n'
         )
         classes = work / "classes"

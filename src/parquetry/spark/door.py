@@ -28,7 +28,7 @@ class Door:
     class Java:
         """What Py4J looks for."""
 
-        implements: ClassVar[list[str]] = ["org.apache.spark.sql.parquetry.Planner"]
+        implements: ClassVar[list[str]] = ["org.apache.spark.sql.parquetry.protocol.Planner"]
 
 
 def _written(lake: Lake, question: questions.Question, data: Any) -> answers.Written:

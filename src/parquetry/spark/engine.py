@@ -62,7 +62,7 @@ class SparkEngine:
         if file_format == "parquet":
             return ArrowFooters().data_files(file_format, location, paths, progress, broken, look)
         spark = SparkSession.active()
-        door = spark._jvm.org.apache.spark.sql.parquetry.OrcStatistics
+        door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.OrcStatistics
         files: list[DataFile] = []
         for start in range(0, len(paths), _BATCH):
             batch = paths[start : start + _BATCH]
@@ -155,7 +155,7 @@ class SparkEngine:
         """Leave an error of Spark's own on its side, where it is raised again as if nobody had stood between."""
         if not isinstance(error, Py4JJavaError | CapturedException):
             return None
-        door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.Bridge
+        door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.protocol.Bridge
         java = error._origin if isinstance(error, CapturedException) else error.java_exception
         return Failure("SPARK", door.keep(java))
 

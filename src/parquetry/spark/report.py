@@ -57,7 +57,7 @@ def report(frame: DataFrame) -> Report:
 
 
 def _door(spark: SparkSession) -> Any:
-    return spark._jvm.org.apache.spark.sql.parquetry.Reports
+    return spark._jvm.org.apache.spark.sql.parquetry.reports.Reports
 
 
 def _report(answer: str) -> Report:

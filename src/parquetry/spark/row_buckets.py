@@ -58,7 +58,7 @@ class RowBuckets:
             for (columns, version, count), number in self._numbers.items()
         ]
         spark = rows.sparkSession
-        door = spark._jvm.org.apache.spark.sql.parquetry.BucketColumns
+        door = spark._jvm.org.apache.spark.sql.parquetry.hash.BucketColumns
         return DataFrame(door.add(rows._jdf, json.dumps(asked)), spark)
 
     def bucket(self, number: int) -> Column:

@@ -123,7 +123,7 @@ def attach(spark: SparkSession) -> SparkSession:
     if context is None:
         raise BridgeError(_CONNECT)
     jvm = context._jvm
-    door = getattr(jvm, PACKAGE).Bridge
+    door = getattr(jvm, PACKAGE).protocol.Bridge
     try:
         version = door.version()
     except TypeError:  # py4j holds an unknown class for a package
@@ -145,7 +145,7 @@ def attach(spark: SparkSession) -> SparkSession:
     with _ATTACHING:
         if not door.installed():
             install(context._gateway, door)
-            getattr(jvm, PACKAGE).Settings.register(
+            getattr(jvm, PACKAGE).protocol.Settings.register(
                 {
                     f"{SESSION_PREFIX}{each.name}": each.text
                     for each in TABLE_SETTINGS

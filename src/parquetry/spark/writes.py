@@ -158,7 +158,7 @@ def _rely(
 
 def _reads(data: Any) -> list[questions.Read]:
     """Return what the plan of a JVM DataFrame reads."""
-    door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.StatementReads
+    door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.write.StatementReads
     return msgspec.json.decode(door.of(data), type=list[questions.Read])
 
 
@@ -368,7 +368,7 @@ def _write(
     slots = RowSlots(snapshot, destinations)
     arrangement = arrangement.by_slot(slots)
     arranged = arrangement.apply(slots.add(rows), slots.order())
-    door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.FileWriter
+    door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
     elsewhere = own_places(snapshot)
     columns = list(arrangement.partition_columns)
     what = arranged.rows._jdf, metadata.format, metadata.location, elsewhere, columns

@@ -161,6 +161,6 @@ def delete_files(paths: Sequence[str], location: str) -> None:
     if not paths:
         return
     session = SparkSession.active()
-    door = session._jvm.org.apache.spark.sql.parquetry.FileWriter
+    door = session._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
     for failure in door.delete(session._jsparkSession, location, list(paths)):
         _LOG.warning("an uncommitted file could not be deleted: %s", failure)

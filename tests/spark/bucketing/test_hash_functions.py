@@ -223,7 +223,7 @@ def test_the_functions_are_right_where_our_rules_are_not(spark: SparkSession) ->
     """Spark calls them row by row in a session that has the catalog, but not our extensions."""
     jvm: Any = spark._jvm
     types = jvm.org.apache.spark.sql.types.StructType.fromDDL("v STRING, n INT, a BIGINT, b STRING")
-    bound = jvm.org.apache.spark.sql.parquetry.HashFunction.all().apply("hive_bucket").bind(types)
+    bound = jvm.org.apache.spark.sql.parquetry.hash.HashFunction.all().apply("hive_bucket").bind(types)
     keys = [pa.array([5, None, -(1 << 40)], pa.int64()), pa.array(["é", "abc", None])]
     given = spark.createDataFrame(
         [(v, n, a, b) for v in ("1", "2", "spark") for n in (3, 8) for a, b in zip(*(k.to_pylist() for k in keys), strict=True)],

@@ -41,7 +41,7 @@ class Counting(Door):
 @pytest.fixture
 def door(spark: SparkSession) -> Iterator[Counting]:
     """The planner of the session, until the test is over."""
-    bridge = getattr(spark._jvm, PACKAGE).Bridge
+    bridge = getattr(spark._jvm, PACKAGE).protocol.Bridge
     counting = Counting()
     bridge.install(counting, list(statements.WORDS))
     yield counting

@@ -327,7 +327,7 @@ def test_two_processes_compile_at_once(tmp_path: Path) -> None:
     assert run(command, tmp_path, **cache) == f"{jar}\n"
     with zipfile.ZipFile(jar) as whole:
         assert whole.testzip() is None
-        assert "org/apache/spark/sql/parquetry/BridgeVersion.class" in whole.namelist()
+        assert "org/apache/spark/sql/parquetry/protocol/BridgeVersion.class" in whole.namelist()
 
 
 def test_no_java(tmp_path: Path) -> None:

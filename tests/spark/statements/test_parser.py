@@ -39,7 +39,7 @@ class Listening(Door):
 @pytest.fixture
 def installed(spark: SparkSession) -> Iterator[Callable[..., Listening]]:
     """Install a planner that looks for some words, until the test is over."""
-    bridge = getattr(spark._jvm, PACKAGE).Bridge
+    bridge = getattr(spark._jvm, PACKAGE).protocol.Bridge
 
     def install(*words: str) -> Listening:
         door = Listening()
@@ -110,7 +110,9 @@ def test_errors_keep_their_positions(
         statements.ANSWERS, questions.RewriteStatement, lambda _: answers.Rewritten(rewritten)
     )
     installed(*WORDS)
-    assert spark._jsparkSession.sessionState().sqlParser().getClass().getName() == f"{PACKAGE}.Parser"
+    assert (
+        spark._jsparkSession.sessionState().sqlParser().getClass().getName() == f"{PACKAGE}.statements.Parser"
+    )
     plain = spark._jvm.org.apache.spark.sql.execution.SparkSqlParser()
     with pytest.raises(ParseException) as alone:
         plain.parsePlan(rewritten or text)
@@ -147,7 +149,7 @@ def test_every_method_is_handed_on(spark: SparkSession, installed: Callable[...,
     methods = {m.getName(): m.getParameterCount() for m in interface.getMethods() if "$" not in m.getName()}
     assert {"parsePlan", "parsePlanWithParameters", "parseTemporalTableIdentifier"} <= set(methods)
     below = Recording()
-    parser = getattr(jvm, PACKAGE).Parser(spark._jsparkSession, below)
+    parser = getattr(jvm, PACKAGE).statements.Parser(spark._jsparkSession, below)
     for name, parameters in methods.items():
         getattr(parser, name)(*["a text", None][:parameters])
     assert below.calls == [(name, *["a text", "None"][:n]) for name, n in methods.items()]

@@ -126,7 +126,7 @@ def door(spark: SparkSession, tmp_path: Path) -> Iterator[RecordingDoor]:
     for key, value in settings("recorded", tmp_path / "lake").items():
         if key.startswith("spark.sql.catalog."):
             spark.conf.set(key, value)
-    bridge = getattr(spark._jvm, PACKAGE).Bridge
+    bridge = getattr(spark._jvm, PACKAGE).protocol.Bridge
     door = RecordingDoor()
     bridge.install(door, [WORD, *statements.WORDS])
     yield door

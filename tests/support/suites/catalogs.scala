@@ -8,8 +8,10 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.analysis.{NamespaceAlreadyExistsException, NoSuchNamespaceException, NoSuchTableException}
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.parquetry._
+import org.apache.spark.sql.parquetry.ParquetryCatalog
+import org.apache.spark.sql.parquetry.catalog.LoadedTable
+import org.apache.spark.sql.parquetry.protocol.{CatalogRef, TableAnswer}
+import org.apache.spark.sql.parquetry.table.{FileColumn, MetadataStruct, ParquetryTable, TableUse}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
@@ -159,12 +161,9 @@ class HiddenColumnsCatalog extends InMemoryTableCatalog {
   }
 }
 
-private class HiddenColumnsTable(ref: CatalogRef, answer: TableAnswer) extends ParquetryTable(ref, answer) {
+private class HiddenColumnsTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse()) extends LoadedTable(ref, answer, use) {
   override val fileColumn: FileColumn = FileColumn(FileColumn.free("_partition", logical))
   override val metadataStruct: MetadataStruct = MetadataStruct(FileColumn.free("index", logical), format != "orc")
   override def metadataColumns(): Array[MetadataColumn] = super.metadataColumns().reverse // in the order of those in memory
-  override def streamed: ParquetryTable = new HiddenColumnsTable(ref, answer) {
-    override val isStreamed: Boolean = true
-    override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () => new StreamScan(this, logical, Nil, options)
-  }
+  override def streamed: ParquetryTable = new HiddenColumnsTable(ref, answer, TableUse(streamed = true))
 }

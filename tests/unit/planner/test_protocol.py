@@ -80,7 +80,7 @@ def test_every_question_has_an_answer_of_a_type() -> None:
 
 def test_both_sides_know_the_same_fields_of_answers() -> None:
     """Each field of an answer is read in `Answers.scala`, or is that of a list that is read by place."""
-    scala = (BRIDGE / "Answers.scala").read_text()
+    scala = (BRIDGE / "protocol" / "Answers.scala").read_text()
     structs = [
         each for each in vars(answers).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)
     ]

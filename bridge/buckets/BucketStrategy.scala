@@ -1,0 +1,31 @@
+package org.apache.spark.sql.parquetry.buckets
+
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReturnAnswer, Sort}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+
+/**
+ * Looks at a whole plan before Spark plans its parts: the rules of an extension that optimize run before there are scans, which
+ * know their buckets.
+ */
+object BucketStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case ReturnAnswer(query) =>
+      val changed = sorted(OrderJoinKeysAsSorted(JoinAtLargerBucketCount(query)))
+      if (changed eq query) Nil else Seq(planLater(ReturnAnswer(changed)))
+    case _ => Nil
+  }
+
+  /**
+   * Of a sort within partitions nothing is left where scans are sorted so: then their files must not be mixed later on (see
+   * `DisableUnusedBucketing`).
+   */
+  private def sorted(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case sort: Sort if !sort.global => sort.withNewChildren(Seq(sort.child.transform {
+      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _)
+          if !scan.whole && scan.buckets.exists(_.order.nonEmpty) =>
+        relation.copy(scan = scan.keptWhole)
+    }))
+  }
+}

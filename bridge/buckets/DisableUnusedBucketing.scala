@@ -1,0 +1,39 @@
+package org.apache.spark.sql.parquetry.buckets
+
+import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, GroupPartitionsExec}
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+
+/**
+ * A scan that tells Spark of its buckets reads each in a task of its own. Where no join, aggregate or window is the better for it,
+ * these would be thousands of small tasks, or a few large ones: there its files are cut and packed as those of other scans are.
+ *
+ * It is what `DisableUnnecessaryBucketedScan` does for Spark's own tables, under the same setting
+ * (`spark.sql.sources.bucketing.autoBucketedScan.enabled`), which Spark turns off for what it caches: of that, queries to come may
+ * make use.
+ */
+object DisableUnusedBucketing extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!conf.autoBucketedScanEnabled) plan
+    else visit(plan, used = false)
+
+  private def visit(plan: SparkPlan, used: Boolean): SparkPlan = plan match {
+    case node: BatchScanExec => node.scan match {
+      case scan: ParquetryScan if !used && scan.buckets.isDefined && !scan.whole =>
+        val free = node.copy(scan = scan.free, ordering = None, keyGroupedPartitioning = None)
+        free.copyTagsFrom(node)
+        free
+      case _ => node
+    }
+    case other =>
+      val passed = other.isInstanceOf[GroupPartitionsExec] || (used && !other.isInstanceOf[Exchange])
+      val needs = other.requiredChildDistribution.zip(other.requiredChildOrdering)
+      val children = other.children.zip(needs).map { case (child, (distribution, ordering)) =>
+        visit(child, passed || distribution != UnspecifiedDistribution || ordering.nonEmpty)
+      }
+      if (children.zip(other.children).forall { case (a, b) => a eq b }) other else other.withNewChildren(children)
+  }
+}

@@ -1,0 +1,47 @@
+package org.apache.spark.sql.parquetry.buckets
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/**
+ * Puts the equalities of a join in the order in which the files of a side are sorted: of files sorted by a, b,
+ * `l.b = r.b AND l.a = r.a` becomes `l.a = r.a AND l.b = r.b`. Spark sorts both sides by the join's keys in the order of its condition,
+ * and takes files sorted by the same columns in another order for unsorted. A join by a broadcast needs no order, and filters that wait
+ * for its values find it by the order of its keys.
+ */
+object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper with JoinSelectionHelper {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case join @ Join(left, right, _, Some(condition), _) => join match {
+      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) if leftKeys.length > 1 && !broadcast(join) =>
+        sorted(left, leftKeys).orElse(sorted(right, rightKeys)).fold(join) { order =>
+          val parts = splitConjunctivePredicates(condition)
+          val inOrder = parts.sortBy(place(_, order))
+          if (inOrder == parts) join else join.copy(condition = Some(inOrder.reduceLeft(And(_, _))))
+        }
+      case _ => join
+    }
+  }
+
+  private def broadcast(join: Join): Boolean =
+    Seq(true, false).exists(hintOnly => getBroadcastBuildSide(join, hintOnly, conf).isDefined)
+
+  /** The keys of a side in the order in which its files are sorted; None: they are sorted by other columns first. */
+  private def sorted(plan: LogicalPlan, keys: Seq[Expression]): Option[Seq[ExprId]] = {
+    val origins = JoinAtLargerBucketCount.origins(plan)
+    val of = keys.collect { case a: Attribute if origins.contains(a.exprId) => origins(a.exprId) -> a.exprId }.toMap
+    JoinAtLargerBucketCount.scans(plan).flatMap(_.ordering).map(_.take(keys.length).collect {
+      case SortOrder(a: Attribute, Ascending, NullsFirst, _) => a.exprId
+    }).find(order => order.length == keys.length && order.toSet == of.keySet).map(_.map(of))
+  }
+
+  private def place(part: Expression, order: Seq[ExprId]): Int = part match {
+    case EqualTo(a: Attribute, b: Attribute) => order.indexWhere(id => id == a.exprId || id == b.exprId) match {
+      case -1 => order.length
+      case found => found
+    }
+    case _ => order.length
+  }
+}

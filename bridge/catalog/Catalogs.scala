@@ -1,0 +1,21 @@
+package org.apache.spark.sql.parquetry.catalog
+
+import org.json4s._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.parquetry.protocol.Json
+
+/** What of a session says whose a table is: which catalogs there are, and which one a bare name is looked for in. */
+object Catalogs {
+  private val ours = "org.apache.spark.sql.parquetry.ParquetryCatalog" // as configurations name it
+  private val setting = "spark\\.sql\\.catalog\\.([^.]+)".r
+
+  def fields(session: SparkSession): Seq[JField] = {
+    val configured = session.sessionState.conf.getAllConfs.toSeq.collect { case (setting(name), c) => (name, c) }.sorted
+    val (planned, others) = configured.partition(_._2 == ours)
+    val current = session.sessionState.catalogManager
+    Seq("catalogs" -> Json.strings(planned.map(_._1)), "other_catalogs" -> Json.strings(others.map(_._1)),
+      "current_catalog" -> JString(current.currentCatalog.name()),
+      "current_namespace" -> Json.strings(current.currentNamespace))
+  }
+}

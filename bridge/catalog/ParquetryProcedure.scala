@@ -1,0 +1,59 @@
+package org.apache.spark.sql.parquetry.catalog
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.procedures._
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.parquetry.metadata.RowsScan
+import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ProcedureAnswer}
+import org.apache.spark.sql.parquetry.table.Cached
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/**
+ * `CALL catalog.system.name(…)`: parameters, columns and rows are the planner's. It is bound by Spark alone, once all arguments are resolved:
+ * of one that is bound before, Spark counts the arguments before it has put them in their places.
+ */
+class ParquetryProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends UnboundProcedure {
+  override def name(): String = answer.name
+  override def description(): String = answer.description
+  override def bind(inputType: StructType): BoundProcedure = new CalledProcedure(ref, answer)
+}
+
+class CalledProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends BoundProcedure {
+  override def name(): String = answer.name
+  override def description(): String = answer.description
+  override def isDeterministic: Boolean = false
+
+  override val parameters: Array[ProcedureParameter] = answer.parameters.map { p =>
+    val parameter = ProcedureParameter.in(p.name, p.dataType).comment(p.comment)
+    p.default.foreach(sql => parameter.defaultValue(sql))
+    parameter.build()
+  }.toArray
+
+  override def call(input: InternalRow): util.Iterator[Scan] = {
+    val schema = StructType(parameters.map(p => StructField(p.name(), p.dataType())))
+    val current = SparkSession.active.sessionState.catalogManager
+    val result = Answers.called(ref.ask("call", "name" -> JString(name()),
+      "arguments" -> JObject(schema.fieldNames.toList.zip(arguments(input, schema))),
+      "current_catalog" -> JString(current.currentCatalog.name()),
+      "current_namespace" -> Json.strings(current.currentNamespace)))
+    Cached.refresh(ref, result.changed)
+    Iterator[Scan](new RowsScan(result.schema, result.rows, name())).asJava
+  }
+
+  private def arguments(input: InternalRow, schema: StructType): List[JValue] =
+    schema.fields.zipWithIndex.toList.map { case (f, i) =>
+      if (input.isNullAt(i)) JNull
+      else f.dataType match {
+        case org.apache.spark.sql.types.ArrayType(element, _) =>
+          JArray(input.getArray(i).toSeq[Any](element).map(Json.ofValue(_, element)).toList)
+        case t => Json.ofValue(input.get(i, t), t)
+      }
+    }
+}

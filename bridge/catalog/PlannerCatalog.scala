@@ -1,0 +1,184 @@
+package org.apache.spark.sql.parquetry.catalog
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.parquetry.hash.{BucketFunction, HashFunction}
+import org.apache.spark.sql.parquetry.metadata.MetadataTable
+import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException}
+import org.apache.spark.sql.parquetry.table.{Changes, Constraints, ParquetryTable}
+import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** A catalog whose every answer is the planner's; `ParquetryCatalog` is the class that a session names. */
+abstract class PlannerCatalog
+  extends StagingTableCatalog with RelationCatalog with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
+  private var ref: CatalogRef = _
+
+  override def capabilities(): util.Set[TableCatalogCapability] =
+    util.EnumSet.of(TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE, TableCatalogCapability.SUPPORT_TABLE_CONSTRAINT)
+  override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = ref = CatalogRef(name, options)
+  override def name(): String = ref.name
+  def reference: CatalogRef = ref
+  override def defaultNamespace(): Array[String] = Array("default")
+
+  private def at(ident: Identifier): Seq[JField] =
+    Seq("namespace" -> Json.strings(ident.namespace()), "name" -> JString(ident.name()))
+  private def at(namespace: Array[String]): JField = "namespace" -> Json.strings(namespace)
+
+  // Tables
+
+  override def listTables(namespace: Array[String]): Array[Identifier] =
+    Answers.names(ref.ask("list_tables", at(namespace))).map(Identifier.of(namespace, _)).toArray
+
+  private def load(ident: Identifier, more: JField*): Table =
+    // a name of more parts is a metadata table or none of ours; SELECT * FROM parquet.`path` gets here as well
+    ident.namespace().length match {
+      case 1 => new LoadedTable(ref, Answers.table(ref.ask("load_table", at(ident) ++ more: _*)))
+      case 2 => new MetadataTable(ref, Answers.metadataTable(ref.ask("load_metadata_table", at(ident) ++ more: _*)))
+      case _ => throw new NoSuchTableException(ident)
+    }
+
+  override def loadRelation(ident: Identifier): Relation =
+    if (ident.namespace().length != 1) load(ident)
+    else Answers.relation(ref.ask("load_relation", at(ident): _*)) match {
+      case Left(table) => new LoadedTable(ref, table)
+      case Right(view) => Views.of(view)
+    }
+  // an append that says `partitionBy` is refused if that is not all of the partitioning; a table knows its buckets
+  override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = loadTable(ident) match {
+    case table: ParquetryTable => EvolvedColumns.placed(table.byColumns)
+    case other => other
+  }
+  override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> JString(version))
+  override def loadTable(ident: Identifier, timestamp: Long): Table = load(ident, "as_of" -> JInt(timestamp))
+
+  private def definition(info: TableInfo): Seq[JField] = Seq(
+    "schema" -> Json.ofType(StructType(info.columns().map(described))),
+    "partitioning" -> JArray(info.partitions().toList.map(transform)),
+    "properties" -> Json.strings(info.properties().asScala.toMap),
+    "constraints" -> JArray(Option(info.constraints()).toList.flatten.map(Constraints.described)))
+
+  private def described(c: Column): StructField = {
+    if (c.generationExpression() != null || c.identityColumnSpec() != null) {
+      throw new ParquetryException("UNSUPPORTED",
+        s"Column ${c.name()}: generated and identity values are not supported; leave the clause out.")
+    }
+    val metadata = new MetadataBuilder()
+    if (c.comment() != null) metadata.putString("comment", c.comment())
+    StructField(c.name(), c.dataType(), c.nullable(), Changes.withDefault(metadata.build(), c.dataType(), c.defaultValue()))
+  }
+
+  private def transform(t: Transform): JValue = JObject(
+    "name" -> JString(t.name()),
+    "columns" -> JArray(t.references().map(r => Json.strings(r.fieldNames())).toList),
+    "arguments" -> JArray(t.arguments().toList.map(Json.ofExpression)),
+    "text" -> JString(t.describe()))
+
+  override def createTable(ident: Identifier, info: TableInfo): Table =
+    new LoadedTable(ref, Answers.table(ref.ask("create_table", at(ident) ++ definition(info): _*)))
+
+  override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table =
+    new LoadedTable(ref, Answers.table(ref.ask("create_table",
+      at(ident) ++ definition(info) :+ ("like" -> Json.strings(source.properties().asScala.toMap)): _*)))
+
+  private def stage(ident: Identifier, info: TableInfo, mode: String): StagedTable = {
+    val answer = ref.ask("stage_table", at(ident) ++ definition(info) :+ ("mode" -> JString(mode)): _*)
+    new StagedParquetryTable(ref, Answers.table(answer), mode)
+  }
+
+  override def stageCreate(ident: Identifier, info: TableInfo): StagedTable = stage(ident, info, "create")
+  override def stageReplace(ident: Identifier, info: TableInfo): StagedTable = stage(ident, info, "replace")
+  override def stageCreateOrReplace(ident: Identifier, info: TableInfo): StagedTable =
+    stage(ident, info, "create_or_replace")
+
+  override def alterTable(ident: Identifier, changes: TableChange*): Table = {
+    val altered = new LoadedTable(ref, Answers.table(
+      ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(Changes.described))): _*)))
+    EvolvedColumns.remember(altered, changes)
+    altered
+  }
+
+  override def dropTable(ident: Identifier): Boolean = drop(ident, purge = false)
+  override def purgeTable(ident: Identifier): Boolean = drop(ident, purge = true)
+  private def drop(ident: Identifier, purge: Boolean): Boolean =
+    Answers.held(ref.ask("drop_table", at(ident) :+ ("purge" -> JBool(purge)): _*))
+
+  override def renameTable(from: Identifier, to: Identifier): Unit =
+    ref.ask("rename_table", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*)
+
+  // Views
+
+  override def listViews(namespace: Array[String]): Array[Identifier] =
+    Answers.names(ref.ask("list_views", at(namespace))).map(Identifier.of(namespace, _)).toArray
+
+  private def put(ident: Identifier, view: View, mode: String): View = {
+    ofView(ident)(ref.ask("put_view", at(ident) ++ Seq[JField]("view" -> Views.described(view), "mode" -> JString(mode)): _*))
+    view
+  }
+  override def createView(ident: Identifier, view: View): View = put(ident, view, "create")
+  override def replaceView(ident: Identifier, view: View): View = put(ident, view, "replace")
+  override def createOrReplaceView(ident: Identifier, view: View): View = put(ident, view, "create_or_replace")
+  def evolveView(ident: Identifier, schema: StructType): Unit = loadRelation(ident) match {
+    case view: View => put(ident, Views.evolved(view, schema), "evolve")
+    case _ => throw new NoSuchViewException(ident)
+  }
+  override def dropView(ident: Identifier): Boolean = Answers.held(ref.ask("drop_view", at(ident): _*))
+  override def renameView(from: Identifier, to: Identifier): Unit = ofView(from, to)(
+    ref.ask("rename_view", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*))
+
+  /** What is said of a table said of a view: Spark looks for that where it asks about one. */
+  private def ofView(ident: Identifier)(ask: => JValue): JValue = ofView(ident, ident)(ask)
+  private def ofView(gone: Identifier, there: Identifier)(ask: => JValue): JValue = try ask catch {
+    case _: NoSuchTableException => throw new NoSuchViewException(gone)
+    case _: TableAlreadyExistsException => throw new ViewAlreadyExistsException(there)
+  }
+
+  // Namespaces
+
+  override def listNamespaces(): Array[Array[String]] = Answers.names(ref.ask("list_namespaces")).map(Array(_)).toArray
+  override def listNamespaces(namespace: Array[String]): Array[Array[String]] = {
+    if (namespace.isEmpty) return listNamespaces()
+    if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace)
+    Array.empty
+  }
+  override def loadNamespaceMetadata(namespace: Array[String]): util.Map[String, String] =
+    Answers.properties(ref.ask("load_namespace", at(namespace))).asJava
+  override def createNamespace(namespace: Array[String], metadata: util.Map[String, String]): Unit =
+    ref.ask("create_namespace", at(namespace), "properties" -> Json.strings(metadata.asScala.toMap))
+  override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit =
+    ref.ask("alter_namespace", at(namespace), "changes" -> JArray(changes.toList.map {
+      case s: NamespaceChange.SetProperty => JObject("key" -> JString(s.property()), "value" -> JString(s.value()))
+      case r: NamespaceChange.RemoveProperty => JObject("key" -> JString(r.property()), "value" -> JNull)
+      case other => throw new ParquetryException("UNSUPPORTED", s"${other.getClass.getSimpleName} on a namespace.")
+    }))
+  override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
+    Answers.held(ref.ask("drop_namespace", at(namespace), "cascade" -> JBool(cascade)))
+
+  // Procedures
+
+  override def listProcedures(namespace: Array[String]): Array[Identifier] =
+    Answers.names(ref.ask("list_procedures")).map(Identifier.of(Array("system"), _)).toArray
+  override def loadProcedure(ident: Identifier): UnboundProcedure =
+    new ParquetryProcedure(ref, Answers.procedure(ref.ask("load_procedure", at(ident): _*)))
+
+  // Functions
+
+  private val functions = Array("system")
+  override def listFunctions(namespace: Array[String]): Array[Identifier] =
+    if (namespace.sameElements(functions)) HashFunction.all.keys.toArray.sorted.map(Identifier.of(functions, _))
+    else Array.empty
+  override def loadFunction(ident: Identifier): UnboundFunction =
+    Option.when(ident.namespace().sameElements(functions))(ident.name().toLowerCase(util.Locale.ROOT))
+      .flatMap(HashFunction.all.get)
+      .orElse(Option.when(ident.namespace().isEmpty)(ident.name()).flatMap(BucketFunction.named)) // of our scans
+      .getOrElse(throw new NoSuchFunctionException(ident))
+}

@@ -1,0 +1,51 @@
+package org.apache.spark.sql.parquetry.catalog
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.catalog.View
+import org.apache.spark.sql.parquetry.protocol.{Json, ViewAnswer}
+import org.apache.spark.sql.types.StructType
+
+/** A view as the planner keeps it, and as Spark has it. */
+object Views {
+  def described(view: View): JValue = JObject(
+    "schema" -> Json.ofType(view.schema()),
+    "text" -> JString(view.queryText()),
+    "catalog" -> text(view.currentCatalog()),
+    "namespace" -> Json.strings(view.currentNamespace()),
+    "settings" -> Json.strings(view.sqlConfigs().asScala.toMap),
+    "schema_mode" -> text(view.schemaMode()),
+    "query_columns" -> Json.strings(view.queryColumnNames()),
+    "properties" -> Json.strings(view.properties().asScala.toMap))
+
+  def of(answer: ViewAnswer): View = {
+    val builder = new View.Builder()
+      .withQueryText(answer.text)
+      .withCurrentCatalog(answer.catalog)
+      .withCurrentNamespace(answer.namespace.toArray)
+      .withSqlConfigs(answer.settings.asJava)
+      .withSchemaMode(answer.schemaMode)
+      .withQueryColumnNames(answer.queryColumns.toArray)
+    builder.withSchema(answer.schema)
+    builder.withProperties(answer.properties.asJava)
+    builder.build()
+  }
+
+  /** A view with other columns, which its query has by now. */
+  def evolved(view: View, schema: StructType): View = {
+    val builder = new View.Builder()
+      .withQueryText(view.queryText())
+      .withCurrentCatalog(view.currentCatalog())
+      .withCurrentNamespace(view.currentNamespace())
+      .withSqlConfigs(view.sqlConfigs())
+      .withSchemaMode(view.schemaMode())
+      .withQueryColumnNames(schema.fieldNames)
+    builder.withSchema(schema)
+    builder.withProperties(view.properties())
+    builder.build()
+  }
+
+  private def text(value: String): JValue = if (value == null) JNull else JString(value)
+}

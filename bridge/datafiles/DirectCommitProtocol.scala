@@ -1,0 +1,86 @@
+package org.apache.spark.sql.parquetry.datafiles
+
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.mapreduce.{JobContext, TaskAttemptContext}
+import org.apache.spark.TaskContext
+import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
+import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
+
+/** A file, the directory of its partition below the table, and the number of the slot that its rows are of. */
+case class WrittenFile(directory: String, slot: Long, path: String, bytes: Long, modified: Long)
+
+/**
+ * Files are written where they will stay, under names never used before. Nobody sees them before the
+ * metastore's commit names them, so nothing is moved and a failed attempt has only to be swept up.
+ *
+ * Where there are several `places`, the last level that Spark gives a file, `…=3`, is the number of the slot that its rows
+ * are of. The place of the slot says the file's directory, below its partition or absolute, and the bucket in its name.
+ */
+class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotDirectory])
+  extends FileCommitProtocol with Serializable {
+  private case class Begun(directory: String, slot: Long, suffix: String, name: String, path: Path)
+
+  @transient private var files = Seq.empty[WrittenFile]
+  @transient private var begun = ArrayBuffer.empty[Begun]
+
+  def committed: Seq[WrittenFile] = files
+
+  override def setupJob(job: JobContext): Unit = ()
+  override def commitJob(job: JobContext, tasks: Seq[TaskCommitMessage]): Unit =
+    files = tasks.flatMap(_.obj.asInstanceOf[Seq[WrittenFile]])
+
+  /** On the driver: what tasks that ended well have written, should their job fail. */
+  @transient private lazy val ended = new ConcurrentLinkedQueue[WrittenFile]()
+  override def onTaskCommit(task: TaskCommitMessage): Unit =
+    ended.addAll(task.obj.asInstanceOf[Seq[WrittenFile]].asJava)
+  override def abortJob(job: JobContext): Unit =
+    UncommittedFiles.delete(folders.root, ended.asScala.map(f => new Path(f.path)), job.getConfiguration)
+
+  override def setupTask(task: TaskAttemptContext): Unit = begun = ArrayBuffer.empty
+
+  override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], spec: FileNameSpec): String = {
+    val id = task.getTaskAttemptID
+    val (directory, slot) = taken(dir.getOrElse(""))
+    begin(directory, slot, f"$prefix-${id.getTaskID.getId}%05d-${id.getId}", spec.suffix.replaceFirst("^[-.]c\\d+", ""))
+  }
+  override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], ext: String): String =
+    newTaskTempFile(task, dir, FileNameSpec("", ext))
+  override def newTaskTempFileAbsPath(task: TaskAttemptContext, dir: String, ext: String): String =
+    throw new UnsupportedOperationException("partitions with a location of their own are known to the protocol")
+
+  /** A further file for the rows of one that has become large enough. */
+  def another(path: String): String = {
+    val first = begun.reverseIterator.find(_.path.toString == path).get
+    begin(first.directory, first.slot, first.name, first.suffix)
+  }
+
+  /** A file's directory as Spark says it, without the level that is a number, and that number. */
+  private def taken(directory: String): (String, Long) =
+    if (places.length < 2) (directory, 0)
+    else {
+      val last = directory.lastIndexOf('/')
+      (directory.take(last.max(0)), directory.drop(directory.lastIndexOf('=') + 1).toLong)
+    }
+
+  private def begin(directory: String, slot: Long, name: String, suffix: String): String = {
+    val path = SlotDirectory.of(places, slot).path(folders(directory), slot, f"$name-${begun.size}%04d", suffix)
+    begun += Begun(directory, slot, suffix, name, path)
+    path.toString
+  }
+
+  override def commitTask(task: TaskAttemptContext): TaskCommitMessage = {
+    // its job may have failed meanwhile, and would not hear of these files any more
+    Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
+    new TaskCommitMessage(begun.toSeq.map { file =>
+      val status: FileStatus = file.path.getFileSystem(task.getConfiguration).getFileStatus(file.path)
+      WrittenFile(file.directory, file.slot, file.path.toString, status.getLen, status.getModificationTime)
+    })
+  }
+  override def abortTask(task: TaskAttemptContext): Unit =
+    UncommittedFiles.delete(folders.root, begun.map(_.path), task.getConfiguration)
+}

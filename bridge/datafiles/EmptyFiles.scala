@@ -1,0 +1,63 @@
+package org.apache.spark.sql.parquetry.datafiles
+
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptID, TaskID, TaskType}
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.ThreadUtils
+
+/** Files without rows, for slots that have none: written by the driver, so that no other attempt writes them, too. */
+class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, options: Map[String, String]) {
+  private final val Threads = 8
+
+  /**
+   * Writes a file for each directory of a partition and slot; all of them or none.
+   *
+   * @param prefix of the names, which no other write has
+   */
+  def write(folders: Folders, prefix: String, places: Array[SlotDirectory], slots: Seq[(String, Long)]): Seq[WrittenFile] = {
+    val job = Job.getInstance(session.sessionState.newHadoopConfWithOptions(options))
+    job.setOutputKeyClass(classOf[Void])
+    job.setOutputValueClass(classOf[InternalRow])
+    val factory = format.prepareWrite(session, job, CaseInsensitiveMap(options), schema)
+    val conf = job.getConfiguration
+    val suffix = factory.getFileExtension(context(conf))
+    val files = slots.zipWithIndex.map { case ((directory, slot), i) =>
+      val path = SlotDirectory.of(places, slot).path(folders(directory), slot, f"$prefix-empty-$i%04d", suffix)
+      WrittenFile(directory, slot, path.toString, 0, 0)
+    }
+    try {
+      // they are alike, so one is made and its bytes are written again
+      files.headOption.foreach(first => factory.newInstance(first.path, schema, context(conf)).close())
+      lazy val content = read(new Path(files.head.path), conf)
+      files.take(1).map(measured(_, conf)) ++ ThreadUtils.parmap(files.drop(1), "parquetry-empty", Threads) { file =>
+        val path = new Path(file.path)
+        Using.resource(path.getFileSystem(conf).create(path, false))(_.write(content))
+        measured(file, conf)
+      }
+    } catch { case NonFatal(e) =>
+      UncommittedFiles.delete(folders.root, files.map(f => new Path(f.path)), conf)
+      throw e
+    }
+  }
+
+  private def read(path: Path, conf: Configuration): Array[Byte] =
+    Using.resource(path.getFileSystem(conf).open(path))(_.readAllBytes())
+
+  private def measured(file: WrittenFile, conf: Configuration): WrittenFile = {
+    val path = new Path(file.path)
+    val status = path.getFileSystem(conf).getFileStatus(path)
+    file.copy(bytes = status.getLen, modified = status.getModificationTime)
+  }
+
+  private def context(conf: Configuration) =
+    new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID("empty", 0, TaskType.MAP, 0), 0))
+}

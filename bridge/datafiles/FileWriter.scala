@@ -1,0 +1,117 @@
+package org.apache.spark.sql.parquetry.datafiles
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.{compact, parse}
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, SortOrder}
+import org.apache.spark.sql.catalyst.plans.logical.{RebalancePartitions, RepartitionByExpression}
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.datasources.{FileFormat, FileFormatWriter}
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.types.StructType
+
+/** Used by the planner's write pipeline: arranging rows, writing them where they will stay, and sweeping up. */
+object FileWriter {
+  /**
+   * Brings the rows of one partition together, or those that are near each other in the order of `ranges`, which
+   * are columns and fields of structs as SQL names them.
+   * Adaptive execution splits what is larger than `bytes` of shuffled data and packs what is smaller, as
+   * `settings` say: they hold for this write alone, in a session of its own.
+   */
+  def cluster(data: DataFrame, columns: java.util.List[String], ranges: java.util.List[String],
+      bytes: Long, settings: java.util.Map[String, String]): DataFrame = {
+    val rows = data.asInstanceOf[Dataset[_]]
+    val session = rows.sparkSession.cloneSession()
+    settings.forEach((key, value) => session.sessionState.conf.setConfString(key, value))
+    // it begins where a new session does, and rows, or a CHECK, may ask where this one is: current_database()
+    val Seq(from, to) = Seq(rows.sparkSession, session).map(_.sessionState.catalogManager)
+    if (from.currentCatalog.name() != to.currentCatalog.name()) to.setCurrentCatalog(from.currentCatalog.name())
+    if (!from.currentNamespace.sameElements(to.currentNamespace)) {
+      try to.setCurrentNamespace(from.currentNamespace) catch {
+        case _: NoSuchNamespaceException | _: NoSuchDatabaseException => // it was dropped, and a session may still write elsewhere
+      }
+    }
+    val plan = rows.queryExecution.analyzed
+    def column(name: String) = plan.output.find(_.name == name).get
+    def field(name: String) = plan.resolveQuoted(name, (one, other) => one == other).get match {
+      case Alias(of, _) => of
+      case column => column
+    }
+    Dataset.ofRows(session,
+      if (ranges.isEmpty) RebalancePartitions(columns.asScala.map(column).toSeq, plan, None, Some(bytes))
+      else RepartitionByExpression(ranges.asScala.map(n => SortOrder(field(n), Ascending)).toSeq, plan, None, Some(bytes)))
+  }
+
+  /**
+   * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
+   * hold `prefix`, and returns them as JSON: directory, slot, path, bytes and time of change in milliseconds.
+   *
+   * @param elsewhere where partitions lie instead, by their directories below `location`
+   * @param places JSON of where slots are; if there are several, the last of the columns is the number of a slot
+   * @param target bytes after which another file is begun
+   * @param rowBytes what a row may take in a file, until a file has been measured; 0 if unknown
+   * @param tasks how many tasks write at most, each what successive tasks of the query have made; 0: each of them writes
+   * @param onePartition whether all rows are of one partition
+   */
+  def write(data: DataFrame, format: String, location: String, elsewhere: java.util.Map[String, String],
+      partitionColumns: java.util.List[String],
+      places: String, prefix: String, target: Long, rowBytes: Double, tasks: Int, onePartition: Boolean,
+      options: java.util.Map[String, String]): String = {
+    val rows = data.asInstanceOf[Dataset[_]]
+    val session = rows.sparkSession
+    val execution = rows.queryExecution
+    val output = execution.analyzed.output
+    val protocol = new DirectCommitProtocol(Folders(location, elsewhere.asScala.toMap), prefix, SlotDirectory.read(places))
+    val settings = options.asScala.toMap
+    val partitioned = partitionColumns.asScala.map(c => output.find(_.name == c).get).toSeq
+    // a step takes the session of the thread that makes it, which may have none
+    val plan = if (tasks > 0) session.withActive(TasksInOrderExec(tasks, execution.executedPlan)) else execution.executedPlan
+    SQLExecution.withNewExecutionId(execution) { // which has no name, as listeners are told of queries with one: of the statement, once
+      FileFormatWriter.write(
+        session, plan, new RollingFormat(formatOf(format), protocol, target, rowBytes), protocol,
+        FileFormatWriter.OutputSpec(location, Map.empty, output),
+        session.sessionState.newHadoopConfWithOptions(settings),
+        partitioned, None, Nil, settings,
+        numStaticPartitionCols = if (onePartition) partitioned.size else 0) // by which rows need not be sorted
+    }
+    told(protocol.committed)
+  }
+
+  /**
+   * Writes files without rows, as `write` does those with rows, and returns the same of them.
+   *
+   * @param data has the columns of the files and the partition columns
+   * @param slots JSON of the files: directory of the partition below `location`, and slot
+   */
+  def writeEmpty(data: DataFrame, format: String, location: String, elsewhere: java.util.Map[String, String],
+      partitionColumns: java.util.List[String],
+      places: String, prefix: String, slots: String, options: java.util.Map[String, String]): String = {
+    val rows = data.asInstanceOf[Dataset[_]]
+    val schema = StructType(rows.queryExecution.analyzed.schema.filterNot(f => partitionColumns.contains(f.name)))
+    implicit val formats: Formats = DefaultFormats
+    val asked = parse(slots).children.map(each => (each(0).extract[String], each(1).extract[Long]))
+    told(new EmptyFiles(rows.sparkSession, formatOf(format), schema, options.asScala.toMap)
+      .write(Folders(location, elsewhere.asScala.toMap), prefix, SlotDirectory.read(places), asked))
+  }
+
+  private def formatOf(name: String): FileFormat = name match {
+    case "orc" => new OrcFileFormat
+    case _ => new StatisticsFriendlyParquet
+  }
+
+  private def told(files: Seq[WrittenFile]): String =
+    compact(JArray(files.map { f => JObject(
+      "directory" -> JString(f.directory), "slot" -> JInt(f.slot), "path" -> JString(f.path),
+      "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified))
+    }.toList))
+
+  /** Deletes files that nobody sees, and what they leave empty below `location`; tells of those it cannot delete. */
+  def delete(session: SparkSession, location: String, paths: java.util.List[String]): java.util.List[String] =
+    UncommittedFiles.delete(new Path(location), paths.asScala.map(new Path(_)), session.sessionState.newHadoopConf()).asJava
+}

@@ -1,0 +1,69 @@
+package org.apache.spark.sql.parquetry.datafiles
+
+import java.util.concurrent.{Callable, Executors}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.compact
+
+import org.apache.hadoop.fs.Path
+import org.apache.orc._
+import org.apache.spark.sql.SparkSession
+
+/** Reads ORC footers: PyArrow does not tell ORC's column statistics. */
+object OrcStatistics {
+  /** For each path, in order: rows, bytes and the statistics of its top-level columns, or the error that it gave. */
+  def read(session: SparkSession, paths: java.util.List[String], threads: Int): String = {
+    val conf = session.sessionState.newHadoopConf()
+    val pool = Executors.newFixedThreadPool(threads)
+    try {
+      val tasks = paths.asScala.map(p => new Callable[JValue] { override def call(): JValue = of(p, conf) })
+      compact(JArray(pool.invokeAll(tasks.asJava).asScala.map(_.get()).toList))
+    } finally pool.shutdown()
+  }
+
+  private def of(text: String, conf: org.apache.hadoop.conf.Configuration): JValue = try {
+    val path = new Path(text)
+    val status = path.getFileSystem(conf).getFileStatus(path)
+    val reader = OrcFile.createReader(path, OrcFile.readerOptions(conf).maxLength(status.getLen))
+    try {
+      val schema = reader.getSchema
+      val statistics = reader.getStatistics
+      val columns = schema.getFieldNames.asScala.zip(schema.getChildren.asScala).toList.map { case (name, child) =>
+        name -> column(child, statistics(child.getId), reader.getNumberOfRows)
+      }
+      JObject("path" -> JString(text), "bytes" -> JInt(status.getLen), "modified" -> JInt(status.getModificationTime),
+        "rows" -> JInt(reader.getNumberOfRows), "columns" -> JObject(columns))
+    } finally reader.close()
+  } catch {
+    case NonFatal(e) => JObject("path" -> JString(text), "error" -> JString(String.valueOf(e.getMessage)),
+      "missing" -> JBool(e.isInstanceOf[java.io.FileNotFoundException]))
+  }
+
+  private def column(t: TypeDescription, s: ColumnStatistics, rows: Long): JValue = {
+    val (min, max): (Any, Any) = s match {
+      case i: IntegerColumnStatistics if i.getNumberOfValues > 0 => (i.getMinimum, i.getMaximum)
+      case d: DoubleColumnStatistics if d.getNumberOfValues > 0 => (d.getMinimum, d.getMaximum)
+      case c: StringColumnStatistics if c.getNumberOfValues > 0 => (c.getLowerBound, c.getUpperBound)
+      case d: DecimalColumnStatistics if d.getNumberOfValues > 0 => (d.getMinimum, d.getMaximum)
+      case d: DateColumnStatistics if d.getNumberOfValues > 0 => (d.getMinimumDayOfEpoch, d.getMaximumDayOfEpoch)
+      // what a clock on the wall showed, as if it were UTC: the only form that is the same in every JVM
+      case t: TimestampColumnStatistics if t.getNumberOfValues > 0 && t.getMinimumUTC != null =>
+        (t.getMinimumUTC.getTime * 1000, t.getMaximumUTC.getTime * 1000)
+      case b: BooleanColumnStatistics if b.getNumberOfValues > 0 => (b.getFalseCount == 0, b.getTrueCount > 0)
+      case _ => (null, null)
+    }
+    val exact = s match {
+      case c: StringColumnStatistics => c.getMinimum != null && c.getMaximum != null
+      case _ => true
+    }
+    def shown(v: Any): JValue = if (v == null) JNull else JString(v.toString)
+    JObject("size" -> (if (s.getBytesOnDisk > 0) JInt(s.getBytesOnDisk) else JNull),
+      "nulls" -> JInt(rows - s.getNumberOfValues), "min" -> shown(min), "max" -> shown(max),
+      "exact" -> JBool(exact), "type" -> JString(t.toString),
+      // bounds pass over NaN; the sum does not
+      "sum" -> (s match { case d: DoubleColumnStatistics => JString(d.getSum.toString); case _ => JNull }))
+  }
+}

@@ -1,0 +1,62 @@
+package org.apache.spark.sql.parquetry.datafiles
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/** A format whose files end when they have reached the size aimed at; Spark itself can only count rows. */
+class RollingFormat(inner: FileFormat, protocol: DirectCommitProtocol, target: Long, rowBytes: Double)
+  extends FileFormat {
+  override def inferSchema(session: SparkSession, options: Map[String, String], files: Seq[FileStatus]) =
+    inner.inferSchema(session, options, files)
+  override def supportDataType(dataType: DataType): Boolean = inner.supportDataType(dataType)
+  override def supportFieldName(name: String): Boolean = inner.supportFieldName(name)
+  override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String],
+      schema: StructType): OutputWriterFactory =
+    new RollingFactory(inner.prepareWrite(session, job, options, schema), protocol, target, rowBytes)
+}
+
+/** Spark sends factory and protocol to a task together, so that both share what the task has learnt of its files. */
+class RollingFactory(inner: OutputWriterFactory, val protocol: DirectCommitProtocol, val target: Long, rowBytes: Double)
+  extends OutputWriterFactory {
+  /** Bytes in a file for each row, and for each byte that rows take in memory. */
+  private[parquetry] var (perRow, perByte) = if (rowBytes > 0) (rowBytes, 0.0) else (0.0, 0.5)
+
+  override def getFileExtension(context: TaskAttemptContext): String = inner.getFileExtension(context)
+  override def newInstance(path: String, schema: StructType, context: TaskAttemptContext): OutputWriter =
+    new RollingWriter(path, this, inner.newInstance(_, schema, context), context)
+}
+
+class RollingWriter(override val path: String, factory: RollingFactory, open: String => OutputWriter,
+    context: TaskAttemptContext) extends OutputWriter {
+  private var writer = open(path)
+  private var inMemory = 0L
+  private var estimate = 0.0
+
+  override def write(row: InternalRow): Unit = {
+    if (estimate >= factory.target) roll()
+    val bytes = row match {
+      case unsafe: UnsafeRow => unsafe.getSizeInBytes
+      case other => 8 * other.numFields
+    }
+    inMemory += bytes
+    estimate += factory.perRow + factory.perByte * bytes
+    writer.write(row)
+  }
+
+  private def roll(): Unit = {
+    writer.close()
+    val done = new Path(writer.path())
+    factory.perRow = 0
+    factory.perByte = done.getFileSystem(context.getConfiguration).getFileStatus(done).getLen.toDouble / inMemory
+    inMemory = 0
+    estimate = 0
+    writer = open(factory.protocol.another(path))
+  }
+
+  override def close(): Unit = writer.close()
+}

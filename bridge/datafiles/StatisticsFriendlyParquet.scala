@@ -1,0 +1,18 @@
+package org.apache.spark.sql.parquetry.datafiles
+
+import org.apache.hadoop.mapreduce.Job
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.datasources.OutputWriterFactory
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+
+/** Spark writes timestamps as INT96 by default, for which Parquet keeps no statistics. */
+class StatisticsFriendlyParquet extends ParquetFileFormat {
+  override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String],
+      schema: StructType): OutputWriterFactory = {
+    val factory = super.prepareWrite(session, job, options, schema)
+    job.getConfiguration.set(SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE.key, "TIMESTAMP_MICROS")
+    factory
+  }
+}

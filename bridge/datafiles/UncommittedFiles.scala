@@ -1,0 +1,41 @@
+package org.apache.spark.sql.parquetry.datafiles
+
+import java.io.IOException
+import java.nio.file.Files
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{LocalFileSystem, Path}
+
+/** Files that no commit will name. */
+object UncommittedFiles {
+  def delete(location: Path, paths: Iterable[Path], conf: Configuration): Seq[String] = {
+    val failed = paths.flatMap { path =>
+      try {
+        path.getFileSystem(conf).delete(path, false)
+        None
+      } catch { case NonFatal(e) => Some(s"$path: $e") }
+    }.toSeq
+    paths.map(_.getParent).toSet[Path].foreach(prune(location, _, conf))
+    failed
+  }
+
+  /**
+   * Directories are removed only where the system itself refuses to remove one that another writer has just used.
+   * A link to a directory would go even if that is full.
+   */
+  private def prune(location: Path, directory: Path, conf: Configuration): Unit =
+    directory.getFileSystem(conf) match {
+      case local: LocalFileSystem =>
+        val root = local.makeQualified(location)
+        var at = local.makeQualified(directory)
+        try while (at != root && at.toString.startsWith(root.toString + "/")) {
+          val path = local.pathToFile(at).toPath
+          if (Files.isSymbolicLink(path)) return
+          Files.delete(path)
+          at = at.getParent
+        } catch { case _: IOException => () }
+      case _ => ()
+    }
+}

@@ -1,0 +1,91 @@
+package org.apache.spark.sql.parquetry.joingraph
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/**
+ * Plans that inner joins bring together, and the columns that are equal in each row of what comes out.
+ *
+ * @param items plans that are no inner joins themselves; of a join whose other side takes no row away or adds none, the one side; of an
+ *   aggregate what it is of, as an attribute of both is one that it groups by: a group is there or not with all of its rows
+ * @param beside joins of which one side is among the items, and the other stands apart
+ */
+case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)], beside: Seq[Join]) {
+  /** The sides that stand apart. */
+  def apart: Seq[LogicalPlan] = beside.map(InnerJoins.apart)
+  /** A column and all others that have its value in each row. */
+  def closure(column: Attribute): Seq[Attribute] = {
+    def grown(known: Seq[Attribute]): Seq[Attribute] = {
+      val more = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }
+        .collect { case (a, b) if in(known, a) && !in(known, b) => b }
+      if (more.isEmpty) known else grown(known :+ more.head)
+    }
+    grown(Seq(column))
+  }
+  private def and(join: Join): InnerJoins = copy(beside = beside :+ join)
+  private def in(known: Seq[Attribute], a: Attribute): Boolean = known.exists(_.exprId == a.exprId)
+
+  /**
+   * An item, of which those rows are left that have matches in others: in those that have matches in theirs, and so on, which may be
+   * dear; in its own neighbours alone; and in those of them by which it is partitioned. None: none of these is likely to leave any out.
+   *
+   * @param key whose values are wanted: a match by it alone has the same values itself
+   */
+  def narrowed(item: LogicalPlan, key: Attribute, without: LogicalPlan): Seq[LogicalPlan] =
+    (Seq(InnerJoins.deepest, 1).flatMap(narrowed(item, Some(key), items.filterNot(_ eq without), _)) ++
+      narrowed(item, Some(key), items.filter(other => !(other eq without) && partitions(item, other)), 1)).distinct
+
+  private def partitions(item: LogicalPlan, other: LogicalPlan): Boolean = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }.exists {
+    case (a, b) => other.outputSet.contains(b) && item.outputSet.contains(a) && KeySource.of(a, item).exists(_.ofPartitions)
+  }
+
+  private def narrowed(item: LogicalPlan, key: Option[Attribute], among: Seq[LogicalPlan], depth: Int): Option[LogicalPlan] = {
+    val others = among.filterNot(_ eq item)
+    val found = others.flatMap { other =>
+      val on = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }
+        .filter { case (a, b) => item.outputSet.contains(a) && other.outputSet.contains(b) }
+      if (on.forall { case (a, _) => key.exists(_.exprId == a.exprId) } || depth == 0) None
+      else narrowed(other, None, others, depth - 1).orElse(Option.when(InnerJoins.selective(other))(other)).map(_ -> on)
+    }
+    Option.when(found.nonEmpty)(found.foldLeft(item) { case (plan, (other, on)) =>
+      Join(plan, other, LeftSemi, on.map { case (a, b) => EqualTo(a, b): Expression }.reduceOption(And(_, _)), JoinHint.NONE)
+    })
+  }
+}
+
+object InnerJoins extends PredicateHelper {
+  /** How many joins away a condition is looked for. */
+  private val deepest = 3
+
+  def of(plan: LogicalPlan): InnerJoins = plan match {
+    case Join(left, right, _: InnerLike, condition, _) =>
+      val (one, other) = (of(left), of(right))
+      InnerJoins(one.items ++ other.items, one.equal ++ other.equal ++ condition.toSeq.flatMap(equalities), one.beside ++ other.beside)
+    case join @ Join(left, _, LeftOuter | LeftSemi | LeftAnti, _, _) => of(left).and(join)
+    case join @ Join(_, right, RightOuter, _, _) => of(right).and(join)
+    case aggregate: Aggregate if joins(aggregate) && aggregate.groupingExpressions.nonEmpty => of(aggregate.child)
+    case Project(list, child) if list.forall(_.deterministic) && joins(child) => of(child)
+    case Filter(condition, child) if condition.deterministic && joins(child) =>
+      val below = of(child)
+      below.copy(equal = below.equal ++ equalities(condition))
+    case other => InnerJoins(Seq(other), Nil, Nil)
+  }
+
+  private def apart(join: Join): LogicalPlan = if (join.joinType == RightOuter) join.left else join.right
+
+  def selective(plan: LogicalPlan): Boolean = plan.exists {
+    case Filter(condition, _) => isLikelySelective(condition)
+    case _ => false
+  }
+
+  private def joins(plan: LogicalPlan): Boolean = plan match {
+    case _: Join => true
+    case _: Project | _: Filter | _: Aggregate => joins(plan.children.head)
+    case _ => false
+  }
+
+  def equalities(join: Join): Seq[(Attribute, Attribute)] = join.condition.toSeq.flatMap(equalities)
+  private def equalities(condition: Expression): Seq[(Attribute, Attribute)] =
+    splitConjunctivePredicates(condition).collect { case EqualTo(a: Attribute, b: Attribute) => a -> b }
+}

@@ -1,0 +1,94 @@
+package org.apache.spark.sql.parquetry.joingraph
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Max, Min}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.types.{DataType, DateType, TimestampNTZType, TimestampType}
+
+/** In a condition on one side of a join: the least or the greatest value that an expression has on the other. */
+case class Extreme(of: Expression, least: Boolean, exprId: ExprId = NamedExpression.newExprId) extends LeafExpression with Unevaluable {
+  override def dataType: DataType = of.dataType
+  override def nullable: Boolean = true
+  override def sql: String = s"${if (least) "min" else "max"}(${LogicalNames.of(of)})"
+
+  /** A subquery that finds it among the rows of a plan. */
+  def found(build: LogicalPlan): ScalarSubquery = {
+    val function = if (least) Min(of) else Max(of)
+    ScalarSubquery(Aggregate(Nil, Seq(Alias(function.toAggregateExpression(), "value")()), PruneBuildColumns.of(build, of.references)), exprId = exprId)
+  }
+}
+
+/**
+ * What a row of one side of a join satisfies if there is a row of the other with which it satisfies the join's condition: of `f.day
+ * BETWEEN d.first AND d.last`, `f.day >= min(d.first) AND f.day <= max(d.last)`.
+ */
+object JoinRanges {
+  /** @return None: whatever the other side's values are, any row might */
+  def of(condition: Expression, pruned: AttributeSet, build: AttributeSet): Option[Expression] = {
+    def on(e: Expression, side: AttributeSet, sums: Boolean = false) =
+      e.references.nonEmpty && e.references.subsetOf(side) && total(e, sums)
+    def part(e: Expression): Option[Expression] = e match {
+      case And(a, b) => (part(a) ++ part(b)).reduceOption(And(_, _))
+      case Or(a, b) => for (x <- part(a); y <- part(b)) yield Or(x, y)
+      case own if on(own, pruned) => Some(own)
+      case comparison: BinaryComparison if !RowOrdering.isOrderable(comparison.left.dataType) => None
+      case comparison: BinaryComparison if on(comparison.left, pruned) && on(comparison.right, build, sums = true) =>
+        bounded(comparison, comparison.left, comparison.right)
+      case comparison: BinaryComparison if on(comparison.right, pruned) && on(comparison.left, build, sums = true) =>
+        mirrored(comparison).flatMap(bounded(_, comparison.right, comparison.left))
+      case _ => None
+    }
+    part(condition).filter(_.exists(_.isInstanceOf[Extreme]))
+  }
+
+  /** The condition with the other side's values in it. */
+  def filter(condition: Expression, build: LogicalPlan): Expression = condition.transform { case end: Extreme => end.found(build) }
+
+  def extremes(condition: Expression): Seq[Extreme] = condition.collect { case end: Extreme => end }
+
+  private val attempt = NumericEvalContext(EvalMode.TRY)
+
+  /**
+   * Whether an expression has a value, and always the same, for whatever row: here it is evaluated for more rows than in the join.
+   *
+   * @param sums whether sums, which may overflow, are taken for it
+   */
+  def total(e: Expression, sums: Boolean = false): Boolean = e.children.forall(total(_, sums)) && (e match {
+    case _: Attribute | _: Alias | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: In | _: InSet |
+        _: Year | _: Quarter | _: Month | _: DayOfMonth | _: DateAdd | _: DateSub | _: TruncDate => true
+    case Cast(moment, DateType, _, _) if moment.dataType == TimestampType || moment.dataType == TimestampNTZType => true
+    case cast: Cast => Cast.canUpCast(cast.child.dataType, cast.dataType)
+    case _: Add | _: Subtract | _: TimestampAddInterval | _: DateAddInterval => sums
+    case _ => false
+  })
+
+  private def bounded(comparison: Expression, value: Expression, other: Expression): Option[Expression] = {
+    // what overflows would fail in the join, too, if it came to be asked there: it matches nothing
+    val tried = other.transform { case add: Add => add.copy(evalContext = attempt); case sub: Subtract => sub.copy(evalContext = attempt) }
+    def least = Extreme(tried, least = true)
+    def greatest = Extreme(tried, least = false)
+    def between = And(GreaterThanOrEqual(value, least), LessThanOrEqual(value, greatest))
+    comparison match {
+      case _: EqualTo => Some(between)
+      case _: EqualNullSafe => Some(Or(between, IsNull(value)))
+      case _: LessThan => Some(LessThan(value, greatest))
+      case _: LessThanOrEqual => Some(LessThanOrEqual(value, greatest))
+      case _: GreaterThan => Some(GreaterThan(value, least))
+      case _: GreaterThanOrEqual => Some(GreaterThanOrEqual(value, least))
+      case _ => None
+    }
+  }
+
+  private def mirrored(comparison: BinaryComparison): Option[Expression] = {
+    val (left, right) = (comparison.left, comparison.right)
+    comparison match {
+      case _: EqualTo => Some(EqualTo(right, left))
+      case _: EqualNullSafe => Some(EqualNullSafe(right, left))
+      case _: LessThan => Some(GreaterThan(right, left))
+      case _: LessThanOrEqual => Some(GreaterThanOrEqual(right, left))
+      case _: GreaterThan => Some(LessThan(right, left))
+      case _: GreaterThanOrEqual => Some(LessThanOrEqual(right, left))
+      case _ => None
+    }
+  }
+}

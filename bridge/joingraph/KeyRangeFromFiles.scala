@@ -1,0 +1,91 @@
+package org.apache.spark.sql.parquetry.joingraph
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.types._
+
+/**
+ * A plan that has, in place of a key of another plan, the least and the greatest value that files tell of it.
+ *
+ * @param relation that the key comes from
+ * @param plan has at least the rows of partitions that the other plan has rows of
+ */
+case class KeyRangeFromFiles(relation: DataSourceV2ScanRelation, plan: LogicalPlan, least: Attribute, greatest: Attribute) {
+  /** What a column satisfies that is equal to the key in some row; the ids are those of the subqueries for both ends. */
+  def filter(column: Expression, exprIds: Seq[ExprId]): Expression = And(
+    GreaterThanOrEqual(column, ScalarSubquery(found(Min(least)), exprId = exprIds(0))),
+    LessThanOrEqual(column, ScalarSubquery(found(Max(greatest)), exprId = exprIds(1))))
+
+  private def found(function: AggregateFunction): LogicalPlan =
+    Aggregate(Nil, Seq(Alias(function.toAggregateExpression(), "value")()), Repartition(1, shuffle = false, plan))
+}
+
+/**
+ * Finds it: with the conditions and the joins that are about values of partitions alone, and without all others, which could only have
+ * left out more. Of these, those that fail for no value: others may have kept a row from them that is asked about here.
+ */
+object KeyRangeFromFiles extends JoinSelectionHelper with PredicateHelper {
+  def of(key: Expression, plan: LogicalPlan): Option[KeyRangeFromFiles] = key match {
+    case column: Attribute if hasEnds(column.dataType) => ends(column, plan)
+    case _ => None
+  }
+
+  private def hasEnds(dataType: DataType): Boolean = dataType match {
+    case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType => true
+    case _ => false
+  }
+
+  private def ends(key: Attribute, plan: LogicalPlan): Option[KeyRangeFromFiles] = plan match {
+    case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, output, _, _, _, _) if plan.outputSet.contains(key) =>
+      val (names, column) = (scan.partitionSchema.fieldNames.toSet, output.find(_.exprId == key.exprId).get)
+      val partitions = output.filter(a => names(a.name))
+      val told = new KeyRangeScan(scan, DataTypeUtils.fromAttributes(partitions), column.name, column.dataType)
+      val Seq(least, greatest) = KeyRangeScan.names.map(AttributeReference(_, column.dataType)())
+      Some(KeyRangeFromFiles(relation,
+        relation.copy(scan = told, output = partitions ++ Seq(least, greatest), keyGroupedPartitioning = None, ordering = None),
+        least, greatest))
+    case Filter(condition, child) => ends(key, child).map(found =>
+      splitConjunctivePredicates(condition).filter(e => e.references.subsetOf(found.plan.outputSet) && (JoinRanges.total(e) || simple(e)))
+        .reduceOption(And(_, _)).fold(found)(kept => found.copy(plan = Filter(kept, found.plan))))
+    case Project(list, child) => for {
+      below <- list.collectFirst {
+        case column: Attribute if column.exprId == key.exprId => column
+        case alias @ Alias(column: Attribute, _) if alias.exprId == key.exprId => column
+      }
+      found <- ends(below, child)
+    } yield {
+      val kept = list.filter(e => e.references.subsetOf(found.plan.outputSet) && JoinRanges.total(e))
+      found.copy(plan = Project(kept ++ Seq(found.least, found.greatest), found.plan))
+    }
+    case join: Join => join.children.find(_.outputSet.contains(key)).flatMap(side => ends(key, side).map(within(join, side, _)))
+    case aggregate: Aggregate => // what it does not group by is of no use to those above
+      if (aggregate.child.outputSet.contains(key)) ends(key, aggregate.child) else None
+    case node: UnaryNode if node.child.outputSet.contains(key) => ends(key, node.child)
+    case _ => None
+  }
+
+  /** Values for the scan, of one table: of many joins, each with values of others, a plan would grow without an end. */
+  private def simple(e: Expression): Boolean = e match {
+    case values: DynamicPruningSubquery => values.pruningKey.isInstanceOf[Attribute] && values.plan.collectLeaves().length == 1
+    case _ => false
+  }
+
+  /** A join that leaves out partitions, if what it is with is broadcast: then Spark finds the broadcast again. */
+  private def within(join: Join, side: LogicalPlan, found: KeyRangeFromFiles): KeyRangeFromFiles = {
+    val other = if (join.left eq side) join.right else join.left
+    val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get).orElse(getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
+    val there = broadcast.exists(_ == (if (join.left eq side) BuildRight else BuildLeft))
+    val ofPartitions = join.condition.exists(e =>
+      e.references.subsetOf(found.plan.outputSet ++ other.outputSet) && JoinRanges.total(e))
+    val leavesOut = join.joinType == Inner || (join.joinType == LeftSemi && (join.left eq side))
+    if (!there || !ofPartitions || !leavesOut) found
+    else found.copy(plan = if (join.left eq side) join.copy(left = found.plan) else join.copy(right = found.plan))
+  }
+}

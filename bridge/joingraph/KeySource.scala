@@ -1,0 +1,102 @@
+package org.apache.spark.sql.parquetry.joingraph
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.types._
+
+/**
+ * One of our scans that a join key comes from.
+ *
+ * @param key as it is computed of the scan's columns
+ * @param steps from the join down to the scan, each with what tells whether a condition on the key holds below it, too
+ */
+case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[JObject]) {
+  /** What the key is of the scan's columns, as the planner calls it. */
+  def form: String = key match {
+    case _ if JoinRanges.extremes(key).nonEmpty => "ranges"
+    case _: AttributeReference => "column"
+    case _ if ofPartitions => "partitions"
+    case _ if widened.isDefined => "widened"
+    case _ => "computed"
+  }
+  def ofPartitions: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression]) &&
+    key.references.forall(a => scan.table.partitionColumns.contains(a.name))
+
+  /** Whether it is the day of a column of moments, which is no partition column. */
+  def ofDays: Boolean = key match {
+    case Cast(moment: AttributeReference, DateType, _, _) =>
+      !ofPartitions && (moment.dataType == TimestampType || moment.dataType == TimestampNTZType)
+    case _ => false
+  }
+
+  /** A column that the key casts to a type which has each of its values, so that the cast back finds the column's again; and that cast. */
+  lazy val widened: Option[(AttributeReference, Expression => Cast)] = key match {
+    case Cast(column: AttributeReference, to, zone, _) if !ofPartitions && KeySource.widens(column.dataType, to, zone) =>
+      Some((column, Cast(_, column.dataType, zone, EvalMode.TRY)))
+    case _ => None
+  }
+}
+
+object KeySource extends PredicateHelper {
+  def widens(from: DataType, to: DataType, zone: Option[String]): Boolean = (from, to) match {
+    case (narrow: IntegralType, wide: IntegralType) => narrow.defaultSize < wide.defaultSize
+    case (narrow: IntegralType, wide: DecimalType) => wide.isWiderThan(narrow)
+    case (ByteType | ShortType | IntegerType, DoubleType) | (ByteType | ShortType, FloatType) | (FloatType, DoubleType) => true
+    case (narrow: DecimalType, wide: DecimalType) => wide.isWiderThan(narrow)
+    case (DateType, TimestampNTZType) => true
+    // of a day that a zone has left out, the first moment is that of the next
+    case (DateType, TimestampType) => zone.exists(DateTimeUtils.getZoneId(_).getRules.isFixedOffset)
+    case _ => false
+  }
+
+  /** Follows a key down a plan, wherever it comes from. */
+  def of(key: Expression, plan: LogicalPlan, steps: Seq[JObject] = Nil): Seq[KeySource] =
+    if (key.references.isEmpty || !key.references.subsetOf(plan.outputSet)) Nil
+    else plan match {
+      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) =>
+        Seq(KeySource(relation, scan, bare(key), steps))
+      case project: Project => of(replaceAlias(key, getAliasMap(project)), project.child, steps :+ step(project))
+      case aggregate: Aggregate =>
+        val below = replaceAlias(key, getAliasMap(aggregate))
+        of(below, aggregate.child, steps :+ step(aggregate, keyed = fixed(aggregate.groupingExpressions, below)))
+      case eval: BaseEvalPython if key.references.exists(eval.resultAttrs.contains) =>
+        val functions = AttributeMap(eval.resultAttrs.zip(eval.udfs))
+        of(key.transform { case a: Attribute => functions.getOrElse(a, a) }, eval.child, steps :+ step(eval))
+      case window: Window => of(key, window.child, steps :+ step(window, keyed = fixed(window.partitionSpec, key)))
+      case limit: WindowGroupLimit => of(key, limit.child, steps :+ step(limit, keyed = fixed(limit.partitionSpec, key)))
+      case union: Union => union.children.flatMap { child =>
+        val columns = AttributeMap(union.output.zip(child.output))
+        of(key.transform { case a: Attribute => columns(a) }, child, steps :+ step(union))
+      }
+      case join: Join =>
+        of(key, join.left, steps :+ step(join, side = "left")) ++ of(key, join.right, steps :+ step(join, side = "right"))
+      case other => other.children.flatMap(child => of(key, child, steps :+ step(other)))
+    }
+
+  /** Without what Spark puts around a float for its hash: the planner takes both zeros, and all NaN, for equal. */
+  private def bare(key: Expression): Expression = key match {
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(number)) => number
+    case other => other
+  }
+
+  /** Whether a key is the same in all rows that have the same `keys`. */
+  private def fixed(keys: Seq[Expression], key: Expression): Boolean = keys.exists(_.semanticEquals(key)) ||
+    (key.deterministic && !key.exists(_.isInstanceOf[AggregateExpression]) &&
+      key.references.forall(a => keys.exists(_.semanticEquals(a))))
+
+  private def step(plan: LogicalPlan, keyed: Boolean = false, side: String = ""): JObject = JObject(
+    "node" -> JString(plan match {
+      case join: Join => LogicalNames.of(join.joinType)
+      case other => other.nodeName
+    }),
+    "side" -> JString(side),
+    "keyed" -> JBool(keyed),
+    "deterministic" -> JBool(plan.expressions.forall(_.deterministic)))
+}

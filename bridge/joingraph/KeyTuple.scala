@@ -1,0 +1,85 @@
+package org.apache.spark.sql.parquetry.joingraph
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.types._
+
+/**
+ * Several keys of one join whose values a scan gets together: `f.day = d.day AND f.y <=> d.y` is
+ *
+ *     (day, y) IN (the pairs of d)          KeyTuple(Seq(day, coalesce(y, 0), y IS NULL), Seq(0, 1, 2))
+ *
+ * Spark's own filters have one key each, so Spark takes it for the first key; `TupleStrategy` and `PlanTupleSubqueries` add the others.
+ *
+ * @param keys the join's keys, as expressions of the scan's columns
+ * @param places where these keys stand in the list of the build side's keys
+ */
+case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression with CodegenFallback {
+  override def children: Seq[Expression] = keys
+  override def dataType: DataType = keys.head.dataType
+  override def nullable: Boolean = keys.head.nullable
+  override def eval(input: InternalRow): Any = keys.head.eval(input)
+  override def sql: String = KeyTuple.text(columns.map(_.name))
+  override def toString: String = sql
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): KeyTuple = copy(keys = newChildren)
+
+  /** The columns, each once. Of the two keys that Spark makes of `<=>` one may not be there: then the column is not, either. */
+  lazy val columns: Seq[TupleColumn] = keys.zipWithIndex.flatMap {
+    case (column: AttributeReference, at) => Some(TupleColumn(column.name, column.dataType, column.dataType, at))
+    case (Cast(column: AttributeReference, to, zone, _), at) if KeySource.widens(column.dataType, to, zone) =>
+      Some(TupleColumn(column.name, column.dataType, to, at, zone = zone))
+    case (Coalesce(Seq(column: AttributeReference, _: Literal)), at) =>
+      keys.indexWhere { case IsNull(same) => same.semanticEquals(column); case _ => false } match {
+        case -1 => None
+        case flag => Some(TupleColumn(column.name, column.dataType, column.dataType, at, Some(flag)))
+      }
+    case _ => None
+  }.distinctBy(_.name)
+
+  /** Whether a column's values come from the key in a place. */
+  def uses(at: Int): Boolean = columns.exists(column => column.at == at || column.flag.contains(at))
+
+  /** An attribute that stands for the columns: its values are tuples. */
+  def attribute: AttributeReference = AttributeReference(sql, KeyTuple.struct(columns))(exprId = KeyTuple.id)
+}
+
+object KeyTuple {
+  /** The same of the same columns, whichever scan of the table they are of: an exchange that is the same is used again. */
+  private val id = ExprId(0, UUID.nameUUIDFromBytes("parquetry tuples".getBytes(UTF_8)))
+
+  /** The name of tuples; `RuntimeValues` knows it by its bracket. */
+  def text(parts: Seq[String]): String = parts.mkString("(", ", ", ")")
+  def struct(columns: Seq[TupleColumn]): StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
+
+  /** The column that a key has the values of, as it is, widened, or by one of the two keys that Spark makes of `<=>`. */
+  def columnOf(key: Expression): Option[AttributeReference] = key match {
+    case column: AttributeReference => Some(column)
+    case Cast(column: AttributeReference, to, zone, _) if KeySource.widens(column.dataType, to, zone) => Some(column)
+    case Coalesce(Seq(column: AttributeReference, _: Literal)) => Some(column)
+    case IsNull(column: AttributeReference) => Some(column)
+    case _ => None
+  }
+}
+
+/**
+ * A column of tuples, and the keys that give its values.
+ *
+ * @param key type of the key; values are cast back, and a value that the column's type does not have matches nothing
+ * @param at place of the key
+ * @param flag place of the key that says which values stand for NULL; None if NULL matches nothing
+ * @param zone of the cast
+ */
+case class TupleColumn(
+    name: String, dataType: DataType, key: DataType, at: Int, flag: Option[Int] = None, zone: Option[String] = None) {
+  /** The value in a row of keys, or None if the row matches nothing. */
+  def of(row: InternalRow): Option[Any] = flag match {
+    case Some(isNull) if row.getBoolean(isNull) => Some(null)
+    case _ if row.isNullAt(at) => None
+    case _ if key == dataType => Some(InternalRow.copyValue(row.get(at, key)))
+    case _ => Option(Cast(Literal(row.get(at, key), key), dataType, zone, EvalMode.TRY).eval())
+  }
+}

@@ -1,0 +1,25 @@
+package org.apache.spark.sql.parquetry.joingraph
+
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+/** What people call the parts of a logical plan. */
+object LogicalNames {
+  // that of EXISTS within OR has none
+  def of(join: JoinType): String = Try(join.sql).getOrElse("EXISTENCE")
+  def of(key: Expression): String = key.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql
+
+  /** That of a plan's first leaf. */
+  def of(plan: LogicalPlan): String = plan match {
+    case relation: DataSourceV2ScanRelation => relation.relation.table.name()
+    case relation: LogicalRelation => relation.catalogTable.fold("files")(_.identifier.unquotedString)
+    case cached: InMemoryRelation => cached.cacheBuilder.tableName.getOrElse("cached data")
+    case other => other.children.headOption.fold(other.nodeName)(of)
+  }
+}

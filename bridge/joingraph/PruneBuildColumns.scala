@@ -1,0 +1,33 @@
+package org.apache.spark.sql.parquetry.joingraph
+
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+
+/**
+ * Has a plan that runs for values of some columns alone read no other columns of our tables: Spark does not optimize it again. What its
+ * joins would broadcast stays as it is, as the query may have the same broadcast.
+ */
+object PruneBuildColumns extends JoinSelectionHelper {
+  def of(plan: LogicalPlan, needed: AttributeSet): LogicalPlan = plan match {
+    case project @ Project(list, child) =>
+      val kept = list.filter(needed.contains)
+      project.copy(projectList = kept, child = of(child, AttributeSet.fromAttributeSets(kept.map(_.references))))
+    case filter @ Filter(condition, child) => filter.copy(child = of(child, needed ++ condition.references))
+    case join: Join =>
+      val wanted = needed ++ AttributeSet.fromAttributeSets(join.condition.map(_.references).toSeq)
+      val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get).orElse(getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
+      join.copy(
+        left = if (broadcast.contains(BuildLeft)) join.left else of(join.left, wanted),
+        right = if (broadcast.contains(BuildRight)) join.right else of(join.right, wanted))
+    case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, output, buckets, order, _, _) =>
+      val told = AttributeSet.fromAttributeSets((buckets.toSeq.flatten ++ order.toSeq.flatten).map(_.references))
+      val fewer = scan.of(output.filter((needed ++ told).contains).map(_.name).toSet)
+      val read = fewer.readSchema().fieldNames.toSet
+      if (read.size == output.size) relation else relation.copy(scan = fewer, output = output.filter(a => read(a.name)))
+    case other => other
+  }
+}

@@ -1,0 +1,42 @@
+package org.apache.spark.sql.parquetry.metadata
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.parse
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, PageAnswer}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Rows that one task reads. */
+trait RowsPartition extends InputPartition {
+  def rows: Iterator[InternalRow]
+}
+
+/** Rows that are at hand. */
+case class GivenRows(given: Array[InternalRow]) extends RowsPartition {
+  override def rows: Iterator[InternalRow] = given.iterator
+}
+
+/** The rows of a metadata table, which the planner is asked for page by page: there may be a million. */
+case class MetadataPages(
+    catalog: String, options: Map[String, String], table: String, kind: String, schema: StructType, predicates: String)
+  extends RowsPartition {
+
+  /** @param after what the page before said of the next; None for the first */
+  def page(after: Option[JValue]): PageAnswer = {
+    val fields = Seq[JField]("table" -> parse(table), "kind" -> JString(kind), "predicates" -> parse(predicates)) ++ after.map(place => "after" -> place: JField)
+    val ref = CatalogRef(catalog, new CaseInsensitiveStringMap(options.asJava))
+    Answers.page(ref.ask("read_metadata_table", fields: _*), schema)
+  }
+
+  /** All rows; a page is asked for when those before it have been taken. */
+  override def rows: Iterator[InternalRow] =
+    Iterator.unfold(Option(Option.empty[JValue]))(_.map { after =>
+      val found = page(after)
+      (found.rows, found.next.map(Option(_)))
+    }).flatMap(_.iterator)
+}

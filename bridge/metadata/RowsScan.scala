@@ -1,0 +1,11 @@
+package org.apache.spark.sql.parquetry.metadata
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.LocalScan
+import org.apache.spark.sql.types.StructType
+
+/** Rows that the planner gave, and no file was read for. */
+class RowsScan(schema: StructType, override val rows: Array[InternalRow], text: String) extends LocalScan {
+  override def readSchema(): StructType = schema
+  override def description(): String = text
+}

@@ -1,0 +1,14 @@
+package org.apache.spark.sql.parquetry.predicates
+
+/** Long chains of conditions, no deeper than they need be. */
+object BalancedChains {
+  /** Joins conditions in halves; `none` is what no conditions are. */
+  def balanced[T](parts: Seq[T], join: (T, T) => T, none: => T): T =
+    parts.length match {
+      case 0 => none
+      case 1 => parts.head
+      case n =>
+        val (left, right) = parts.splitAt(n / 2)
+        join(balanced(left, join, none), balanced(right, join, none))
+    }
+}

@@ -1,0 +1,89 @@
+package org.apache.spark.sql.parquetry.predicates
+
+import scala.util.control.NonFatal
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.{Predicate => Bound}
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
+import org.apache.spark.sql.internal.connector.{PartitionPredicateField, PartitionPredicateImpl}
+import org.apache.spark.sql.parquetry.protocol.{Answers, CharPadding, Json, ValueRows}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.types.CharType
+
+/**
+ * Conditions on skewed columns that the planner does not understand (functions, casts, two columns compared): Spark evaluates them
+ * itself, over the values of directories, once for each row of values. Of a condition that is about other columns, too, it
+ * evaluates the part that is not: `upper(y) = 'A' AND v > 1 OR x + 1 = 3` says of directories that `upper(y) = 'A' OR x + 1 = 3`.
+ */
+object EvaluatedDirectoryPredicates {
+  /** Adds to predicates the values for which they are not true. An evaluation that fails says nothing: Spark reads the rows. */
+  def evaluate(table: ParquetryTable, pushed: Seq[PushedPredicate]): Seq[PushedPredicate] = {
+    val conditions = table.onDirectories
+    if (conditions.isEmpty) pushed
+    else {
+      val trees = conditions.map(DataSourceV2Strategy.translateFilterV2(_).map(Json.ofExpression))
+      val values = Answers.heavyValues(table.ref.ask("heavy_values", table.identity ++ Seq[JField](
+        "predicates" -> JArray(pushed.map(_.tree).toList),
+        "conditions" -> JArray(conditions.zip(trees).toList.map { case (condition, tree) =>
+          JObject("columns" -> Json.strings(names(condition)), "tree" -> tree.getOrElse(JNull))
+        })): _*))
+      conditions.indices.foldLeft(pushed) { (all, i) =>
+        val fails = values(i).flatMap(failing(conditions(i), _, table))
+        if (fails.isEmpty) all else beside(all, conditions(i), trees(i), fails)
+      }
+    }
+  }
+
+  /** The report's name of an evaluated condition that has no form for sources. */
+  def untranslated(tree: JValue): Option[String] = (tree \ "fn", tree \ "tree", tree \ "sql") match {
+    case (JString("DIRECTORY_PREDICATE"), JNull, JString(sql)) => Some(sql)
+    case _ => None
+  }
+
+  private def names(condition: Expression): Seq[String] = condition.references.toSeq.map(_.name).distinct
+
+  private def failing(condition: Expression, values: ValueRows, table: ParquetryTable): Option[JObject] =
+    PartitionPredicates.part(condition, AttributeSet(condition.references.filter(a => values.columns.contains(a.name))))
+      .filter(e => PartitionPredicates.evaluable(e) && !PartitionPredicates.plain(e) && !readsBlanks(e, table)).flatMap { part =>
+        val columns = part.references.toSeq
+        val places = columns.map(a => values.columns.indexOf(a.name))
+        val types = columns.map(a => table.logical(a.name).dataType)
+        val bound = Bound.createInterpreted(BindReferences.bindReference(part, columns))
+        val fails = values.rows.map(row => places.map(row(_))).distinct.filterNot(row =>
+          holds(bound, InternalRow.fromSeq(row.zip(types).map { case (value, dataType) => Json.toValue(value, dataType) })))
+        Option.when(fails.nonEmpty)(JObject(
+          "columns" -> Json.strings(columns.map(_.name)), "rows" -> JArray(fails.map(row => JArray(row.toList)))))
+      }
+
+  private def holds(condition: BasePredicate, values: InternalRow): Boolean =
+    try condition.eval(values) catch { case NonFatal(_) | _: StackOverflowError => true }
+
+  /** Whether a condition is about a char as files have it, with however many blanks. */
+  private def readsBlanks(e: Expression, table: ParquetryTable): Boolean = e match {
+    case CharPadding(_) => false
+    case a: AttributeReference => !table.partitionColumns.contains(a.name) &&
+      CharVarcharUtils.getRawType(table.logical(a.name).metadata).exists(_.isInstanceOf[CharType])
+    case other => other.children.exists(readsBlanks(_, table))
+  }
+
+  /**
+   * Adds to the predicate of a condition the values for which it is not true. A condition without a form for sources becomes a predicate more.
+   *
+   * @param offered the condition's tree, if it has one
+   */
+  private def beside(
+      pushed: Seq[PushedPredicate], condition: Expression, offered: Option[JValue], fails: Seq[JObject]): Seq[PushedPredicate] = {
+    def tree(of: JValue) = JObject("fn" -> JString("DIRECTORY_PREDICATE"), "sql" -> JString(EvaluatedPartitionPredicates.text(condition)),
+      "columns" -> Json.strings(names(condition)), "tree" -> of, "fails" -> JArray(fails.toList))
+    pushed.indexWhere(p => offered.contains(p.tree)) match {
+      case -1 =>
+        val fields = condition.references.toSeq.map { case a: AttributeReference => PartitionPredicateField(Seq(a.name), a) }
+        pushed ++ PartitionPredicateImpl(condition, fields, false).map(PushedPredicate(_, tree(JNull), exact = false))
+      case place => pushed.updated(place, pushed(place).copy(tree = tree(pushed(place).tree)))
+    }
+  }
+}

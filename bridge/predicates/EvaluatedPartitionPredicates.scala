@@ -1,0 +1,153 @@
+package org.apache.spark.sql.parquetry.predicates
+
+import scala.util.control.NonFatal
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression, Predicate => CatalystPredicate}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
+import org.apache.spark.sql.parquetry.protocol.{Answers, CharPadding, Json}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/**
+ * Conditions on partition columns that have no form for the planner to judge (functions, casts, two columns compared):
+ * Spark evaluates them itself, over the values of the partitions that the planner finds by everything else.
+ */
+object EvaluatedPartitionPredicates {
+  /** A condition that Spark offers beside the one it follows from, which is evaluated on rows in any case. */
+  val follows: TreeNodeTag[Unit] = TreeNodeTag[Unit]("parquetry.follows")
+
+  /**
+   * Evaluates conditions over the partitions that satisfy what is known already. What cannot be evaluated for some
+   * partition, say a cast of its value, is left to Spark there.
+   */
+  def evaluate(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[PushedPredicate] =
+    conditions.zip(values(table, known, conditions.map(_.expression))).map { case (condition, v) =>
+      PushedPredicate(condition, v.told, v.exact || v.condition.getTagValue(follows).isDefined)
+    }
+
+  /**
+   * The values for which a condition holds.
+   *
+   * @param rows how many there were to choose from
+   * @param kept values of the condition's columns, as the planner told them
+   * @param failure why the condition could not be evaluated for one of them, which is kept
+   */
+  case class Values(condition: Expression, tree: JObject, rows: Int, kept: List[JValue], failure: Option[Throwable]) {
+    def exact: Boolean = failure.isEmpty
+    /** The condition as the planner is told it, with the values for which it holds; NULL if these are all. */
+    def told: JObject = JObject(tree.obj :+ ("rows" -> (if (kept.length == rows) JNull else JArray(kept))))
+  }
+
+  /** The values for which each of some conditions holds, which are about partition columns alone (see `PartitionPredicates.evaluable`). */
+  def values(table: ParquetryTable, known: Seq[JValue], conditions: Seq[Expression]): Seq[Values] =
+    if (conditions.isEmpty) Nil
+    else {
+      val trees = conditions.map(described)
+      val values = Answers.partitionValues(table.ref.ask("partition_values", table.identity ++ Seq[JField](
+        "predicates" -> JArray(known.toList), "conditions" -> JArray(trees.toList)): _*))
+      conditions.indices.map(i => over(table, conditions(i), trees(i), values(i)))
+    }
+
+  private def over(table: ParquetryTable, condition: Expression, tree: JObject, rows: List[JValue]): Values = {
+    val schema = table.partitionSchema()
+    val bound = condition.transform {
+      case a: AttributeReference => BoundReference(schema.fieldIndex(a.name), a.dataType, a.nullable)
+    }
+    val test = CatalystPredicate.createInterpreted(bound)
+    val positions = names(condition).map(schema.fieldIndex).toArray
+    val partition = new GenericInternalRow(schema.length)
+    var failure = Option.empty[Throwable]
+    val kept = rows.filter { row =>
+      row.children.zip(positions).foreach { case (value, i) => partition.update(i, Json.toValue(value, schema(i).dataType)) }
+      try test.eval(partition) catch { case NonFatal(e) => failure = Some(e); true }
+    }
+    Values(condition, tree, rows.length, kept, failure)
+  }
+
+  /** The columns of a condition, in the order of the values. */
+  def names(condition: Expression): Seq[String] = condition.references.toSeq.map(_.name).distinct
+
+  private def described(condition: Expression): JObject = {
+    val plain = unmarked(condition)
+    val readable = plain.transform { case CharPadding(column) => column }
+    val told = Membership.unapply(plain).fold(plain)(_.bounds)
+    val found = Membership.unapply(readable).fold(List.empty[JField])(in => List("of" -> JString(in.of.sql), "count" -> JInt(in.values.size)))
+    JObject(List[JField]("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(written(readable)),
+      "columns" -> Json.strings(names(condition)), "tree" -> tree(told)) ++ found)
+  }
+
+  private def unmarked(condition: Expression): Expression = condition.transform {
+    case a: AttributeReference => a.withQualifier(Nil)
+    case marked: KnownNullable => marked.child // see GuardUntranslatablePredicates
+  }
+
+  /** How the report names a condition. */
+  def text(condition: Expression): String = written(unmarked(condition).transform { case CharPadding(column) => column })
+
+  /** SQL as a user would write it: without the parentheses that Spark puts around all that has two operands. */
+  def written(e: Expression): String = Membership.unapply(e).fold(writtenOut(e))(found => s"${readable(found.of).sql} IN ${found.listed}")
+  private def writtenOut(e: Expression): String = readable(e) match {
+    case b: BinaryOperator => s"${b.left.sql} ${b.sqlOperator} ${b.right.sql}"
+    case In(value, list) => s"${value.sql} IN ${row(list.map(_.sql))}"
+    case Not(In(value, list)) => s"${value.sql} NOT IN ${row(list.map(_.sql))}"
+    case Not(child) => s"NOT ${child.sql}"
+    case IsNull(child) => s"${child.sql} IS NULL"
+    case IsNotNull(child) => s"${child.sql} IS NOT NULL"
+    case other => other.sql
+  }
+
+  /** Tuples and lambdas, for which Spark has no SQL, as text. */
+  private def readable(e: Expression): Expression = e.transform {
+    case Literal(values: InternalRow, t: StructType) =>
+      Written(row(t.fields.indices.map(i => Literal(values.get(i, t(i).dataType), t(i).dataType).sql)), t)
+    case tuple: CreateNamedStruct => Written(row(tuple.valExprs.map(readable(_).sql)), tuple.dataType)
+    case InSet(child, values) => readable(In(child, values.toSeq.map(Literal(_, child.dataType)).sortBy(_.sql)))
+    case l: LambdaFunction =>
+      val body = l.function.transform { case v: NamedLambdaVariable => Written(v.name, v.dataType) }
+      val names = l.arguments.map(_.name)
+      Written(s"${if (names.length == 1) names.head else row(names)} -> ${readable(body).sql}", l.dataType)
+  }
+  private def row(texts: Seq[String]): String = texts.mkString("(", ", ", ")")
+
+  /** What stands in an expression of which only the SQL is wanted. */
+  private case class Written(override val sql: String, override val dataType: DataType) extends LeafExpression with Unevaluable {
+    override def nullable: Boolean = true
+  }
+
+  /** A Catalyst expression in the form that the planner knows of V2 expressions. */
+  private def tree(e: Expression): JObject = e match {
+    case l: Literal => literal(l.value, l.dataType)
+    case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
+    case InSet(a: AttributeReference, values) => Json.ofMembership(Seq(a.name), values, a.dataType)
+    case InSet(child, values) => function("IN", tree(child) +: values.toSeq.map(literal(_, child.dataType)))
+    case other => JObject(function(name(other), other.children.map(tree)).obj ++ extra(other))
+  }
+
+  private def literal(value: Any, dataType: DataType): JObject =
+    JObject("lit" -> Json.ofValue(value, dataType), "type" -> JString(dataType.sql.toLowerCase))
+  private def function(name: String, arguments: Seq[JValue]): JObject =
+    JObject("fn" -> JString(name), "args" -> JArray(arguments.toList))
+  private def name(e: Expression): String = e match {
+    case CharPadding(_) => CharPadding.name
+    case b: BinaryOperator => b.sqlOperator
+    case _: CastExpression => "CAST"
+    case IsNull(_) => "IS_NULL"
+    case IsNotNull(_) => "IS_NOT_NULL"
+    case other => other.prettyName.toUpperCase
+  }
+  private def extra(e: Expression): List[JField] = {
+    val zone = e match {
+      case z: TimeZoneAwareExpression => z.timeZoneId.map(id => "zone" -> JString(id)).toList
+      case _ => Nil
+    }
+    e match {
+      case c: CastExpression => ("type" -> JString(c.dataType.sql.toLowerCase)) :: zone
+      case _ => zone
+    }
+  }
+}

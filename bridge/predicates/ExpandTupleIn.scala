@@ -1,0 +1,60 @@
+package org.apache.spark.sql.parquetry.predicates
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.types.{AtomicType, StructType}
+
+/**
+ * `(x, y) IN ((1, 'a'), (2, NULL))` is `x <=> 1 AND y <=> 'a' OR x <=> 2 AND y <=> NULL`: Spark compares structs, whose NULLs
+ * are equal and which are never NULL themselves. A struct it hands to no data source, these it does. Of partition
+ * columns alone it is left as it is, to be evaluated over their values; so are long lists, which take less time on a row.
+ */
+object ExpandTupleIn extends Rule[LogicalPlan] {
+  private val most = 100
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case f @ Filter(condition, DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _)) =>
+      val found = condition.transform {
+        case e @ In(Columns(columns), list) if ofFiles(columns, table) => byColumns(columns, list.map(values), e)
+        case e @ InSet(Columns(columns), set) if ofFiles(columns, table) =>
+          byColumns(columns, set.toSeq.map(row => of(row, e.child.dataType)), e)
+      }
+      if (found fastEquals condition) f else f.copy(condition = found)
+  }
+
+  private object Columns {
+    def unapply(e: Expression): Option[Seq[Attribute]] = e match {
+      case struct: CreateNamedStruct =>
+        val columns = struct.valExprs.collect { case a: Attribute if a.dataType.isInstanceOf[AtomicType] => a }
+        if (columns.length == struct.valExprs.length) Some(columns) else None
+      case _ => None
+    }
+  }
+
+  private def ofFiles(columns: Seq[Attribute], table: ParquetryTable): Boolean =
+    columns.exists(a => !table.partitionColumns.contains(a.name))
+
+  /** The literals of a tuple; None: it is something else, or NULL as a whole. */
+  private def values(e: Expression): Option[Seq[Literal]] = e match {
+    case Literal(row, type_) => of(row, type_)
+    case struct: CreateNamedStruct =>
+      val found = struct.valExprs.collect { case l: Literal => l }
+      if (found.length == struct.valExprs.length) Some(found) else None
+    case _ => None
+  }
+
+  private def of(row: Any, type_ : Any): Option[Seq[Literal]] = (row, type_) match {
+    case (row: InternalRow, struct: StructType) =>
+      Some(struct.fields.indices.map(i => Literal(row.get(i, struct(i).dataType), struct(i).dataType)))
+    case _ => None
+  }
+
+  private def byColumns(columns: Seq[Attribute], tuples: Seq[Option[Seq[Literal]]], e: Expression): Expression =
+    if (tuples.isEmpty || tuples.length > most || tuples.exists(!_.exists(_.length == columns.length))) e
+    else tuples.flatten.map(tuple => columns.zip(tuple).map { case (c, l) => EqualNullSafe(c, l) }.reduce[Expression](And(_, _)))
+      .reduce[Expression](Or(_, _))
+}

@@ -1,0 +1,31 @@
+package org.apache.spark.sql.parquetry.predicates
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+
+/**
+ * `(upper(p) = 'A' AND x > 1) OR p = 'b'` says of partitions that `upper(p) = 'A' OR p = 'b'`. Spark tells its own
+ * sources so, and a V2 source only what stands alone: here it is put beside. Of a table in buckets it tells a V2 source
+ * none of these, unless it takes the table for one that is not.
+ */
+object ExtractPartitionPredicates extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case f @ Filter(condition, relation: DataSourceV2Relation) => PartitionPredicates.table(relation).fold(f) { table =>
+      val found = parts(condition, relation, table)
+      f.copy(
+        condition = found.foldLeft(condition)(And(_, _)),
+        child = if (table.isArranged) relation.copy(table = table.scanned) else relation)
+    }
+  }
+
+  private def parts(condition: Expression, relation: DataSourceV2Relation, table: ParquetryTable): Seq[Expression] = {
+    val columns = PartitionPredicates.columns(relation, table)
+    val conjuncts = PartitionPredicates.conjuncts(condition)
+    conjuncts.filterNot(_.references.subsetOf(columns)).flatMap(PartitionPredicates.part(_, columns))
+      .filter(e => PartitionPredicates.evaluable(e) && !PartitionPredicates.plain(e) && !conjuncts.exists(_.semanticEquals(e)))
+      .map { e => e.setTagValue(EvaluatedPartitionPredicates.follows, ()); e }
+  }
+}

@@ -1,0 +1,35 @@
+package org.apache.spark.sql.parquetry.predicates
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.execution.InSubqueryExec
+import org.apache.spark.sql.types.AtomicType
+
+/** A condition that an expression has one of many values, such as a join has found. NULL is not among them: it equals nothing. */
+case class Membership(of: Expression, values: Set[Any]) {
+  private lazy val ordering = TypeUtils.getInterpretedOrdering(of.dataType)
+  private def literal(value: Any) = Literal(value, of.dataType)
+  private def least = literal(values.min(ordering))
+  private def greatest = literal(values.max(ordering))
+  private def few = values.size <= Membership.mostListed
+
+  /** What follows from it; of many values the planner looks at no more (`monotone.implied_by_any`). */
+  def bounds: Expression =
+    if (few) InSet(of, values) else And(GreaterThanOrEqual(of, least), LessThanOrEqual(of, greatest))
+
+  /** The values as text. */
+  def listed: String =
+    if (few) values.toSeq.sorted(ordering).map(literal(_).sql).mkString("(", ", ", ")")
+    else f"(${values.size}%,d values from ${least.sql} to ${greatest.sql})"
+}
+
+object Membership {
+  private val mostListed = 20 // as of columns (`found_values.py`)
+
+  def unapply(e: Expression): Option[Membership] = e match {
+    case found: InSubqueryExec => found.values().map(values => of(found.child, values.toSet))
+    case InSet(child, values) if child.dataType.isInstanceOf[AtomicType] => Some(of(child, values))
+    case _ => None
+  }
+  private def of(child: Expression, values: Set[Any]): Membership = Membership(child, values - null)
+}

@@ -1,0 +1,40 @@
+package org.apache.spark.sql.parquetry.predicates
+
+import java.util.UUID
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+
+/**
+ * Spark offers a source only such conditions on data columns as have a form for sources. Conditions that the planner does not understand may
+ * still leave out directories for heavy values. This rule gives them to the table, and `EvaluatedDirectoryPredicates` evaluates them when the scan is
+ * built. The filter stays as it is.
+ */
+object OfferDirectoryPredicates extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case f @ Filter(condition, relation @ DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _))
+        if table.hasDirectories && !table.isStreamed && table.onDirectories.isEmpty =>
+      val columns = relation.output.filter(a => table.logical.fieldNames.contains(a.name))
+      val ofFiles = AttributeSet(columns.filterNot(a => table.partitionColumns.contains(a.name)))
+      val found = PartitionPredicates.conjuncts(condition).filter(c =>
+        c.references.exists(ofFiles.contains) && !PartitionPredicates.plain(c) && !GuardUntranslatablePredicates.isDeep(c))
+      if (found.isEmpty) f
+      else {
+        val asked = relation.copy(table = table.withConditions(found.map(named(_, columns))))
+        asked.copyTagsFrom(relation)
+        f.copy(child = asked)
+      }
+  }
+
+  /** The condition with columns by their places, so that two scans of one table have equal conditions. */
+  private def named(condition: Expression, columns: Seq[AttributeReference]): Expression = {
+    val places = AttributeMap(columns.zipWithIndex.map { case (a, place) =>
+      a -> AttributeReference(a.name, a.dataType, a.nullable)(ExprId(place, noOne), Nil)
+    })
+    condition.transform { case a: AttributeReference => places.getOrElse(a, a) }
+  }
+  private val noOne = new UUID(0, 0)
+}

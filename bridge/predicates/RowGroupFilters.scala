@@ -1,0 +1,71 @@
+package org.apache.spark.sql.parquetry.predicates
+
+import scala.collection.mutable
+
+import org.json4s.JValue
+
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, GeneralScalarExpression, Literal, LiteralValue, NamedReference}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.internal.connector.PredicateUtils
+import org.apache.spark.sql.sources
+import org.apache.spark.sql.parquetry.protocol.{FoundRanges, Json, RowGroupLeaf, RowGroupPart, RowGroupParts}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
+import org.apache.spark.sql.types.BooleanType
+
+/** What the planner lets the file readers use on row groups, in the readers' words and under the names in the files. */
+object RowGroupFilters {
+  def apply(pushed: Seq[PushedPredicate], table: ParquetryTable): Array[sources.Filter] =
+    pushed.flatMap(p => p.rowGroups.flatMap(filter(_, leaves(p.predicate), table))).toArray
+
+  /** What values that a join has found leave of row groups. */
+  def found(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
+    val (column, dataType) = (Expressions.column(Schemas.quoted(range.column)), table.logical(range.column).dataType)
+    def compared(op: String, values: JValue*) =
+      leaf(new Predicate(op, (column +: values.map(v => LiteralValue(Json.toValue(v, dataType), dataType))).toArray[Expression]), table)
+    val parts = range.ends.map {
+      case (least, greatest) if least == greatest => compared("=", least)
+      case (least, greatest) => for (l <- compared(">=", least); g <- compared("<=", greatest)) yield sources.And(l, g)
+    }
+    val between = if (parts.exists(_.isEmpty)) None else Some(joined("OR", parts.flatten))
+    // Each is enough: what a file's reader has no form for, it passes over.
+    between ++ Option.when(range.values.nonEmpty)(compared("IN", range.values: _*)).flatten
+  }.toArray
+
+  /** Spark 4.3.0's own translation drops the side of an OR that it has no form for: here nothing is left of the whole. */
+  private def filter(part: RowGroupPart, leaves: IndexedSeq[Expression], table: ParquetryTable): Option[sources.Filter] =
+    part match {
+      case RowGroupLeaf(number) => leaf(leaves(number), table)
+      case RowGroupParts(function, parts) =>
+        val filters = parts.map(filter(_, leaves, table))
+        if (filters.exists(_.isEmpty)) None else Some(joined(function, filters.flatten))
+    }
+
+  private def joined(function: String, parts: Seq[sources.Filter]): sources.Filter = function match {
+    case "AND" => BalancedChains.balanced[sources.Filter](parts, sources.And(_, _), sources.AlwaysTrue)
+    case "OR" => BalancedChains.balanced[sources.Filter](parts, sources.Or(_, _), sources.AlwaysFalse)
+    case "NOT" => sources.Not(parts.head)
+  }
+
+  private def leaf(e: Expression, table: ParquetryTable): Option[sources.Filter] = e match {
+    case p: Predicate => PredicateUtils.toV1(new Predicate(p.name, p.children.map(renamed(_, table))))
+    case _ => None
+  }
+
+  /** What stands below ANDs, ORs and NOTs, from the left: the planner names it by its place. */
+  private def leaves(predicate: Predicate): IndexedSeq[Expression] = {
+    val found = IndexedSeq.newBuilder[Expression]
+    val waiting = mutable.Stack[Expression](predicate)
+    while (waiting.nonEmpty) waiting.pop() match {
+      case g: GeneralScalarExpression if Set("AND", "OR", "NOT").contains(g.name) => waiting.pushAll(g.children.reverse)
+      case other => found += other
+    }
+    found.result()
+  }
+
+  private def renamed(e: Expression, table: ParquetryTable): Expression = e match {
+    case r: NamedReference => Expressions.column(
+      Schemas.physicalPath(table.logical, table.physical, r.fieldNames.toSeq).map(Schemas.quoted).mkString("."))
+    case l: Literal[_] if l.dataType == BooleanType => LiteralValue(l.value, BooleanType) // it may be a predicate, too
+    case other => other
+  }
+}

@@ -1,0 +1,120 @@
+package org.apache.spark.sql.parquetry.protocol
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.{compact, parse, render}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.connector.expressions.{Cast, Expression, Extract, GeneralScalarExpression, Literal, NamedReference, UserDefinedScalarFunc}
+import org.apache.spark.sql.connector.util.V2ExpressionSQLBuilder
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Spark's values, schemas and predicates as JSON, and back. Values travel as text; NULL as null. */
+object Json {
+  def strings(map: Map[String, String]): JObject = JObject(map.toList.map { case (k, v) => k -> JString(v) })
+  def strings(values: Iterable[String]): JArray = JArray(values.map(JString(_)).toList)
+
+  def readOptions(options: CaseInsensitiveStringMap): JField =
+    "read_options" -> strings(options.asCaseSensitiveMap().asScala.toMap)
+  def struct(value: JValue): StructType = DataType.fromJson(compact(render(value))).asInstanceOf[StructType]
+  def ofType(dataType: DataType): JValue = parse(dataType.json)
+
+  /** A Catalyst value as text: dates are days, timestamps microseconds, binary hexadecimal. */
+  def ofValue(value: Any, dataType: DataType): JValue = (value, dataType) match {
+    case (null, _) => JNull
+    case (bytes: Array[Byte], _) => JString(bytes.map(b => f"$b%02x").mkString)
+    case (other, _) => JString(other.toString)
+  }
+
+  def toValue(value: JValue, dataType: DataType): Any = value match {
+    case JString(s) => dataType match {
+      case BooleanType => s.toBoolean
+      case ByteType => s.toByte
+      case ShortType => s.toShort
+      case IntegerType | DateType => s.toInt
+      case LongType | TimestampType | TimestampNTZType => s.toLong
+      case _: YearMonthIntervalType => s.toInt
+      case _: DayTimeIntervalType => s.toLong
+      case FloatType => s.toFloat
+      case DoubleType => s.toDouble
+      case d: DecimalType => Decimal(new java.math.BigDecimal(s), d.precision, d.scale)
+      case BinaryType => s.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
+      case _ => UTF8String.fromString(s)
+    }
+    case _ => null
+  }
+
+  def ofRow(row: InternalRow, schema: StructType): JArray = JArray(schema.fields.zipWithIndex.map {
+    case (f, i) => if (row.isNullAt(i)) JNull else ofValue(row.get(i, f.dataType), f.dataType)
+  }.toList)
+
+  def toRow(values: JValue, schema: StructType): InternalRow = values match {
+    case JArray(items) => new GenericInternalRow(
+      items.zip(schema.fields).map { case (v, f) => toValue(v, f.dataType) }.toArray[Any])
+    case other => throw new IllegalArgumentException(s"not a row in the planner's answer: $other")
+  }
+
+  /**
+   * A V2 expression as a tree; forms without a name of their own keep their SQL text. What is joined by AND or OR
+   * stands side by side: a chain of thousands of conditions is thousands of levels deep. The values of an IN are one
+   * list under one type: there may be a hundred thousand of them.
+   */
+  def ofExpression(expression: Expression): JValue = expression match {
+    case In(column, dataType, values) => ofMembership(column.fieldNames, values, dataType)
+    case l: Literal[_] => JObject("lit" -> ofValue(l.value, l.dataType), "type" -> JString(l.dataType.sql.toLowerCase))
+    case r: NamedReference => JObject("col" -> strings(r.fieldNames))
+    case c: Cast => JObject("fn" -> JString("CAST"), "args" -> JArray(List(ofExpression(c.expression))),
+      "type" -> JString(c.dataType.sql.toLowerCase))
+    case g: GeneralScalarExpression => JObject("fn" -> JString(g.name), "args" -> JArray(operands(g).map(ofExpression)))
+    case f: UserDefinedScalarFunc if f.canonicalName == CharPadding.canonicalName =>
+      JObject("fn" -> JString(f.name), "args" -> JArray(f.children.map(ofExpression).toList))
+    case e: Extract => JObject("fn" -> JString(e.field), "args" -> JArray(List(ofExpression(e.source))),
+      "sql" -> JString(sql(e)))
+    case other => JObject("fn" -> JString(other.getClass.getSimpleName),
+      "args" -> JArray(other.children.map(ofExpression).toList), "sql" -> JString(sql(other)))
+  }
+
+  def ofMembership(column: Iterable[String], values: Iterable[Any], dataType: DataType): JObject =
+    JObject("fn" -> JString("IN"), "col" -> strings(column), "type" -> JString(dataType.sql.toLowerCase),
+      "values" -> JArray(values.map(ofValue(_, dataType)).toList))
+
+  /** A column equal to one of several literals, all of one type. */
+  object In {
+    def unapply(e: GeneralScalarExpression): Option[(NamedReference, DataType, Seq[Any])] = e.children.toSeq match {
+      case Seq(column: NamedReference, first: Literal[_], others @ _*) if e.name == "IN" =>
+        val literals = first +: others.collect { case l: Literal[_] if l.dataType == first.dataType => l }
+        Option.when(literals.length == others.length + 1)((column, first.dataType, literals.map(_.value)))
+      case _ => None
+    }
+  }
+
+  /** A column equal to one of no literals. */
+  object InNone {
+    def unapply(e: GeneralScalarExpression): Option[Seq[String]] = e.children.toSeq match {
+      case Seq(column: NamedReference) if e.name == "IN" => Some(column.fieldNames.toSeq)
+      case _ => None
+    }
+  }
+
+  private def operands(e: GeneralScalarExpression): List[Expression] =
+    if (e.name != "AND" && e.name != "OR") e.children.toList
+    else {
+      val found = List.newBuilder[Expression]
+      val waiting = mutable.Stack[Expression](e)
+      while (waiting.nonEmpty) waiting.pop() match {
+        case g: GeneralScalarExpression if g.name == e.name => waiting.pushAll(g.children.reverse)
+        case other => found += other
+      }
+      found.result()
+    }
+
+  /** For people to read: Spark has no SQL of some that it hands over itself, such as `a[0]`. */
+  private def sql(expression: Expression): String =
+    Try(new V2ExpressionSQLBuilder().build(expression)).orElse(Try(expression.toString)).getOrElse(expression.getClass.getSimpleName)
+}

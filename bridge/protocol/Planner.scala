@@ -1,0 +1,10 @@
+package org.apache.spark.sql.parquetry.protocol
+
+/**
+ * What Python answers. Questions and answers are JSON texts of one protocol version, so that they can be
+ * recorded and replayed; the only object that crosses is the DataFrame of a write.
+ */
+trait Planner {
+  def ask(question: String): String
+  def write(question: String, data: Object): String
+}

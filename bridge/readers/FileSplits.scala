@@ -1,0 +1,76 @@
+package org.apache.spark.sql.parquetry.readers
+
+import scala.collection.mutable
+
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
+
+/**
+ * Cuts and packs the files of a scan into what its tasks read, as Spark's own sources do.
+ *
+ * @param told makes of a piece, and of the path of its file, the piece with what rows are told of it
+ */
+class FileSplits(session: SparkSession, answer: ScanAnswer, told: (PartitionedFile, => String) => PartitionedFile) {
+  private val files = answer.files
+  private val most = FilePartition.maxSplitBytes(
+    session, files.bytes.map(_ + session.sessionState.conf.filesOpenCostInBytes).sum)
+
+  /** Pieces of any files together. */
+  def mixed: Array[FilePartition] = packed(pieces(0 until files.count, most))
+
+  /** Pieces of one bucket together; where files are sorted, each by itself and whole. */
+  def byBucket(buckets: BucketsAnswer): Array[KeyedFilePartition] = {
+    val columns = buckets.columns.length
+    val of = mutable.LinkedHashMap.empty[Int, mutable.ArrayBuffer[Int]]
+    (0 until files.count).foreach(i => of.getOrElseUpdate(files.bucket(i), mutable.ArrayBuffer.empty) += i)
+    val parts = of.toSeq.sortBy(_._1).flatMap { case (bucket, places) =>
+      val packs =
+        if (buckets.order.nonEmpty) places.toSeq.map(i => pieces(Seq(i), Long.MaxValue).toArray).filter(_.nonEmpty)
+        else packed(pieces(places.toSeq, most)).map(_.files).toSeq
+      for (key <- bucket until buckets.count by buckets.held; pack <- packs) yield new KeyedFilePartition(0, pack, key, columns)
+    }
+    val enough = parts ++ KeyedFilePartition.missing(buckets, parts.map(_.bucket).toSet)
+    // of no partition at all Spark believes nothing, and shuffles
+    val some = if (enough.isEmpty) Seq(new KeyedFilePartition(0, Array.empty, 0, columns)) else enough
+    some.zipWithIndex.map { case (part, i) => part.of(i, part.files) }.toArray
+  }
+
+  private def packed(pieces: mutable.ArrayBuffer[PartitionedFile]): Array[FilePartition] =
+    FilePartition.getFilePartitions(session, pieces.sortBy(-_.length).toSeq, most).toArray
+
+  private lazy val names = files.names.toArray
+  private lazy val folders = files.folders.map(new FolderPaths(_))
+  private def pieces(places: Seq[Int], most: Long): mutable.ArrayBuffer[PartitionedFile] = {
+    val found = mutable.ArrayBuffer.empty[PartitionedFile]
+    places.foreach { i =>
+      val (path, size) = (folders(files.folder(i)).file(names(i)), files.bytes(i))
+      val values = answer.partitions(files.partition(i))
+      var start = 0L
+      while (start < size) {
+        val length = math.min(most, size - start)
+        val piece = PartitionedFile(values, path, start, length, Array.empty[String], files.modified(i), size, Map.empty)
+        found += told(piece, files.folders(files.folder(i)) + "/" + names(i))
+        start += length
+      }
+    }
+    found
+  }
+}
+
+object FileSplits {
+  /**
+   * The same partitions with those of their files that are left. Values that arrive at run time must never change which partition
+   * reads a file: Spark has paired the partitions of both sides of a join by then.
+   */
+  def narrowed(parts: Array[KeyedFilePartition], left: ScanAnswer): Array[KeyedFilePartition] = {
+    val kept = paths(left).toSet
+    parts.map(part => part.of(part.index, part.files.filter(file => kept(file.filePath))))
+  }
+
+  def paths(answer: ScanAnswer): Seq[SparkPath] = {
+    val folders = answer.files.folders.map(new FolderPaths(_))
+    answer.files.names.toSeq.zipWithIndex.map { case (name, i) => folders(answer.files.folder(i)).file(name) }
+  }
+}

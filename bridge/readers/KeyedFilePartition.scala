@@ -1,0 +1,34 @@
+package org.apache.spark.sql.parquetry.readers
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.connector.read.{HasPartitionKey, PartitionReaderFactory}
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.parquetry.hash.BucketKeys
+import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
+
+/**
+ * Files of one bucket, all of whose rows that are read lie in it.
+ *
+ * @param columns of the bucket; the key has a value for each, see `BucketKeys`
+ */
+class KeyedFilePartition(
+    index: Int, files: Array[PartitionedFile], val bucket: Int, columns: Int,
+    override val readers: Option[PartitionReaderFactory] = None)
+  extends FilePartition(index, files) with HasPartitionKey with HasReaders {
+  override def partitionKey(): InternalRow =
+    new GenericInternalRow(Array.tabulate[Any](columns)(i => BucketKeys.value(bucket, i + 1, columns)))
+  def of(index: Int, files: Array[PartitionedFile]): KeyedFilePartition =
+    new KeyedFilePartition(index, files, bucket, columns, readers)
+  def by(readers: PartitionReaderFactory): KeyedFilePartition =
+    new KeyedFilePartition(index, files, bucket, columns, Some(readers))
+}
+
+object KeyedFilePartition {
+  /** Partitions without files, for those of the buckets that Spark must see and that have none. */
+  def missing(buckets: BucketsAnswer, present: Int => Boolean): Seq[KeyedFilePartition] = {
+    val columns = buckets.columns.length
+    if (columns == 1 || buckets.count == 1) Nil
+    else (0 to columns).filterNot(present).map(new KeyedFilePartition(0, Array.empty, _, columns))
+  }
+}

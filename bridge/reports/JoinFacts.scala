@@ -1,0 +1,163 @@
+package org.apache.spark.sql.parquetry.reports
+
+import java.util.{Collections, IdentityHashMap}
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias, Attribute, AttributeReference, Cast, DynamicPruningExpression, ExprId, Expression, KnownFloatingPointNormalized}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
+import org.apache.spark.sql.catalyst.plans.physical.{KeyedPartitioning, PartitioningCollection}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
+import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
+import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
+import org.apache.spark.sql.parquetry.scan.Reported
+
+/**
+ * What is to be known of the joins of a physical plan, as it was made before anything ran: what their keys are computed of, which
+ * of our scans are below, and whether rows are shuffled on the way. Python judges.
+ */
+object JoinFacts {
+  /** @param forValues subqueries, besides those of filters that Spark knows, whose joins are those of the query once more */
+  def of(plan: SparkPlan, forValues: Set[ExprId] = Set.empty): Seq[JValue] = {
+    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    val found = List.newBuilder[JValue]
+    def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
+      plan match {
+        case join: BaseJoinExec if join.leftKeys.nonEmpty => found += fact(join)
+        case _ =>
+      }
+      below(plan).foreach(visit)
+      plan.expressions.flatMap(subqueries(_, forValues)).foreach(visit)
+    }
+    visit(plan)
+    found.result()
+  }
+
+  private def subqueries(e: Expression, forValues: Set[ExprId]): Seq[SparkPlan] = e match {
+    case _: DynamicPruningExpression => Nil
+    case subquery: ExecSubqueryExpression if forValues(subquery.exprId) => Nil
+    case subquery: ExecSubqueryExpression => subquery.plan +: subquery.children.flatMap(subqueries(_, forValues))
+    case other => other.children.flatMap(subqueries(_, forValues))
+  }
+
+  private def below(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.initialPlan)
+    case stage: QueryStageExec => Seq(stage.plan)
+    case reused: ReusedExchangeExec => Seq(reused.child)
+    case other => other.children
+  }
+
+  /** Also into what filled a cache, whose joins are none of this plan's. */
+  private def allBelow(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case cached: InMemoryTableScanExec => Seq(cached.relation.cachedPlan)
+    case other => below(other)
+  }
+
+  private def fact(join: BaseJoinExec): JValue = JObject(
+    "type" -> JString(typeOf(join)),
+    "sides" -> JArray(List(side(join.left, join.leftKeys), side(join.right, join.rightKeys))),
+    "broadcast" -> (join match {
+      case hash: BroadcastHashJoinExec => JInt(if (hash.buildSide == BuildLeft) 0 else 1)
+      case _ => JNull
+    }))
+  // that of EXISTS within OR has none
+  private def typeOf(join: BaseJoinExec): String = Try(join.joinType.sql).getOrElse("EXISTENCE")
+
+  private def side(plan: SparkPlan, keys: Seq[Expression]): JValue = {
+    val aliases = mutable.Map.empty[ExprId, Expression]
+    val scans = mutable.ArrayBuffer.empty[(BatchScanExec, Reported)]
+    def collect(plan: SparkPlan): Unit = {
+      plan match {
+        case project: ProjectExec => named(project.projectList)
+        case aggregate: BaseAggregateExec => named(aggregate.groupingExpressions ++ aggregate.resultExpressions)
+        case reused: ReusedExchangeExec => same(reused.output, reused.child.output)
+        case cached: InMemoryTableScanExec => same(cached.relation.output, cached.relation.cachedPlan.output)
+        case scan: BatchScanExec => scan.scan match {
+          case ours: Reported => scans += scan -> ours
+          case _ =>
+        }
+        case _ =>
+      }
+      allBelow(plan).foreach(collect)
+    }
+    def named(expressions: Seq[Expression]): Unit = expressions.foreach {
+      case alias: Alias => aliases(alias.exprId) = alias.child
+      case _ =>
+    }
+    def same(outputs: Seq[Attribute], of: Seq[Attribute]): Unit =
+      outputs.zip(of).foreach { case (a, b) => if (a.exprId != b.exprId) aliases(a.exprId) = b }
+    collect(plan)
+    def traced(key: Expression): Expression = {
+      val next = key.transform { case a: Attribute if aliases.contains(a.exprId) => aliases(a.exprId) }
+      if (next.fastEquals(key)) key else traced(next)
+    }
+    val columns = scans.zipWithIndex.flatMap { case ((scan, _), i) => scan.output.map(_.exprId -> i) }.toMap
+    val on = onTheWay(plan)
+    JObject(
+      "name" -> JString(nameOf(plan)),
+      "keys" -> JArray(keys.map(key => keyFact(traced(key), columns)).toList),
+      "scans" -> JArray(scans.map { case (_, scan) =>
+        JObject("table" -> scan.report \ "table", "buckets" -> (scan.report \ "buckets" match {
+          case JNothing => JNull
+          case found => found
+        }))
+      }.toList),
+      "exchanged" -> JBool(on.exists(_.isInstanceOf[ShuffleExchangeLike])),
+      "repartitioned" -> JBool(on.exists {
+        case exchange: ShuffleExchangeLike => exchange.shuffleOrigin != ENSURE_REQUIREMENTS
+        case _ => false
+      }),
+      "in_buckets" -> JBool(inBuckets(plan)),
+      "through" -> Json.strings(on.collect {
+        case join: BaseJoinExec => s"${typeOf(join)} JOIN"
+        case _: UnionExec => "UNION"
+        case _: BaseLimitExec => "LIMIT"
+      }.distinct))
+  }
+
+  /** Spark computes a plan's partitioning anew by the session's settings, and may fail where they have changed since. */
+  private def inBuckets(plan: SparkPlan): Boolean =
+    Try(PartitioningCollection.flatten(plan.outputPartitioning).exists(_.isInstanceOf[KeyedPartitioning])).getOrElse(false)
+
+  /** The nodes between a join and its scans, or the joins between these: what stands below those is none of this join's. */
+  private def onTheWay(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case join: BaseJoinExec => Seq(join)
+    case other => other +: below(other).flatMap(onTheWay)
+  }
+
+  private def keyFact(key: Expression, scans: Map[ExprId, Int]): JValue = {
+    val columns = key.collect { case a: AttributeReference if scans.contains(a.exprId) => a }.distinct
+    JObject(
+      "sql" -> JString(written(key)),
+      "columns" -> JArray(columns.map(a => JObject("scan" -> JInt(scans(a.exprId)), "name" -> JString(a.name),
+        "type" -> JString(a.dataType.catalogString))).toList),
+      "plain" -> JBool(key.isInstanceOf[AttributeReference] && columns.nonEmpty),
+      "cast" -> JBool(key match {
+        case cast: Cast => cast.child.isInstanceOf[AttributeReference] && columns.nonEmpty
+        case _ => false
+      }))
+  }
+
+  /** As the query has it: without what Spark puts around columns of some types. */
+  private def written(key: Expression): String = key.transformUp {
+    case a: AttributeReference => a.withQualifier(Nil)
+    case alias: Alias => alias.child
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(number)) => number
+    case CharPadding(column) => column
+  }.sql
+
+  private def nameOf(plan: SparkPlan): String = plan match {
+    case scan: BatchScanExec => scan.table.name()
+    case files: FileSourceScanExec => files.tableIdentifier.fold("files")(_.unquotedString)
+    case other => below(other).headOption.fold(other.nodeName)(nameOf)
+  }
+}

@@ -1,0 +1,115 @@
+package org.apache.spark.sql.parquetry.reports
+
+import java.util.{Collections, IdentityHashMap}
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions.{
+  DynamicPruning, DynamicPruningExpression, ExprId, Expression, ScalarSubquery => LogicalScalarSubquery, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.joingraph.JoinRanges
+import org.apache.spark.sql.parquetry.runtime.{AddRuntimeFilters, RuntimeVerdict, TimedSubquery, TupleSubquery}
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+
+/** What was said of values that the joins of a query could find, and how many the scans got. */
+object RuntimeFacts {
+  def of(query: QueryExecution): Seq[JValue] = {
+    val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
+    lazy val got = new Gathered(query.executedPlan)
+    judged.map(each => JObject("candidate" -> each.candidate.facts,
+      "verdict" -> JObject("how" -> JString(each.verdict.how), "reason" -> JString(each.verdict.reason)),
+      "gathered" -> (each.filters match {
+        case Nil => JNull
+        case filters => got.of(filters).orElse(got.without(each.candidate.source.scan)).getOrElse(JNull)
+      })))
+  }
+
+  private def said(joins: Seq[Join]): Seq[RuntimeVerdict] =
+    joins.flatMap(_.getTagValue(AddRuntimeFilters.judged)).flatten.distinctBy(System.identityHashCode)
+
+  /** The subqueries of a plan that find the ends of ranges: in what they read, joins are those of the query once more. */
+  def forValues(plan: LogicalPlan): Set[ExprId] = said(plan.collectWithSubqueries { case join: Join => join })
+    .flatMap(each => JoinRanges.extremes(each.candidate.source.key).map(_.exprId)).toSet
+
+  private def joins(plan: LogicalPlan, ends: Set[ExprId]): Seq[Join] = {
+    def within(e: Expression): Seq[LogicalPlan] = e match {
+      case _: DynamicPruning => Nil
+      case end: LogicalScalarSubquery if ends(end.exprId) => Nil
+      case subquery: SubqueryExpression => subquery.plan +: subquery.children.flatMap(within)
+      case other => other.children.flatMap(within)
+    }
+    plan.collect { case join: Join => join } ++
+      plan.collect { case node => node.expressions.flatMap(within) }.flatten.flatMap(joins(_, ends))
+  }
+
+  /** What the filters of a plan that is run have got, by their subqueries. */
+  private class Gathered(plan: SparkPlan) {
+    private val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    private val found = mutable.Map.empty[ExprId, JObject]
+    private val scans = mutable.ArrayBuffer.empty[ParquetryScan]
+    visit(plan)
+
+    /** What filters have got that belong together: they leave something out if one does. */
+    def of(filters: Seq[ExprId]): Option[JObject] = {
+      val all = filters.flatMap(found.get)
+      all.find(each => each \ "unused" == JNull).orElse(all.headOption)
+    }
+    /** What there is to say of a scan if the plan does not have it. */
+    def without(scan: ParquetryScan): Option[JObject] = Option.when(!scans.exists(_.isOf(scan)))(JObject(
+      "values" -> JNull, "shared" -> JBool(false), "scan" -> JString(if (scans.contains(scan)) "reused" else "gone")))
+
+    private def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
+      plan match {
+        case node: BatchScanExec => node.scan match {
+          case scan: ParquetryScan =>
+            scans += scan
+            node.runtimeFilters.foreach(add(_, scan))
+          case _ =>
+        }
+        case _ =>
+      }
+      (plan match {
+        case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.executedPlan)
+        case stage: QueryStageExec => Seq(stage.plan)
+        case other => other.children
+      }).foreach(visit)
+      plan.subqueries.foreach(visit)
+    }
+
+    private def add(filter: Expression, scan: ParquetryScan): Unit = filter match {
+      case DynamicPruningExpression(in: InSubqueryExec) =>
+        val values = in.values()
+        if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = JObject(
+          "values" -> values.fold[JValue](JNull)(v => JInt(v.length)), "shared" -> JBool(shared(in.plan)),
+          "missed" -> missed(in.plan).fold[JValue](JNull)(JInt(_)), unused(in, scan))
+      case ranges =>
+        lazy val told = unused(ranges.transform { case end: ScalarSubquery => end.toLiteral }, scan)
+        ranges.foreach {
+          case end: ScalarSubquery => found(end.exprId) = JObject("values" -> JNull, "shared" -> JBool(false), told)
+          case _ =>
+        }
+    }
+    private def unused(filter: => Expression, scan: ParquetryScan): JField =
+      "unused" -> Try(filter).toOption.flatMap(scan.unused).fold[JValue](JNull)(JString(_)) // an end that is not known yet is no literal
+  }
+
+  private def missed(plan: BaseSubqueryExec): Option[Long] = plan match {
+    case within: TimedSubquery if within.tooLate => Some(within.most)
+    case reused: ReusedSubqueryExec => missed(reused.child)
+    case TupleSubquery(within: BaseSubqueryExec, _) => missed(within)
+    case _ => None
+  }
+
+  private def shared(plan: BaseSubqueryExec): Boolean = plan match {
+    case _: SubqueryBroadcastExec | _: SubqueryAdaptiveBroadcastExec => true
+    case reused: ReusedSubqueryExec => shared(reused.child)
+    case TupleSubquery(within: BaseSubqueryExec, _) => shared(within)
+    case _ => false
+  }
+}

@@ -1,0 +1,75 @@
+package org.apache.spark.sql.parquetry.rows
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.write.RowLevelOperation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2Strategy}
+import org.apache.spark.sql.parquetry.predicates.{BalancedChains, EvaluatedPartitionPredicates, PartitionPredicates}
+import org.apache.spark.sql.parquetry.protocol.Json
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+
+/**
+ * The condition of a DELETE or of a REPLACE WHERE has to be translated whole for a source. One that is about
+ * partition columns and has no such form becomes the values for which it holds among the table's partitions.
+ */
+object EvaluateCommandPredicates extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case rows @ ReplaceData(_, condition, _, r: DataSourceV2Relation, _, _, _)
+        if GuardRowConditions.isOurs(rows) && rows.operation.command == RowLevelOperation.Command.DELETE =>
+      val found = settled(r, condition)
+      if (found fastEquals condition) rows else whole(r, found).getOrElse(rows.copy(condition = found))
+    case o @ OverwriteByExpression(r: DataSourceV2Relation, condition, _, _, _, _, _, _) =>
+      o.copy(deleteExpr = settled(r, condition))
+  }
+
+  /** The same statement without a look at rows, if the condition selects whole partitions. */
+  private def whole(relation: DataSourceV2Relation, condition: Expression): Option[LogicalPlan] = {
+    val predicates = PartitionPredicates.conjuncts(condition).map(DataSourceV2Strategy.translateFilterV2(_))
+    PartitionPredicates.table(relation).filter(table => predicates.forall(_.isDefined) && table.canDeleteWhere(predicates.flatten.toArray))
+      .map(_ => DeleteFromTableWithFilters(relation, predicates.flatten))
+  }
+
+  private def settled(relation: DataSourceV2Relation, given: Expression): Expression =
+    PartitionPredicates.table(relation).fold(given) { table =>
+      val columns = PartitionPredicates.columns(relation, table)
+      // a statement may write columns' names in any case
+      val condition = given.transform {
+        case a: AttributeReference => relation.output.find(_.exprId == a.exprId).getOrElse(a)
+      }
+      val (functions, others) = PartitionPredicates.conjuncts(condition).partitionMap { c =>
+        if (PartitionPredicates.evaluable(c) && !PartitionPredicates.plain(c) && c.references.subsetOf(columns)) scala.Left(c) else scala.Right(c)
+      }
+      if (functions.isEmpty) condition
+      else (others ++ evaluated(table, relation.output, functions, others)).reduceLeft(And(_, _))
+    }
+
+  /** What fails for a partition that another condition leaves out does not fail behind it; else the error is Spark's own. */
+  private def evaluated(table: ParquetryTable, output: Seq[AttributeReference], functions: Seq[Expression],
+      others: Seq[Expression]): Seq[Expression] = {
+    val known = others.flatMap(DataSourceV2Strategy.translateFilterV2(_)).map(Json.ofExpression)
+    val found = EvaluatedPartitionPredicates.values(table, known, functions)
+    if (found.forall(_.exact)) found.map(anyOf(_, output))
+    else if (functions.length > 1) evaluated(table, output, Seq(functions.reduceLeft(And(_, _))), others)
+    else throw found.head.failure.get
+  }
+
+  private def anyOf(values: EvaluatedPartitionPredicates.Values, output: Seq[Attribute]): Expression = {
+    val columns = EvaluatedPartitionPredicates.names(values.condition).map(name => output.find(_.name == name).get)
+    def literal(value: JValue, column: Attribute) = Literal(Json.toValue(value, column.dataType), column.dataType)
+    val (withNull, whole) = values.kept.map(_.children).partition(_.contains(JNull))
+    val wholeOnes = columns match {
+      case Seq(column) => if (whole.isEmpty) Nil else Seq(In(column, whole.map(row => literal(row.head, column))))
+      case _ => whole.map(same(_, columns, literal))
+    }
+    BalancedChains.balanced[Expression](wholeOnes ++ withNull.map(same(_, columns, literal)), Or(_, _), Literal.FalseLiteral)
+  }
+
+  private def same(row: Seq[JValue], columns: Seq[Attribute], literal: (JValue, Attribute) => Literal): Expression =
+    row.zip(columns).map {
+      case (JNull, column) => IsNull(column)
+      case (value, column) => EqualTo(column, literal(value, column))
+    }.reduceLeft[Expression](And(_, _))
+}

@@ -1,0 +1,19 @@
+package org.apache.spark.sql.parquetry.rows
+
+import org.apache.spark.sql.catalyst.plans.logical.{InsertOnlyMerge, LogicalPlan}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.write.ParquetryWrite
+
+/** Tells the write of a MERGE that inserts alone that it is one; Spark plans it. */
+object MarkInsertOnlyMerge extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+    plan match {
+      case InsertOnlyMerge(DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _), _, Some(write: ParquetryWrite), Some(query)) =>
+        write.searchedBy = Some(RecordMergeSearch.ofInserts(table, query))
+      case _ =>
+    }
+    Nil
+  }
+}

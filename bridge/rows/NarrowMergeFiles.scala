@@ -1,0 +1,95 @@
+package org.apache.spark.sql.parquetry.rows
+
+import org.apache.spark.sql.catalyst.analysis.DeduplicateRelations
+import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Exists, Expression, Not, Or, OuterReference}
+import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.parquetry.predicates.PartitionPredicates
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.types.NullType
+
+/**
+ * Has a MERGE look for files by the conditions of its clauses, where Spark looks by ON alone, or not at all:
+ *
+ * {{{
+ * ON t.id = s.id WHEN MATCHED AND t.a <> s.a THEN UPDATE …     EXISTS (source WHERE t.id = s.id AND t.a <> s.a)
+ *   WHEN NOT MATCHED BY SOURCE AND t.old THEN DELETE           OR (NOT EXISTS (source WHERE t.id = s.id) AND t.old)
+ * }}}
+ *
+ * Where rows are inserted, files with any match are read besides, or what they match would be inserted again: they come out of
+ * `RowsOfChangedFiles` no more.
+ */
+object NarrowMergeFiles extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case r: ReplaceData if GuardRowConditions.isOurs(r) && conf.runtimeRowLevelOperationGroupFilterEnabled &&
+        ReadSourceOnce.fickle(r.query).isEmpty && !r.query.exists(_.isInstanceOf[RowsOfChangedFiles]) =>
+      (r.originalTable, r.query.collectFirst { case rows: MergeRows => rows }) match {
+        case (relation: DataSourceV2Relation, Some(rows @ MergeRows(_, _, _, _, _, _, _, Join(target, source, _, Some(on), _)))) =>
+          narrowed(r, relation, rows, new Matches(target, source, on))
+        case _ => r
+      }
+    case _ => plan
+  }
+
+  /** The matches of a row of the target. */
+  private class Matches(target: LogicalPlan, source: LogicalPlan, on: Expression) {
+    private val row = AttributeSet(target.output)
+    def exist: Expression = exist(TrueLiteral)
+    /** True where they do, and NULL or false where not. What is about the row alone stands outside of the subquery: the scan knows it then. */
+    def exist(condition: Expression): Expression = if (condition == FalseLiteral) FalseLiteral else {
+      val (own, others) = PartitionPredicates.conjuncts(and(on, condition))
+        .partition(c => c.deterministic && c.references.nonEmpty && c.references.subsetOf(row))
+      own.foldRight(subquery(others.foldLeft[Expression](TrueLiteral)(and)))(and)
+    }
+    def none: Expression = Not(subquery(on))
+
+    private def subquery(condition: Expression): Expression = {
+      val asked = condition.transform { case a: Attribute if row.contains(a) => OuterReference(a) }
+      // the source is in the plan already
+      val Join(_, again, _, _, _) = DeduplicateRelations(Join(source, source, Inner, None, JoinHint.NONE)): @unchecked
+      val names = source.output.zip(again.output).map { case (old, fresh) => old.exprId -> fresh }.toMap
+      val filter = Filter(asked.transform { case a: Attribute => names.getOrElse(a.exprId, a) }, again)
+      Exists(filter, asked.collect { case OuterReference(a) => a })
+    }
+  }
+
+  private def narrowed(r: ReplaceData, relation: DataSourceV2Relation, rows: MergeRows, matches: Matches): LogicalPlan = {
+    val ofMatched = anyOf(rows.matchedInstructions)
+    val ofOthers = anyOf(rows.notMatchedBySourceInstructions)
+    def changed = or(matches.exist(ofMatched), and(matches.none, ofOthers))
+    def looked(condition: Expression) = Some(condition).filter(_ != TrueLiteral)
+    if (ofMatched == TrueLiteral) // whatever matches is changed
+      if (ofOthers == FalseLiteral) r else r.copy(groupFilterCondition = looked(or(matches.exist, ofOthers)))
+    else if (rows.notMatchedInstructions.isEmpty) r.copy(groupFilterCondition = looked(changed))
+    else {
+      val read = r.copy(groupFilterCondition = if (ofOthers == FalseLiteral) r.groupFilterCondition else looked(or(matches.exist, ofOthers)))
+      val ready = PadRowConditions(ExpandRowConditions(r.copy(groupFilterCondition = Some(changed)))).asInstanceOf[ReplaceData]
+      read.copy(query = RowsOfChangedFiles(r.query, files(relation, ready.groupFilterCondition.get)))
+    }
+  }
+
+  /** The condition by which one of a MERGE's clauses applies; the last instruction leaves a row as it is. */
+  private def anyOf(instructions: Seq[MergeRows.Instruction]): Expression =
+    instructions.filter { case keep: MergeRows.Keep => keep.context != MergeRows.Copy; case _ => true }
+      .map(_.condition).filter(_.dataType != NullType).foldLeft[Expression](FalseLiteral)(or)
+
+  private def or(left: Expression, right: Expression): Expression =
+    if (left == TrueLiteral || right == FalseLiteral) left else if (right == TrueLiteral || left == FalseLiteral) right else Or(left, right)
+  private def and(left: Expression, right: Expression): Expression =
+    if (left == FalseLiteral || right == TrueLiteral) left else if (right == FalseLiteral || left == TrueLiteral) right else And(left, right)
+
+  /** The names of the files that hold a row for which a condition is true. */
+  private def files(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
+    val read = relation.withMetadataColumns()
+    val name = relation.table.asInstanceOf[ParquetryTable].fileColumn.name
+    val file = read.output.find(_.name == name).get
+    Aggregate(Seq(file), Seq(file), Filter(condition, read)).transformUpWithNewOutput {
+      case same: DataSourceV2Relation if same eq read =>
+        val fresh = same.newInstance()
+        fresh -> same.output.zip(fresh.output)
+    }
+  }
+}

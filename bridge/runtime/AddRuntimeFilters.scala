@@ -1,0 +1,105 @@
+package org.apache.spark.sql.parquetry.runtime
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningSubquery, ExprId, Expression, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.protocol.{Answers, Json, Settings, VerdictAnswer}
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+
+/** What the planner said of a candidate. */
+case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer) {
+  /** The ids of the subqueries whose values come to the scan, by filters of ours or by Spark's own. */
+  def filters: Seq[ExprId] =
+    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.bySpark).map(_.exprId).toSeq
+}
+
+/**
+ * Asks the planner which joins' values are to leave out files of our tables where Spark puts no filter of its own, and puts what
+ * Spark puts elsewhere: a `DynamicPruningSubquery` right above the scan. Spark takes the values from the join's broadcast if it
+ * has one, and runs the plan that they come from once more if it has not and was told to.
+ */
+object AddRuntimeFilters extends Rule[LogicalPlan] {
+  /** What was said of a join; those that have it were judged. */
+  val judged = TreeNodeTag[Seq[RuntimeVerdict]]("parquetry.runtime")
+
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    val found = filtered(plan)
+    found.foreach {
+      case Filter(condition, child) if condition.exists(arrives) => child.foreach {
+        case relation: DataSourceV2ScanRelation if condition.references.exists(relation.outputSet.contains) => relation.scan match {
+          case scan: ParquetryScan => scan.awaitValues()
+          case _ =>
+        }
+        case _ =>
+      }
+      case _ =>
+    }
+    found
+  }
+
+  /** Whether it is known only when the query runs. */
+  private def arrives(e: Expression): Boolean = e.isInstanceOf[DynamicPruning] || e.isInstanceOf[SubqueryExpression]
+
+  private def filtered(plan: LogicalPlan): LogicalPlan = plan match {
+    case correlated: Subquery if correlated.correlated => plan
+    case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
+    case _ if !plan.exists(ours) => plan
+    case _ => decided(KeepSharedSubqueryScans(plan, judge), mostRounds)
+  }
+
+  /** What is known of values in planning is used first: what it leaves of a scan may tell more of what that is joined with. */
+  private def decided(plan: LogicalPlan, rounds: Int): LogicalPlan = {
+    val joins = plan.collect { case join: Join if join.getTagValue(judged).isEmpty => join }
+    val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all
+    val useful = candidates.filter(_.known.exists(_.tree.isDefined))
+    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.known).map(_.candidate)
+    if (known.nonEmpty) decided(narrowed(plan, known), rounds - 1)
+    else {
+      val each = judge(candidates)
+      val sparks = RuntimeTuples.sparks(each)
+      val without = if (sparks.isEmpty) plan else RuntimeTuples.without(plan, sparks)
+      if (without fastEquals plan) placed(plan, joins, RuntimeTuples.of(each)) else decided(without, rounds)
+    }
+  }
+  private val mostRounds = 10
+
+  private def placed(plan: LogicalPlan, joins: Seq[Join], verdicts: Seq[RuntimeVerdict]): LogicalPlan = {
+    joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
+    val wanted = verdicts.filter(_.verdict.wanted)
+    if (wanted.isEmpty) plan else new RuntimePlacement(plan, wanted).everywhere
+  }
+
+  private def narrowed(plan: LogicalPlan, known: Seq[RuntimeCandidate]): LogicalPlan = {
+    val fewer = known.map(_.source.scan).distinctBy(System.identityHashCode).map(scan => scan ->
+      known.filter(_.source.scan eq scan).flatMap(_.known).flatMap(_.tree).distinct.foldLeft(scan)(_.by(_)))
+    def replaced(plan: LogicalPlan): LogicalPlan = plan.transform {
+      case relation: DataSourceV2ScanRelation =>
+        fewer.find(_._1 eq relation.scan).fold[LogicalPlan](relation) { case (_, scan) => relation.copy(scan = scan) }
+      case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
+        filter.copy(condition = RuntimePlacement.inSparks(condition)(replaced))
+    }
+    replaced(plan)
+  }
+
+  private def ours(plan: LogicalPlan): Boolean = plan match {
+    case relation: DataSourceV2ScanRelation => relation.scan.isInstanceOf[ParquetryScan]
+    case _ => false
+  }
+
+  private def judge(candidates: Seq[RuntimeCandidate]): Seq[RuntimeVerdict] =
+    candidates.groupBy(_.source.scan.table.ref).toSeq.flatMap { case (catalog, some) =>
+      val answer = catalog.ask("judge_runtime_filters", Settings.field, "candidates" -> JArray(some.map(candidate =>
+        JObject(candidate.source.scan.table.identity.toList ++ List[JField](
+          Json.readOptions(candidate.source.relation.relation.options),
+          "facts" -> candidate.facts,
+          "predicates" -> JArray(candidate.source.scan.asked.toList),
+          "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
+          "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>
+            JObject(scan.table.identity.toList :+ ("predicates" -> JArray(scan.asked.toList): JField)))))).toList))
+      some.zip(Answers.verdicts(answer)).map { case (candidate, verdict) => RuntimeVerdict(candidate, verdict) }
+    }
+}

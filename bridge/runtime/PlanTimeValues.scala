@@ -1,0 +1,104 @@
+package org.apache.spark.sql.parquetry.runtime
+
+import scala.util.Try
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.connector.expressions.{FieldReference, LiteralValue}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.joingraph.KeySource
+import org.apache.spark.sql.parquetry.metadata.RowsScan
+import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
+import org.apache.spark.sql.parquetry.scan.RuntimeValues
+import org.apache.spark.sql.types._
+
+/**
+ * Values of a join's key that are known before anything runs: its side reads one of our tables, and the key is computed of its partition
+ * columns.
+ *
+ * @param tree what the planner is told of them; None: they leave nothing out, or it has been told
+ * @param count how many there are
+ * @param complete whether all of them are there at run time, so that nothing more is to be learnt then
+ */
+case class PlanTimeValues(tree: Option[JValue], count: Int, complete: Boolean) {
+  def facts: JObject =
+    JObject("count" -> JInt(count), "complete" -> JBool(complete), "useful" -> JBool(tree.isDefined))
+}
+
+object PlanTimeValues extends PredicateHelper {
+  def of(source: KeySource, key: Expression, build: LogicalPlan): Option[PlanTimeValues] = for {
+    values <- Option.when(comparable(key.dataType))(build).flatMap(values(key, _)).map(_ - null)
+    if values.size <= source.scan.mostValues
+  } yield {
+    // of a table that is not listed yet those are asked for that the values leave
+    val there = source.key match {
+      case _: AttributeReference if source.scan.late => None
+      case _ => held(source)
+    }
+    val found = if (there.exists(_.subsetOf(values))) None else tree(source, there.fold(values)(_ & values))
+    PlanTimeValues(found.filterNot(source.scan.joined.contains), values.size, complete(build))
+  }
+
+  /** What a key may be in the rows of a plan. */
+  private def values(key: Expression, plan: LogicalPlan): Option[Set[Any]] = plan match {
+    case project: Project if project.child.isInstanceOf[DataSourceV2ScanRelation] =>
+      values(replaceAlias(key, getAliasMap(project)), project.child)
+    case relation @ DataSourceV2ScanRelation(_, answered: RowsScan, _, _, _, _, _) if key.deterministic =>
+      evaluated(BindReferences.bindReference(key, relation.output), answered.rows)
+    case _ => KeySource.of(key, plan) match {
+      case Seq(from) if from.steps.forall(keeps) => held(from)
+      case _ => None
+    }
+  }
+
+  /** Whether a node between a plan and a scan adds no values to the scan's: of others, or the NULL of rows without a match. */
+  private def keeps(step: JObject): Boolean = (step \ "node", step \ "side") match {
+    case (JString("LEFT OUTER"), JString(side)) => side == "left"
+    case (JString("RIGHT OUTER"), JString(side)) => side == "right"
+    case (JString(join), JString(side)) if side.nonEmpty => Set("INNER", "CROSS", "LEFT SEMI", "LEFT ANTI").contains(join)
+    case (node, _) => node != JString("Union")
+  }
+
+  /** Types of which equal values are equal to Scala, too. */
+  private def comparable(dataType: DataType): Boolean = dataType match {
+    case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType | BooleanType => true
+    case text: StringType => text.supportsBinaryEquality
+    case _ => false
+  }
+
+  private val mostRows = 100000
+
+  /** What an expression of partition columns is in those that a scan reads. */
+  def held(source: KeySource): Option[Set[Any]] = Some(source).filter(_.ofPartitions).map(_.scan).flatMap { scan =>
+    evaluated(source.key.transform {
+      case a: AttributeReference => BoundReference(scan.partitionSchema.fieldIndex(a.name), a.dataType, a.nullable)
+    }, scan.partitionRows)
+  }
+  private def evaluated(bound: Expression, rows: Seq[InternalRow]): Option[Set[Any]] =
+    if (rows.length > mostRows) None else Try(rows.map(row => InternalRow.copyValue(bound.eval(row))).toSet).toOption
+
+  /** Whether each partition's rows are all there: nothing but columns is chosen of them. */
+  private def complete(plan: LogicalPlan): Boolean = plan match {
+    case project: Project => complete(project.child)
+    case _ => plan.isInstanceOf[DataSourceV2ScanRelation]
+  }
+
+  private def tree(source: KeySource, values: Set[Any]): Option[JValue] = source.key match {
+    case column: AttributeReference => Some(in(source, column, values))
+    case _ if source.ofPartitions =>
+      EvaluatedPartitionPredicates.values(source.scan.table, source.scan.trees, Seq(InSet(source.key, values))).headOption.map(_.told)
+    case key => source.widened.map { case (column, back) =>
+      in(source, column, values.map(value => back(Literal(value, key.dataType)).eval()) - null)
+    }
+  }
+
+  private def in(source: KeySource, column: AttributeReference, values: Set[Any]): JValue = {
+    val literals = values.toSeq.sorted(TypeUtils.getInterpretedOrdering(column.dataType)).map(LiteralValue(_, column.dataType))
+    RuntimeValues.tree(new Predicate("IN", (FieldReference.column(column.name) +: literals).toArray), source.scan.mostValues)
+  }
+}

@@ -1,0 +1,167 @@
+package org.apache.spark.sql.parquetry.runtime
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.catalyst.trees.TreePattern
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.joingraph.{
+  JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, PruneBuildColumns}
+import org.apache.spark.sql.parquetry.protocol.Json
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+
+/**
+ * One of our scans, of which values of another side of a join could leave something out.
+ *
+ * @param source the scan, and its column
+ * @param build what the values come from
+ * @param keys of the join on that side, in its order: a broadcast is by all of them; none where the source's key names the ends of ranges
+ * @param place of the key whose values these are
+ * @param shared whether the join is to be by a broadcast of the same, which Spark will find
+ * @param known values that are known before anything runs
+ * @param valuesOf the one scan of ours that the values come from, if there is one
+ * @param sparks Spark's own filter of the same
+ * @param facts for the planner, which judges
+ */
+case class RuntimeCandidate(
+    join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
+    known: Option[PlanTimeValues], valuesOf: Option[ParquetryScan], sparks: Option[DynamicPruningSubquery], facts: JObject) {
+  def fact(name: String): JValue = facts \ name
+  def factsWith(others: JField*): JObject = JObject(facts.obj.filterNot(f => others.exists(_._1 == f._1)) ++ others)
+  /** The column of the scan, as SQL. */
+  def column: String = LogicalNames.of(source.key)
+  def keyText: String = (fact("build") \ "key").asInstanceOf[JString].s
+
+  /** Of the subqueries that find the values: one, or one for each end of what they lie between. */
+  val exprIds: Seq[ExprId] = JoinRanges.extremes(source.key).map(_.exprId) match {
+    case Nil => Seq.fill(2)(NamedExpression.newExprId)
+    case ends => ends
+  }
+
+  /**
+   * What runs for its values alone reads their columns alone, and in one task: Spark takes each value once, for which it would shuffle.
+   *
+   * @param alone whether it is to run for its values alone, though there is a broadcast of the same
+   */
+  def filter(build: LogicalPlan, onlyShared: Boolean, alone: Boolean): Expression = source.widened match {
+    case _ if keys.isEmpty => JoinRanges.filter(source.key, build)
+    case Some((column, back)) =>
+      // of values that the column's type does not have, NULL is made, which Spark leaves out
+      val value = Alias(back(keys(place)), "value")()
+      of(column, forValues(Project(Seq(value), build), value.toAttribute), Seq(value.toAttribute), 0, onlyShared = false)
+    case None if shared && !alone => of(source.key, build, keys, place, onlyShared)
+    case None =>
+      val (key, wanted) = source.key match {
+        case tuple: KeyTuple => (tuple.copy(places = tuple.places.indices), tuple.places.map(keys))
+        case one => (one, Seq(keys(place)))
+      }
+      of(key, forValues(build, wanted: _*), wanted, 0, onlyShared)
+  }
+
+  /** Whether Spark's own filter has the same values for the same. */
+  def isOf(found: DynamicPruningSubquery): Boolean = found.pruningKey.semanticEquals(source.key) &&
+    found.broadcastKeyIndices.map(found.buildKeys).exists(key => keys.lift(place).exists(_.semanticEquals(key)))
+
+  /** By what files tell of the values' ends. */
+  def betweenEnds(build: LogicalPlan): Expression =
+    KeyRangeFromFiles.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(_.filter(source.key, exprIds))
+
+  private def forValues(build: LogicalPlan, keys: Expression*): LogicalPlan =
+    Repartition(1, shuffle = false, PruneBuildColumns.of(build, AttributeSet.fromAttributeSets(keys.map(_.references))))
+
+  private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =
+    DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprIds.head)(None)
+}
+
+object RuntimeCandidate extends PredicateHelper {
+  /**
+   * Facts about what values would come from.
+   *
+   * @param text of the keys
+   * @param runs how often it would run for its values
+   * @param number what tells a scan from others
+   */
+  def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int, number: AnyRef => Int): JObject = JObject(
+    "name" -> JString(LogicalNames.of(build)),
+    "where" -> Json.strings(conditions(build)),
+    "whole" -> JBool(whole(build)),
+    "key" -> JString(text),
+    "size" -> size(build.stats.sizeInBytes),
+    "cost" -> build.collectLeaves().map(cost).foldLeft[Option[BigInt]](Some(0)) {
+      case (Some(sum), Some(more)) => Some(sum + more * runs)
+      case _ => None
+    }.fold[JValue](JNull)(JInt(_)),
+    "files" -> JInt(build.collectLeaves().map(files).sum * runs),
+    "deterministic" -> JBool(build.deterministic && keys.forall(_.deterministic)),
+    "python" -> JBool(keys.exists(python(_, build))),
+    "unrepeatable" -> unrepeatable(build).fold[JValue](JNull)(JString(_)),
+    "parts" -> JArray(build.collectLeaves().toList.collect {
+      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => JObject("scan" -> JInt(number(relation)),
+        "bytes" -> JInt(relation.stats.sizeInBytes * runs), "files" -> JInt(scan.files * runs))
+    }))
+
+  /** What the query asks of the tables of a plan, as SQL: what Spark applies, and what is left to our scans. */
+  private def conditions(plan: LogicalPlan): Seq[String] = plan.collect {
+    case Filter(condition, _) => splitConjunctivePredicates(condition).collect {
+      case e if !e.isInstanceOf[IsNotNull] && !e.exists(_.isInstanceOf[DynamicPruning]) => LogicalNames.of(e)
+    }
+    case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.decided
+  }.flatten.distinct
+
+  /** Whether a plan gives all rows that one scan of ours is planned for, but for NULLs. */
+  private def whole(plan: LogicalPlan): Boolean = plan match {
+    case project: Project => whole(project.child)
+    case Filter(condition, child) => splitConjunctivePredicates(condition).forall(_.isInstanceOf[IsNotNull]) && whole(child)
+    case DataSourceV2ScanRelation(_, _: ParquetryScan, _, _, _, _, _) => true
+    case _ => false
+  }
+
+  private def size(bytes: BigInt): JValue = if (bytes >= unknown) JNull else JInt(bytes)
+  private def unknown: BigInt = SQLConf.get.defaultSizeInBytes
+
+  /** What reading a leaf once more costs, in bytes; None: nobody knows. */
+  private def cost(leaf: LogicalPlan): Option[BigInt] = leaf match {
+    case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory => // as Spark estimates it
+      Some(cached.stats.sizeInBytes / 5)
+    case _: LocalRelation | _: OneRowRelation => Some(0)
+    case other => Some(other.stats.sizeInBytes).filter(_ < unknown)
+  }
+
+  /** How many files are opened for a leaf; what others do is not known. */
+  private def files(leaf: LogicalPlan): Int = leaf match {
+    case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.files
+    case _: LocalRelation | _: OneRowRelation | _: InMemoryRelation => 0
+    case _ => 1
+  }
+
+  /** Whether a key is computed by Python, of which nobody knows whether it gives the same again. */
+  private def python(key: Expression, plan: LogicalPlan): Boolean = key.exists(_.isInstanceOf[PythonFuncExpression]) ||
+    (plan match {
+      case eval: BaseEvalPython if eval.resultAttrs.exists(key.references.contains) => true
+      case project: Project => python(replaceAlias(key, getAliasMap(project)), project.child)
+      case aggregate: Aggregate => python(replaceAlias(key, getAliasMap(aggregate)), aggregate.child)
+      case other => other.children.exists(child => key.references.exists(child.outputSet.contains) && python(key, child))
+    })
+
+  /** What of a plan may give other rows when it runs a second time. */
+  private def unrepeatable(plan: LogicalPlan): Option[String] = plan.collectFirst {
+    case limit @ (_: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sample) => limit.nodeName
+    case node if node.containsPattern(TreePattern.PYTHON_UDF) || node.expressions.exists(_.exists(opaque)) => "a user's function"
+    case rdd: LogicalRDD if !rdd.rdd.isCheckpointed => "an RDD"
+    case relation: LogicalRelation if !relation.relation.isInstanceOf[HadoopFsRelation] => LogicalNames.of(relation)
+    case relation: DataSourceV2ScanRelation if !relation.scan.isInstanceOf[ParquetryScan] => LogicalNames.of(relation)
+    case leaf: LeafNode if !repeatable(leaf) => leaf.nodeName
+    case typed @ (_: MapPartitions | _: MapElements | _: TypedFilter | _: FlatMapGroupsInPandas) => typed.nodeName
+  }
+  private def opaque(e: Expression): Boolean = e.isInstanceOf[ScalaUDF] || e.isInstanceOf[PythonFuncExpression]
+  private def repeatable(leaf: LeafNode): Boolean = leaf match {
+    case _: LocalRelation | _: OneRowRelation | _: Range | _: InMemoryRelation | _: LogicalRDD | _: LogicalRelation |
+        _: DataSourceV2ScanRelation => true
+    case _ => false
+  }
+}

@@ -1,0 +1,196 @@
+package org.apache.spark.sql.parquetry.runtime
+
+import scala.collection.mutable
+
+import org.json4s._
+import org.json4s.JsonDSL._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.joingraph.{
+  InnerJoins, JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
+
+/** Finds where values of one side of a join could leave something out of one of our scans on the other, with the facts to judge by. */
+class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelectionHelper with PredicateHelper {
+  private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
+  private val numbers = mutable.ArrayBuffer.empty[AnyRef]
+  private val most = 12 // tables of which to try what is joined with what
+  private val single: Seq[AnyRef] = plan.collectLeaves().collect { case r: DataSourceV2ScanRelation => r.scan: AnyRef }
+    .groupBy(System.identityHashCode).values.filter(_.length == 1).map(_.head).toSeq
+  private lazy val placed = plan.collect { case Filter(condition, _) => condition }
+    .flatMap(_.collect { case d: DynamicPruningSubquery => d })
+
+  private lazy val once = new SharedScans(plan)
+
+  def all: Seq[RuntimeCandidate] = {
+    joins.foreach(direct)
+    val directly = found.length
+    roots(plan).filter(root => joins.exists(_ eq root)).foreach(narrowed)
+    found.toSeq ++ new UnionBuildSides(once, number).of(found.drop(directly).toSeq)
+  }
+
+  /** What tells an object from others, for the planner. */
+  private def number(of: AnyRef): Int = {
+    val known = numbers.indexWhere(_ eq of)
+    if (known >= 0) known
+    else {
+      numbers += of
+      numbers.length - 1
+    }
+  }
+
+  /** The same of plans that read the same: keys of one join may have one each. */
+  private def equal(build: LogicalPlan): Int = number(numbers.find {
+    case other: LogicalPlan => (other eq build) || other == build
+    case _ => false
+  }.getOrElse(build))
+
+  /** Values of a side of a join, for the other. */
+  private def direct(join: Join): Unit = {
+    val equal = join match {
+      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
+        val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get)
+          .orElse(if (otherwise(join.hint)) None else getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
+          .filter(_ => SQLConf.get.exchangeReuseEnabled)
+        for (place <- leftKeys.indices) {
+          of(join, "left", left, leftKeys(place), right, rightKeys, place, broadcast.contains(BuildRight), other.exists(ofNotIn))
+          of(join, "right", right, rightKeys(place), left, leftKeys, place, broadcast.contains(BuildLeft), other.exists(ofNotIn))
+        }
+        true
+      case _ => false
+    }
+    for {
+      condition <- join.condition.toSeq
+      e <- splitConjunctivePredicates(condition) if !equal || !e.isInstanceOf[EqualTo]
+      (side, pruned, build) <- Seq(("left", join.left, join.right), ("right", join.right, join.left))
+    } JoinRanges.of(e, pruned.outputSet, build.outputSet) match {
+      case Some(ranges) =>
+        val sources = KeySource.of(ranges, pruned)
+        // each value of partition columns is looked up: that is what an equality is evaluated for
+        val others = if (equal && e.isInstanceOf[EqualNullSafe]) sources.filterNot(_.ofPartitions) else sources
+        add(join, side, others, build, Nil, 0, LogicalNames.of(e), shared = false, nullAware = false, equality = false, join.joinType)
+      case None if !equal => // NOT IN and the like: told, so that a report has a reason
+        for (key <- e.references.toSeq if pruned.outputSet.contains(key))
+          add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, ofNotIn(e), equality = false,
+            join.joinType)
+      case None =>
+    }
+  }
+
+  private def ofNotIn(e: Expression): Boolean = e.exists { case IsNull(_: EqualTo) => true; case _ => false }
+
+  /** Whether a hint has Spark join in another way, whatever the sizes. */
+  private def otherwise(hint: JoinHint): Boolean =
+    hintToSortMergeJoin(hint) || hintToShuffleHashJoin(hint) || hintToShuffleReplicateNL(hint)
+
+  private def of(
+      join: Join, side: String, pruned: LogicalPlan, key: Expression, build: LogicalPlan, keys: Seq[Expression], place: Int,
+      shared: Boolean, nullAware: Boolean): Unit = {
+    val sources = key match {
+      case column: Attribute =>
+        val joined = InnerJoins.of(pruned)
+        KeySource.of(column, pruned) ++ joined.closure(column).tail.flatMap(equal => joined.items.flatMap(KeySource.of(equal, _)))
+      case computed => KeySource.of(computed, pruned)
+    }
+    // of the days of moments the first and the last are asked for, as files tell the first and the last moment
+    val days = sources.filter(_.ofDays)
+    val ranges = for {
+      condition <- JoinRanges.of(EqualTo(key, keys(place)), pruned.outputSet, build.outputSet).toSeq if days.nonEmpty
+      source <- KeySource.of(condition, pruned) if days.exists(_.relation eq source.relation)
+    } yield source
+    add(join, side, ranges, build, Nil, 0, LogicalNames.of(keys(place)), shared = false, nullAware, equality = false, join.joinType)
+    val others = sources.filterNot(source => source.ofDays && ranges.exists(_.relation eq source.relation))
+    add(join, side, others, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true, join.joinType)
+  }
+
+  private def add(
+      join: Join, side: String, sources: Seq[KeySource], build: LogicalPlan, keys: Seq[Expression], place: Int, key: String,
+      shared: Boolean, nullAware: Boolean, equality: Boolean, joinType: JoinType, from: Option[LogicalPlan] = None): Unit =
+    for (source <- sources if single.exists(_ eq source.scan)) {
+      val outside = shared && RuntimePlacement.fromOutside(build)
+      val (buildKey, ends) = (keys.lift(place), JoinRanges.extremes(source.key))
+      val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
+      val filterable = source.key.references.forall(a => byScan(a.name))
+      // the other side's partitions are not listed for a scan of which nothing could be left out
+      val known = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
+        .flatMap(PlanTimeValues.of(source, _, build))
+      // files tell of columns as they are
+      val told = buildKey.filter(_.dataType == source.key.dataType && source.form == "column" && filterable)
+        .flatMap(KeyRangeFromFiles.of(_, build))
+      val statistics = source.scan.estimateStatistics().sizeInBytes()
+      val sparks = buildKey.flatMap(spark(source.key, _))
+      val facts = JObject(
+        "scan" -> JInt(number(source.relation)),
+        "report" -> source.scan.expected,
+        "bytes" -> (if (statistics.isPresent) JInt(statistics.getAsLong) else JNull),
+        "column" -> JString(if (ends.isEmpty) LogicalNames.of(source.key) else source.key.references.map(_.name).mkString(", ")),
+        "form" -> JString(source.form),
+        "filterable" -> JBool(filterable),
+        "join" -> JInt(number(join)),
+        "type" -> JString(LogicalNames.of(joinType)),
+        "side" -> JString(side),
+        "steps" -> JArray(source.steps.toList),
+        "equality" -> JBool(equality),
+        "null_aware" -> JBool(nullAware),
+        "build" -> (RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
+          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length), number) ~
+          ("ends_of" -> told.fold[JValue](JNull)(found => JInt(number(found.relation))))),
+        "source" -> JInt(number(from.getOrElse(build))),
+        "plan" -> JInt(equal(build)),
+        "tuple_column" -> buildKey.flatMap(_ => KeyTuple.columnOf(source.key)).fold[JValue](JNull)(a => JString(a.name)),
+        "narrowed" -> JBool(from.exists(!_.eq(build))),
+        "shared" -> JBool(shared && !outside),
+        "outside" -> JBool(outside),
+        "read_once" -> JBool(SQLConf.get.exchangeReuseEnabled && once.broken(source.relation, join)),
+        "known" -> known.fold[JValue](JNull)(_.facts),
+        "held" -> Some(source).filterNot(_.scan.late).flatMap(PlanTimeValues.held).fold[JValue](JNull)(values => JInt(values.size)),
+        "placed" -> sparks.fold[JValue](JNull)(d => JString(if (d.onlyInBroadcast) "shared" else "always")))
+      val valuesOf = buildKey.map(KeySource.of(_, build)).collect { case Seq(one) => one.scan }
+      found += RuntimeCandidate(join, source, build, keys, place, shared && !outside, known, valuesOf, sparks, facts)
+    }
+
+  /** Spark's own filter of the same. */
+  private def spark(column: Expression, key: Expression): Option[DynamicPruningSubquery] =
+    placed.find(d => d.pruningKey.semanticEquals(column) &&
+      d.broadcastKeyIndices.map(d.buildKeys).exists(_.semanticEquals(key)))
+
+  /** Joins that are not below another one that is joined with the same. */
+  private def roots(plan: LogicalPlan): Seq[Join] = plan match {
+    case join: Join =>
+      val joined = InnerJoins.of(join)
+      val parts = if (joined.items.exists(_ eq join)) join.children else joined.items ++ joined.apart
+      parts.flatMap(roots) :+ join
+    case other => other.children.flatMap(roots)
+  }
+
+  /** Values of a plan of which only those rows are left that have matches in the tables that it is joined with. */
+  private def narrowed(root: Join): Unit = {
+    val joined = InnerJoins.of(root)
+    for {
+      (a, b) <- if (joined.items.length > 2 && joined.items.length <= most) joined.equal else Nil
+      (column, key) <- Seq(a -> b, b -> a)
+      pruned <- joined.items.find(_.outputSet.contains(column))
+      item <- joined.items.find(_.outputSet.contains(key)) if !(item eq pruned)
+      build <- joined.narrowed(item, key, pruned) ++ Some(item).filter(InnerJoins.selective)
+    } narrowed(root, Inner, "inner", KeySource.of(column, pruned), build, key, item)
+    for {
+      join <- if (joined.items.length <= most) joined.beside else Nil
+      (a, b) <- InnerJoins.equalities(join)
+      (column, key) <- Seq(a -> b, b -> a)
+      (side, pruned) <- Seq("left" -> join.left, "right" -> join.right).filter(one => joined.apart.exists(_ eq one._2))
+      if pruned.outputSet.contains(column)
+      item <- joined.items.find(_.outputSet.contains(key))
+      build <- joined.narrowed(item, key, pruned)
+    } narrowed(join, join.joinType, side, KeySource.of(column, pruned), build, key, item)
+  }
+
+  private def narrowed(
+      join: Join, joinType: JoinType, side: String, sources: Seq[KeySource], build: LogicalPlan, key: Attribute, item: LogicalPlan): Unit =
+    add(join, side, sources, build, Seq(key), 0, LogicalNames.of(key), shared = false, nullAware = false, equality = true,
+      joinType, from = Some(item))
+}

@@ -1,0 +1,69 @@
+package org.apache.spark.sql.parquetry.runtime
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.PhysicalOperation
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation, DataSourceV2Strategy}
+import org.apache.spark.sql.parquetry.joingraph.{KeyTuple, TupleColumn}
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+
+/** Has Spark take the values of all keys of a `KeyTuple`: an expression that names several is none that it would optimize. */
+case class TupleStrategy(session: SparkSession) extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case PhysicalOperation(_, filters, DataSourceV2ScanRelation(_, _: ParquetryScan, _, _, _, _, _))
+        if filters.exists(_.exists(_.isInstanceOf[KeyTuple])) =>
+      new DataSourceV2Strategy(session.asInstanceOf[ClassicSession])(plan).map(_.transform {
+        case scan: BatchScanExec => scan.copy(runtimeFilters = scan.runtimeFilters.map(_.transform {
+          case found @ DynamicPruningSubquery(tuple: KeyTuple, _, _, _, _, _, _) =>
+            found.copy(broadcastKeyIndices = tuple.places)(found.broadcastValueProjection)
+        }))
+      })
+    case _ => Nil
+  }
+}
+
+/** Has the values of a `KeyTuple` come to its scan as rows of the columns. */
+object PlanTupleSubqueries extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan.transform {
+    case scan: BatchScanExec if scan.runtimeFilters.exists(_.exists(_.isInstanceOf[KeyTuple])) =>
+      val changed = scan.copy(runtimeFilters = scan.runtimeFilters.map(_.transform {
+        case in @ InSubqueryExec(tuple: KeyTuple, values, _, _, _, _) if values.output.length == tuple.keys.length =>
+          in.copy(child = tuple.attribute, plan = TupleSubquery(in.plan, tuple.columns))
+      }))
+      changed.copyTagsFrom(scan)
+      changed
+  }
+}
+
+/**
+ * Makes one value, a row of a scan's columns, of the values of several keys.
+ *
+ * @param child gives the values of the keys
+ */
+case class TupleSubquery(child: SparkPlan, columns: Seq[TupleColumn]) extends BaseSubqueryExec with UnaryExecNode {
+  private def subquery: BaseSubqueryExec = child.asInstanceOf[BaseSubqueryExec]
+  override def name: String = subquery.name
+  override def stringArgs: Iterator[Any] = Iterator(name, KeyTuple.text(columns.map(_.name)))
+  override lazy val output: Seq[Attribute] =
+    Seq(AttributeReference(KeyTuple.text(columns.map(_.name)), KeyTuple.struct(columns))())
+
+  override def executeCollect(): Array[InternalRow] = {
+    val rows = subquery.executeCollect()
+    // what stands for values that cannot be had is no row of keys
+    if (rows.exists(_.numFields < child.output.length)) rows else rows.flatMap { row =>
+      val values = columns.map(_.of(row))
+      Option.when(values.forall(_.isDefined))(InternalRow(InternalRow.fromSeq(values.map(_.get))))
+    }
+  }
+
+  override protected def doExecute(): RDD[InternalRow] =
+    throw new UnsupportedOperationException("a subquery's rows are collected")
+  override protected def doCanonicalize(): SparkPlan = TupleSubquery(child.canonicalized, columns)
+  override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
+}

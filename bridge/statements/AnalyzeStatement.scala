@@ -1,0 +1,30 @@
+package org.apache.spark.sql.parquetry.statements
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.analysis.{ResolvedNamespace, ResolvedTable}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
+import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json}
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+
+/** `ANALYZE TABLE`: every commit keeps statistics, so there is nothing to compute, and the planner tells what is known. */
+object AnalyzeStatement extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case AnalyzeTable(ResolvedTable(_, ident, t: ParquetryTable, _), spec, _) =>
+      known(t.ref, ident.namespace(), Seq(ident.name()), "partition_columns" -> Json.strings(spec.keys))
+    case AnalyzeColumn(ResolvedTable(_, ident, t: ParquetryTable, _), names, _) =>
+      known(t.ref, ident.namespace(), Seq(ident.name()), "columns" -> Json.strings(names.getOrElse(Nil)))
+    case AnalyzeTables(ResolvedNamespace(catalog: PlannerCatalog, namespace, _), _) =>
+      val all = catalog.listTables(namespace.toArray).map(_.name())
+      known(catalog.reference, namespace.toArray, all.toSeq)
+  }
+
+  private def known(ref: CatalogRef, namespace: Array[String], names: Seq[String], more: JField*): LogicalPlan = {
+    val answer = Answers.called(
+      ref.ask("analyze", Seq[JField]("namespace" -> Json.strings(namespace), "names" -> Json.strings(names)) ++ more: _*))
+    LocalRelation(toAttributes(answer.schema), answer.rows.toSeq)
+  }
+}

@@ -1,0 +1,140 @@
+package org.apache.spark.sql.parquetry.statements
+
+import java.util.Locale
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.util.{quoteIfNeeded, StringUtils}
+import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, LookupCatalog}
+import org.apache.spark.sql.execution.command.{LeafRunnableCommand, SetCommand, ShowFunctionsCommand}
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
+import org.apache.spark.sql.parquetry.hash.HashFunction
+import org.apache.spark.sql.parquetry.protocol.{ParquetryException, Settings}
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.write.{DynamicOverwrite, MergeSchemaOption, OverwriteOptions}
+
+/** Statements that Spark refuses for other catalogs than its own before any rule of ours could see them resolved. */
+case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
+  override protected lazy val catalogManager: CatalogManager = session.sessionState.catalogManager
+
+  private lazy val overwrites = new OverwriteOptions(
+    relation => try tableOf(relation) catch { case _: NoSuchTableException | _: NoSuchNamespaceException => None },
+    session.sessionState.sqlParser.parseExpression)
+
+  override def apply(plan: LogicalPlan): LogicalPlan = overwrites.applied(plan, isOurs) match {
+    case ShowFunctions(Of(catalog, hasSome), user, system, pattern, output) =>
+      ShowFunctionsOf(catalog.name(), user && hasSome, system, pattern, output)
+    case DropPartitions(table @ UnresolvedTable(CatalogAndIdentifier(_: PlannerCatalog, _), _, _), parts, ifExists, purge) =>
+      DropAgreeingPartitions(table, parts, ifExists, purge)
+    case s @ SetCommand(Some((name, Some(value)))) if Settings.isOurs(name) => Settings.checkValue(name, value); s
+    case d: DeleteFromTable => withoutStruct(d.table, Seq(d.condition), "DELETE"); d
+    case u: UpdateTable => withoutStruct(u.table, u.assignments ++ u.condition, "UPDATE"); u
+    case m: MergeIntoTable =>
+      val actions = m.matchedActions ++ m.notMatchedActions ++ m.notMatchedBySourceActions
+      withoutStruct(m.targetTable, m.mergeCondition +: actions, "MERGE")
+      m
+    case w: V2WriteCommand => MergeSchemaOption.evolving(w, tableOf, analyzed)
+    case other =>
+      MergeSchemaOption.checked(other, tableOf, analyzed)
+      other.resolveOperatorsDown { case i: InsertIntoStatement => withGivenValues(i) }
+  }
+
+  private def withGivenValues(insert: InsertIntoStatement): InsertIntoStatement = insert.table match {
+    case r @ UnresolvedRelation(CatalogAndIdentifier(_: PlannerCatalog, _), options, _) =>
+      insert.copy(table = r.copy(options = DynamicOverwrite.withGiven(options, insert)))
+    case _ => insert
+  }
+
+  private def analyzed(query: LogicalPlan): LogicalPlan =
+    if (query.resolved) query else session.sessionState.executePlan(query).analyzed
+
+  private def isOurs(name: Seq[String]): Boolean = name match {
+    case CatalogAndIdentifier(_: PlannerCatalog, _) => true
+    case _ => false
+  }
+
+  private def tableOf(plan: LogicalPlan): Option[ParquetryTable] = plan match {
+    case UnresolvedRelation(CatalogAndIdentifier(catalog: PlannerCatalog, ident), _, _) =>
+      Some(catalog.loadTable(ident)).collect { case t: ParquetryTable => t }
+    case r: DataSourceV2Relation => Some(r.table).collect { case t: ParquetryTable => t }
+    case _ => None
+  }
+
+  /** Spark looks in vain for the hidden struct where it rewrites a statement on rows: its scan has those hidden columns alone that it needs. */
+  private def withoutStruct(target: LogicalPlan, said: Seq[Expression], statement: String): Unit = target match {
+    case SubqueryAlias(_, child) => withoutStruct(child, said, statement)
+    case UnresolvedRelation(CatalogAndIdentifier(catalog: PlannerCatalog, ident), _, _)
+      if said.exists(_.exists(names(_, FileFormat.METADATA_NAME))) => catalog.loadTable(ident) match {
+        case t: ParquetryTable if said.exists(_.exists(names(_, t.metadataStruct.name))) => throw new ParquetryException("UNSUPPORTED",
+          s"$statement ${t.name()}: ${t.metadataStruct.name} cannot be named in a statement that changes rows: " +
+            s"${t.fileColumn.name} is the path of a row's file.")
+        case _ =>
+      }
+    case _ =>
+  }
+  private def names(e: Expression, struct: String): Boolean = e match {
+    case a: UnresolvedAttribute => a.nameParts.exists(_.toLowerCase(Locale.ROOT).endsWith(struct))
+    case _ => false
+  }
+
+  /** The catalog of ours that functions are to be shown of, and whether some of its own can be called from there or stand there. */
+  private object Of {
+    def unapply(namespace: LogicalPlan): Option[(CatalogPlugin, Boolean)] = Option(namespace).collect {
+      case CurrentNamespace => (catalogManager.currentCatalog, true)
+      case UnresolvedNamespace(CatalogAndNamespace(catalog, within), _) => (catalog, within.isEmpty || within == Seq("system"))
+    }.filter(_._1.isInstanceOf[PlannerCatalog])
+  }
+}
+
+/** `SHOW FUNCTIONS`: Spark's own, which can be called whatever catalog is current, and the catalog's by their full names. */
+case class ShowFunctionsOf(
+    catalog: String, user: Boolean, system: Boolean, pattern: Option[String], override val output: Seq[Attribute])
+  extends LeafRunnableCommand {
+  override def run(session: SparkSession): Seq[Row] = {
+    val sparks = ShowFunctionsCommand(SessionCatalog.DEFAULT_DATABASE, pattern, false, system, output)
+    val ours = HashFunction.all.keys.toSeq.filter(name => pattern.forall(StringUtils.filterPattern(Seq(name), _).nonEmpty))
+    (if (system) sparks.run(session) else Nil) ++
+      (if (user) ours.sorted.map(name => Row(s"${quoteIfNeeded(catalog)}.system.$name")) else Nil)
+  }
+}
+
+/** `ALTER TABLE … DROP PARTITION` of all partitions that agree with what is said, which may be some of the columns. */
+case class DropAgreeingPartitions(table: LogicalPlan, parts: Seq[PartitionSpec], ifExists: Boolean, purge: Boolean)
+  extends V2PartitionCommand {
+  override def allowPartialPartitionSpec: Boolean = true
+  override protected def withNewChildInternal(newChild: LogicalPlan): DropAgreeingPartitions = copy(table = newChild)
+}
+
+/** What is said of some columns becomes the partitions that agree with it, and is dropped as Spark drops partitions. */
+object ExpandDroppedPartitions extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case DropAgreeingPartitions(r @ ResolvedTable(_, _, t: ParquetryTable, _), parts, ifExists, purge)
+      if parts.forall(_.isInstanceOf[ResolvedPartitionSpec]) =>
+      val names = t.partitionSchema().names.toSeq
+      val all = parts.collect { case s: ResolvedPartitionSpec => s }.flatMap {
+        case whole if whole.names.length == names.length => Seq(whole)
+        case some =>
+          val found = t.listPartitionIdentifiers(some.names.toArray, some.ident).toSeq
+          if (found.isEmpty && !ifExists) throw new NoSuchPartitionsException(t.name(), Seq(some.ident), t.partitionColumnsNamed(some.names))
+          found.map(ResolvedPartitionSpec(names, _, None))
+      }
+      DropPartitions(r, distinct(all), ifExists, purge)
+    case DropAgreeingPartitions(r @ ResolvedTable(_, _, t, _), parts, ifExists, purge) if !t.isInstanceOf[ParquetryTable] =>
+      DropPartitions(r, parts, ifExists, purge) // of a metadata table, of which Spark says that it has none
+  }
+
+  /** Two parts may agree with one partition. */
+  private def distinct(all: Seq[ResolvedPartitionSpec]): Seq[ResolvedPartitionSpec] = {
+    val seen = mutable.Set.empty[InternalRow]
+    all.filter(spec => seen.add(spec.ident))
+  }
+}

@@ -1,0 +1,43 @@
+package org.apache.spark.sql.parquetry.statements
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.{SchemaEvolution, SchemaTypeEvolution}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, View}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.catalog.Identifier
+import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Records the columns of views `WITH SCHEMA EVOLUTION` and `WITH SCHEMA TYPE EVOLUTION` whose query has others by now. Spark's own rule does it
+ * for views of its session catalog alone, and fails for all others; it finds nothing to do behind this one.
+ */
+case class EvolveViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case view: View if !view.isTempView && view.child.resolved && evolves(view.desc) =>
+      catalogOf(view.desc).fold(view) { case (catalog, ident) =>
+        val (known, now) = (view.desc.schema, columns(view.desc, view.child.schema))
+        if (shape(known) != shape(now)) catalog.evolveView(ident, now)
+        view.copy(desc = view.desc.copy(schema = now))
+      }
+  }
+
+  private def evolves(desc: CatalogTable): Boolean =
+    desc.viewSchemaMode == SchemaEvolution || desc.viewSchemaMode == SchemaTypeEvolution
+
+  private def catalogOf(desc: CatalogTable): Option[(PlannerCatalog, Identifier)] = desc.identifier.nameParts match {
+    case Seq(catalog, database, name) => session.sessionState.catalogManager.catalog(catalog) match {
+      case ours: PlannerCatalog => Some((ours, Identifier.of(Array(database), name)))
+      case _ => None
+    }
+    case _ => None
+  }
+
+  /** Where types alone evolve, what was said of a column stays. */
+  private def columns(desc: CatalogTable, now: StructType): StructType =
+    if (desc.viewSchemaMode == SchemaEvolution) now
+    else StructType(now.map(f => desc.schema.find(_.name == f.name).fold(f)(known => f.copy(metadata = known.metadata))))
+
+  private def shape(schema: StructType) = schema.map(f => (f.name, f.dataType, f.nullable))
+}

@@ -1,0 +1,33 @@
+package org.apache.spark.sql.parquetry.statements
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface, SqlStatementSplitResult, TemporalIdentifier}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.parquetry.catalog.Catalogs
+import org.apache.spark.sql.parquetry.protocol.{Bridge, Parameters}
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/**
+ * Hands everything to the parser that was there before, Spark's own or that of another extension. A statement in which
+ * one of the planner's words occurs is shown to the planner first; what it gives instead is parsed in its place, parameters
+ * filled in, and errors then show that text, since their positions are within it.
+ */
+class Parser(session: SparkSession, inner: ParserInterface) extends ParserInterface {
+  override def parsePlan(text: String): LogicalPlan = inner.parsePlan(Bridge.rewritten(text, Catalogs.fields(session)).getOrElse(text))
+  override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
+    Bridge.rewritten(text, Parameters.fields(parameters) ++ Catalogs.fields(session)).map(inner.parsePlan)
+      .getOrElse(inner.parsePlanWithParameters(text, parameters))
+
+  override def parseQuery(text: String): LogicalPlan = inner.parseQuery(text)
+  override def parseExpression(text: String): Expression = inner.parseExpression(text)
+  override def parseTableIdentifier(text: String): TableIdentifier = inner.parseTableIdentifier(text)
+  override def parseFunctionIdentifier(text: String): FunctionIdentifier = inner.parseFunctionIdentifier(text)
+  override def parseMultipartIdentifier(text: String): Seq[String] = inner.parseMultipartIdentifier(text)
+  override def parseTemporalTableIdentifier(text: String): TemporalIdentifier = inner.parseTemporalTableIdentifier(text)
+  override def parseRoutineParam(text: String): StructType = inner.parseRoutineParam(text)
+  override def parseTableSchema(text: String): StructType = inner.parseTableSchema(text)
+  override def parseDataType(text: String): DataType = inner.parseDataType(text)
+  override def splitStatements(text: String): SqlStatementSplitResult = inner.splitStatements(text)
+}

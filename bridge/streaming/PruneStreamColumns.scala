@@ -1,0 +1,56 @@
+package org.apache.spark.sql.parquetry.streaming
+
+import org.json4s.JBool
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.planning.PhysicalOperation
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, StreamingDataSourceV2ScanRelation}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/** A table that is read by a stream knows it: its scans are `StreamScan`s. */
+object MarkStreamedTables extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case r: StreamingRelationV2 => r.table match {
+      case table: ParquetryTable => r.copy(table = table.streamed)
+      case _ => r
+    }
+  }
+}
+
+/**
+ * Tells the scan of a batch which columns are read and what is asked of them, as Spark does for scans that are none of a stream. Spark
+ * evaluates all conditions again.
+ */
+object PruneStreamColumns extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = if (!plan.isStreaming) plan else plan.transformDown {
+    case p @ PhysicalOperation(projects, filters, r: StreamingDataSourceV2ScanRelation) if wide(r) =>
+      val narrow = narrowed(r, AttributeSet(projects.flatMap(_.references) ++ filters.flatMap(_.references)), filters)
+      p.transformDown { case same if same eq r => narrow }
+  }
+
+  private def wide(r: StreamingDataSourceV2ScanRelation): Boolean = r.scan.isInstanceOf[StreamScan] && r.startOffset.isDefined &&
+    r.stream.isInstanceOf[TableStream] && !r.scan.isInstanceOf[NarrowScan]
+
+  private def narrowed(r: StreamingDataSourceV2ScanRelation, used: AttributeSet,
+      filters: Seq[Expression]): LogicalPlan = {
+    val scan = r.scan.asInstanceOf[StreamScan]
+    val table = scan.table
+    val read = r.output.filter(used.contains)
+    val offered = filters.filter(_.deterministic).flatMap(f => DataSourceV2Strategy.translateFilterV2(f))
+      .filterNot(_.references().exists(table.isHidden))
+    val pushed = if (offered.isEmpty) Nil else table.judge(offered, scan.options, "streaming" -> JBool(true))
+    val narrow = new NarrowScan(table, StructType(read.map(a => StructField(a.name, a.dataType, a.nullable, a.metadata))), pushed, scan)
+    val byName = read.map(a => a.name -> a).toMap
+    val leaf = r.copy(scan = narrow, output = narrow.readSchema().fieldNames.toSeq.map(byName),
+      stream = r.stream.asInstanceOf[TableStream].by(narrow))
+    // the reader gives columns of partitions last, wherever they stand in the table
+    if (leaf.output == read) leaf else Project(read, leaf)
+  }
+}
+
+class NarrowScan(table: ParquetryTable, required: StructType, pushed: Seq[PushedPredicate], of: StreamScan)
+  extends StreamScan(table, required, pushed, of.options)

@@ -1,0 +1,38 @@
+package org.apache.spark.sql.parquetry.table
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.zip.CRC32
+
+import org.apache.spark.sql.connector.catalog.V2TableUtil
+import org.apache.spark.sql.types._
+
+/**
+ * Ids by which Spark tells a column, or a field within one, from another that has taken its name since a DataFrame was made.
+ *
+ * A column is what it is called in the files, where no two that were ever there have one name; Spark wants a number.
+ *
+ * Spark shows an id in the metadata of each column that has one: `df.schema` would equal none that a user writes. So columns have
+ * ids when Spark compares them, before it runs a query, and at no other time.
+ */
+object FieldIds {
+  private val comparison = V2TableUtil.getClass.getName
+
+  /** Whether it is Spark's comparison that asks for a table's columns. */
+  def areCompared: Boolean = StackWalker.getInstance().walk(_.limit(4).anyMatch(_.getClassName == comparison))
+
+  def of(logical: StructType, physical: StructType): StructType =
+    StructType(logical.fields.zip(physical.fields).map { case (l, p) => l.copy(dataType = within(l.dataType, p.dataType)).withId(id(p.name)) })
+
+  private def within(logical: DataType, physical: DataType): DataType = (logical, physical) match {
+    case (l: StructType, p: StructType) => of(l, p)
+    case (l: ArrayType, p: ArrayType) => l.copy(elementType = within(l.elementType, p.elementType))
+    case (l: MapType, p: MapType) => l.copy(keyType = within(l.keyType, p.keyType), valueType = within(l.valueType, p.valueType))
+    case (l, _) => l
+  }
+
+  private def id(name: String): String = {
+    val sum = new CRC32
+    sum.update(name.getBytes(UTF_8))
+    sum.getValue.toString
+  }
+}

@@ -1,0 +1,36 @@
+package org.apache.spark.sql.parquetry.table
+
+import org.apache.spark.sql.connector.catalog.MetadataColumn
+import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
+
+/**
+ * What Spark's own file sources tell of the file that a row was read from, as the same struct, which `SELECT *` leaves out; of
+ * Parquet the place of the row in the file, too.
+ */
+case class MetadataStruct(override val name: String, parquet: Boolean) extends MetadataColumn {
+  override def dataType(): DataType = MetadataStruct.whole(parquet)
+  override def isNullable: Boolean = false
+  override def comment(): String = "path, size and time of change of the file that holds the row"
+}
+
+object MetadataStruct {
+  // the marks that Spark's own fields bear are for its own sources
+  private def whole(parquet: Boolean): StructType = {
+    val rows = Option.when(parquet)(ParquetFileFormat.ROW_INDEX_FIELD)
+    StructType((FileFormat.BASE_METADATA_FIELDS ++ rows).map(f => StructField(f.name, f.dataType, nullable = false)))
+  }
+
+  def of(schema: StructType, format: String): MetadataStruct =
+    MetadataStruct(FileColumn.free(FileFormat.METADATA_NAME, schema), format != "orc")
+
+  /** Whether readers count what a field holds, which differs from row to row. */
+  def isCounted(field: StructField): Boolean = field.name == ParquetFileFormat.ROW_INDEX
+  /** The column by which they are asked for it. */
+  val counter: StructField = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, ParquetFileFormat.ROW_INDEX_FIELD.dataType)
+
+  /** What a field of the struct is of a piece of a file. */
+  def value(field: StructField, file: PartitionedFile): Any =
+    FileFormat.getFileConstantMetadataColumnValue(field.name, file, FileFormat.BASE_METADATA_EXTRACTORS, field.dataType).value
+}

@@ -1,0 +1,195 @@
+package org.apache.spark.sql.parquetry.table
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.constraints.Constraint
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException, Settings, TableAnswer}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * For what a table was loaded, which is nothing of the version that it is of.
+ *
+ * @param streamed whether a stream reads it
+ * @param scanned whether it is told for a scan by which conditions on partition columns leave out partitions, whatever they are
+ * @param onDirectories conditions of a query that Spark evaluates over the values of directories; see `OfferDirectoryPredicates`
+ * @param order places that the columns have in the order that the planner knows; none: they are in that order
+ */
+case class TableUse(
+    streamed: Boolean = false, scanned: Boolean = false, onDirectories: Seq[Expression] = Nil, order: Seq[Int] = Nil)
+
+/**
+ * One version of a table, as the planner described it. Every question about it names that version.
+ *
+ * All packages know a table by this class. What reads and writes it stands above them, so that only `LoadedTable` (`catalog`) makes
+ * scans and writes.
+ */
+abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAnswer, use: TableUse)
+  extends Table with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsRowLevelOperations
+  with SupportsMetadataColumns with SupportsAtomicPartitionManagement with SupportsSchemaEvolution {
+
+  val logical: StructType = answer.logical
+  /** The same schema, field by field, under the names that the files use. */
+  val physical: StructType = answer.physical
+  val partitionColumns: Seq[String] = answer.partitionColumns
+  val format: String = answer.format
+  val fileColumn: FileColumn = FileColumn.of(logical)
+  val metadataStruct: MetadataStruct = MetadataStruct.of(logical, format)
+  override def metadataColumns(): Array[MetadataColumn] = Array(fileColumn, metadataStruct)
+  /** Whether a reference is to one of these, or to a field of one. */
+  def isHidden(r: NamedReference): Boolean = metadataColumns().exists(_.name() == r.fieldNames().head)
+  /** Clauses that say some of the properties, and what DESCRIBE EXTENDED shows besides Spark's own rows. */
+  val clauses: Seq[String] = answer.clauses.values.toSeq
+  val details: Seq[(String, String)] = answer.details
+  /** What takes in files of others as they are now. */
+  def sync: String = s"CALL ${ref.name}.system.sync(table => '${name()}')"
+  // Where one of these is all that differs, the rule that makes it so must not seem to have changed nothing.
+  def isStreamed: Boolean = use.streamed
+  def isScanned: Boolean = use.scanned
+  /** The same version, described otherwise or for another use. */
+  protected def like(answer: TableAnswer, use: TableUse): ParquetryTable
+  /** The same table, whose scans are those of a streaming query. */
+  def streamed: ParquetryTable = like(answer, TableUse(streamed = true))
+  /** Whether partitions may have directories for heavy values. */
+  val hasDirectories: Boolean = answer.directories
+  def onDirectories: Seq[Expression] = use.onDirectories
+  /** The same table, whose scans are those of a query with such conditions. */
+  def withConditions(conditions: Seq[Expression]): ParquetryTable =
+    like(answer, TableUse(scanned = isScanned, onDirectories = conditions))
+  /** The same table without the properties that clauses say. */
+  def withoutClauses: ParquetryTable =
+    like(answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil), TableUse())
+  /** The same table with its columns in another order: those that are named, then the others. */
+  def beginningWith(names: Seq[String]): ParquetryTable = {
+    val first = names.map(logical.fieldIndex) // which fails where another writer has dropped one since: its place would be another's
+    val order = first ++ logical.indices.diff(first)
+    like(answer.copy(logical = StructType(order.map(logical(_))), physical = StructType(order.map(physical(_)))), TableUse(order = order))
+  }
+  /** Rows whose columns are in this table's order, with the columns in the order that the planner knows. */
+  def inPlace(rows: DataFrame): DataFrame = if (use.order.isEmpty) rows else {
+    val plan = rows.queryExecution.analyzed
+    Dataset.ofRows(rows.sparkSession.asInstanceOf[SparkSession],
+      Project(use.order.indices.map(i => plan.output(use.order.indexOf(i))), plan))
+  }
+  val identity: Seq[JField] = Seq("table" -> answer.identity)
+
+  override def name(): String = answer.name
+  /** Database and name. */
+  def path: Seq[String] = Answers.path(answer.identity)
+  override def id(): String = answer.id
+  override def version(): String = answer.version.toString
+  override def schema(): StructType = logical // what was written before there were columns asks for it
+  override def columns(): Array[Column] =
+    if (FieldIds.areCompared) CatalogV2Util.structTypeToV2Columns(FieldIds.of(logical, physical), true)
+    else CatalogV2Util.structTypeToV2Columns(logical, false)
+  override def partitioning(): Array[Transform] = // names are parsed there
+    (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
+  /** The same table, of whose partitioning its columns alone are told. */
+  def byColumns: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse())
+  override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.of).toArray
+  def isArranged: Boolean = answer.arrangedBy.nonEmpty
+  /** The same for a scan: Spark evaluates no condition over the values of partitions of a table that is arranged by more than these. */
+  def scanned: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse(scanned = true))
+  override def properties(): util.Map[String, String] = answer.properties.asJava
+  override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
+  /** The partition columns of some names, in their order. */
+  def partitionColumnsNamed(names: Seq[String]): StructType = StructType(names.map(partitionSchema()(_)))
+
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(
+    TableCapability.BATCH_READ,
+    TableCapability.SCAN_MERGING, // of subqueries that differ in their columns: one scan reads for all of them
+    TableCapability.BATCH_WRITE, // claimed for OVERWRITE_DYNAMIC's sake: a rule turns that into a V1 write
+    TableCapability.V1_BATCH_WRITE,
+    TableCapability.MICRO_BATCH_READ,
+    TableCapability.STREAMING_WRITE,
+    TableCapability.TRUNCATE,
+    TableCapability.OVERWRITE_BY_FILTER,
+    TableCapability.OVERWRITE_DYNAMIC,
+    TableCapability.AUTOMATIC_SCHEMA_EVOLUTION)
+  override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
+    Answers.held(ask("can_alter", "change" -> Changes.described(change)))
+
+  // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it is loaded.
+  override def equals(other: Any): Boolean = other match {
+    case t: ParquetryTable => t.isStreamed == isStreamed && t.isScanned == isScanned && t.ref == ref && t.id() == id() &&
+      t.version() == version() &&
+      t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) // Spark makes one scan of two of a table
+    case _ => false
+  }
+  override def hashCode(): Int = (id(), version()).hashCode()
+
+  protected def ask(op: String, fields: JField*): JValue = ref.ask(op, identity ++ fields: _*)
+
+  /** What the planner makes of predicates that Spark offers. */
+  def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap, more: JField*): Seq[PushedPredicate] = {
+    val trees = offered.map(Json.ofExpression)
+    val answer = Answers.pushed(ask("push_predicates",
+      Seq[JField]("predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field) ++ more: _*))
+    offered.indices.map(i =>
+      PushedPredicate(offered(i), trees(i), answer.exact(i), answer.again(i), answer.rowGroups(i)))
+  }
+
+  // Deleting
+
+  private def where(predicates: Array[Predicate]): JField =
+    "predicates" -> JArray(predicates.map(Json.ofExpression).toList)
+  override def canDeleteWhere(predicates: Array[Predicate]): Boolean = Answers.held(ask("can_delete", where(predicates)))
+  override def deleteWhere(predicates: Array[Predicate]): Unit = ask("delete", where(predicates), Settings.field)
+  override def truncateTable(): Boolean = Answers.held(ask("truncate", where(Array.empty)))
+
+  // Partitions
+
+  private def rows(idents: Array[InternalRow]): JField =
+    "partitions" -> JArray(idents.map(Json.ofRow(_, partitionSchema())).toList)
+
+  /** A question about partitions; that some are not there, or are already, is told by the exceptions Spark has for it. */
+  private def askOf(op: String, gone: Array[InternalRow], there: Array[InternalRow], fields: JField*): JValue =
+    try ask(op, fields: _*) catch {
+      case e: ParquetryException if e.code == "PARTITION_NOT_FOUND" => throw (gone match {
+        case Array(one) => new NoSuchPartitionException(name(), one, partitionSchema())
+        case several => new NoSuchPartitionsException(name(), several.toSeq, partitionSchema())
+      })
+      case e: ParquetryException if e.code == "PARTITION_EXISTS" => throw (there match {
+        case Array(one) if op == "add_partitions" => new PartitionAlreadyExistsException(name(), one, partitionSchema())
+        case several => new PartitionsAlreadyExistException(name(), several.toSeq, partitionSchema())
+      })
+    }
+  override def createPartitions(idents: Array[InternalRow], properties: Array[util.Map[String, String]]): Unit =
+    askOf("add_partitions", idents, idents, rows(idents),
+      "properties" -> JArray(properties.map(p => Json.strings(p.asScala.toMap)).toList))
+  override def dropPartitions(idents: Array[InternalRow]): Boolean =
+    Answers.held(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(false)))
+  override def purgePartitions(idents: Array[InternalRow]): Boolean =
+    Answers.held(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(true)))
+  override def purgePartition(ident: InternalRow): Boolean = purgePartitions(Array(ident))
+  override def truncatePartitions(idents: Array[InternalRow]): Boolean =
+    Answers.held(askOf("truncate_partitions", idents, idents, rows(idents)))
+  override def truncatePartition(ident: InternalRow): Boolean = truncatePartitions(Array(ident))
+  override def renamePartition(from: InternalRow, to: InternalRow): Boolean =
+    Answers.held(askOf("rename_partition", Array(from), Array(to), rows(Array(from, to))))
+  override def replacePartitionMetadata(ident: InternalRow, properties: util.Map[String, String]): Unit =
+    ask("alter_partition", rows(Array(ident)), "properties" -> Json.strings(properties.asScala.toMap))
+  override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] =
+    Answers.properties(askOf("load_partition", Array(ident), Array(ident), rows(Array(ident)))).asJava
+  override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
+    Answers.rows(ask("list_partitions", agreeing(names.toIndexedSeq, ident): _*), partitionSchema())
+  }
+  /** The partitions that agree with some values, as `SHOW PARTITIONS` prints them. */
+  def partitionNames(names: Seq[String], ident: InternalRow): Seq[String] =
+    Answers.names(ask("show_partitions", agreeing(names, ident): _*))
+  private def agreeing(names: Seq[String], ident: InternalRow): Seq[JField] =
+    Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, partitionColumnsNamed(names)))
+}

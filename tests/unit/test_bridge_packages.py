@@ -1,0 +1,93 @@
+"""The bridge's packages, as floors of a house: what a package imports of the bridge is below it.
+
+Scala's compiler knows packages and no floors, so two packages could import each other; this test does not let them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
+ROOT = "org.apache.spark.sql.parquetry"
+
+PACKAGES = {
+    "protocol": "questions to the planner, its answers and errors, typed once",
+    "table": "a table and its columns, as all packages know them",
+    "metadata": "metadata tables, and rows that the planner gives page by page",
+    "hash": "the hashes of buckets as SQL functions",
+    "predicates": "conditions: put so that sources are given them, or evaluated over values that the planner knows",
+    "readers": "Spark's readers, and the files that they are given",
+    "scan": "what a query reads of a table",
+    "buckets": "joins by buckets without a shuffle",
+    "joingraph": "what a plan joins, and where the keys of its joins come from",
+    "runtime": "filters by values that joins find at run time",
+    "datafiles": "files that are written where they will stay",
+    "streaming": "streams from tables and into them",
+    "write": "INSERT and its overwrites",
+    "rows": "DELETE, UPDATE and MERGE",
+    "catalog": "Spark's catalog, and tables as it loads them",
+    "statements": "statements that Spark has for its own tables alone",
+    "reports": "what is told of a query's scans and joins",
+    "": "what a session's configuration names, and where the rules are registered",
+}
+"""The packages from the lowest to the highest, with what each is for."""
+
+ELSEWHERE = {"hive"}
+"""Folders whose classes stand in packages of Spark's, as only there what they use can be seen."""
+
+MOST_FILES = 12
+
+
+def _sources() -> Iterator[tuple[str, Path, str]]:
+    for path in sorted(BRIDGE.rglob("*.scala")):
+        folder = path.relative_to(BRIDGE).parent.as_posix()
+        yield ("" if folder == "." else folder), path, path.read_text()
+
+
+def test_folders_are_packages() -> None:
+    """Each folder is the package of its name; what has to stand in a package of Spark's says so in its first line."""
+    for folder, path, text in _sources():
+        first = next(line for line in text.splitlines() if line.startswith("package "))
+        package = f"{ROOT}.{folder}".rstrip(".")
+        if folder not in ELSEWHERE and path.name != "UnavailableValues.scala":
+            assert first == f"package {package}", path
+            assert folder in PACKAGES, path
+
+
+def test_packages_import_downwards() -> None:
+    """No source names a package that is above its own, nor the top one."""
+    floors = list(PACKAGES)
+    for folder, path, text in _sources():
+        if folder in ELSEWHERE:
+            continue
+        body = text.split("\n", 1)[1]
+        for used in re.findall(rf"import {re.escape(ROOT)}\.([a-z]\w*)\.", body):
+            assert floors.index(used) < floors.index(folder), (
+                f"{path.name} ({folder}) imports {used}, which is above"
+            )
+        assert not re.search(rf"import {re.escape(ROOT)}\.[A-Z_{{]", body), (
+            f"{path.name} imports the top package"
+        )
+
+
+def test_no_folder_is_crowded() -> None:
+    """A folder has three files at least, and twelve at most."""
+    sizes: dict[str, int] = {}
+    for folder, _, _ in _sources():
+        sizes[folder] = sizes.get(folder, 0) + 1
+    assert {
+        folder: n for folder, n in sizes.items() if folder not in ELSEWHERE and not 3 <= n <= MOST_FILES
+    } == {}
+
+
+def test_every_rule_is_in_the_table() -> None:
+    """The table of rules in `ParquetryExtensions` has each rule that is registered, in that order, and no other."""
+    text = (BRIDGE / "ParquetryExtensions.scala").read_text()
+    table, code = text.split("class ParquetryExtensions")
+    listed = re.findall(r"^ \* .{29} (\w+) {2,}\S", table.split("{{{")[1].split("}}}")[0], re.M)[1:]
+    found = re.findall(r"extensions\.inject.*?=>\s(?:new\s)?(?:prepared\()?(\w+)", code)
+    registered = re.findall(r"\((\w+), (\w+)\)", (BRIDGE / "RegisterLateRules.scala").read_text())[0]
+    last = found.index("StreamedRowsStrategy")
+    assert listed == list(dict.fromkeys([*found[:last], *registered, *found[last:]]))
