@@ -12,8 +12,10 @@ from typing import Any, TypeAlias
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.guarantees import Row, allowed_values
 from parquetry.prune.condition import Condition
-from parquetry.prune.cost_model import LIMITS
 from parquetry.types import order_key
+
+HASHED_ROWS = 10_000
+"""Combinations of values of which the buckets are computed: more are likely to be in all buckets."""
 
 _Key: TypeAlias = tuple[Any, ...]
 
@@ -39,10 +41,10 @@ class BucketValues:
         about = {name for each in asked if each.about & own for name in each.about}
         self.places = [place for place, name in enumerate(partition_by) if name in about]
         by = [partition_by[place] for place in self.places]
-        found = allowed_values(self._condition, (*by, *names), LIMITS.hashed_rows) if by else None
+        found = allowed_values(self._condition, (*by, *names), HASHED_ROWS) if by else None
         if found is None:
             self.places = []
-            found = allowed_values(self._condition, names, LIMITS.hashed_rows)
+            found = allowed_values(self._condition, names, HASHED_ROWS)
         self._known = found is not None
         self.of_partitions: Mapping[_Key, Collection[Row]] = _grouped(found or (), len(self.places))
         self.listing = [each for each in asked if self._known and self._lists(each)]
@@ -53,8 +55,7 @@ class BucketValues:
 
     def _lists(self, condition: Condition) -> bool:
         return any(
-            allowed_values(condition.predicate, (name,), LIMITS.hashed_rows) is not None
-            for name in self._names
+            allowed_values(condition.predicate, (name,), HASHED_ROWS) is not None for name in self._names
         )
 
     def reason(self, condition: Condition) -> str | None:
@@ -65,14 +66,14 @@ class BucketValues:
         if not self._lists(condition):
             many = [name for name in about if _listed(condition, name)]
             if many:
-                return f"it allows for more than {LIMITS.hashed_rows:,} values of {', '.join(many)}"
+                return f"it allows for more than {HASHED_ROWS:,} values of {', '.join(many)}"
             return f"it does not list the values of {', '.join(about)}, by whose hash rows are in buckets"
         missing = [
             name for name in self._names if allowed_values(self._condition, (name,), sys.maxsize) is None
         ]
         if missing:
             return f"buckets are by {', '.join(self._names)} together, and no condition lists values of {', '.join(missing)}"
-        return f"the conditions allow for more than {LIMITS.hashed_rows:,} combinations of {', '.join(self._names)}"
+        return f"the conditions allow for more than {HASHED_ROWS:,} combinations of {', '.join(self._names)}"
 
 
 def _listed(condition: Condition, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 A run-time filter costs its build side's values: to run the side once more, to collect them, to plan the scan anew, to hand them to
 readers. It gains the files, row groups and partitions that it leaves out. The rules that weigh one against the other are
-`runtime_rules`, `runtime_costs`, `reduced_builds`, `nearly_all` and `found_row_groups`; `selected_rows` makes their estimates.
+`judge`, `build_costs`, `dense_keys` and `row_group_ranges`; `estimates` has what they reckon with.
 The numbers that they compare with are all here. What users may want to move is a setting and not here: `runtime-pruning-max-build-size`, `runtime-pruning-max-wait`.
 """
 
@@ -45,9 +45,6 @@ class Limits(msgspec.Struct, frozen=True):
         unordered_files: files that are in some order, whatever they hold.
         order_correlation: Pearson's correlation of files' order and their values, from which on one is taken to grow with the other.
         key_statistics_files: files of a table that are looked through, once a version, for how a key lies in them.
-        hashed_rows: combinations of values of which the buckets are computed: more are likely to be in all buckets.
-        directory_rows: rows of heavy values of one condition that Spark evaluates while it plans.
-        narrowed_partitions: partitions whose values are tested in less time than their keys are sought.
     """
 
     set_values: int = 1_000_000
@@ -75,9 +72,6 @@ class Limits(msgspec.Struct, frozen=True):
     unordered_files: int = 2
     order_correlation: float = 0.9
     key_statistics_files: int = 100_000
-    hashed_rows: int = 10_000
-    directory_rows: int = 100_000
-    narrowed_partitions: int = 1000
 
 
 LIMITS = Limits()

@@ -23,9 +23,11 @@ from parquetry.metastore.partition import Partition
 from parquetry.metastore.snapshot import TableSnapshot
 from parquetry.predicate.guarantees import Row
 from parquetry.prune.arranged import skew_maps
-from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.directories import HeavyTuples, heavy_tuples
 from parquetry.types import order_key
+
+EVALUATED_ROWS = 100_000
+"""Rows of values of one condition that Spark evaluates while it plans; with more of them it leaves out no directory."""
 
 
 class DirectoryValues(NamedTuple):
@@ -101,6 +103,6 @@ def _rows(tuples: HeavyTuples, own: Sequence[str], given: Iterable[tuple[int, Ro
                 continue  # the directory has rows of 0.0 and of -0.0, which functions tell apart
             row = (*values, *heavy)
             rows[tuple(map(order_key, row))] = row
-        if len(rows) > LIMITS.directory_rows:
+        if len(rows) > EVALUATED_ROWS:
             return None
     return list(rows.values())

@@ -23,12 +23,13 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.knowledge import KnownValues
 from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import TRUE, And, IsNull, Not, Predicate
-from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.recent_files import RecentFiles
 
 _KEPT = 16
 _BYTES = 32 << 20
 """Of the partitions' records, all together."""
+NARROWED_PARTITIONS = 1000
+"""Partitions whose values are tested in less time than their keys are sought."""
 
 
 class Known(NamedTuple):
@@ -78,9 +79,7 @@ class RecentPartitions:
                 if key[:2] != (snapshot.id, snapshot.version):
                     continue
                 same = key[2] == asked
-                if not same and (
-                    len(found.partitions) > LIMITS.narrowed_partitions or not _implied(key[2], asked)
-                ):
+                if not same and (len(found.partitions) > NARROWED_PARTITIONS or not _implied(key[2], asked)):
                     continue
                 if best is None or len(found.partitions) < len(best[1].partitions):
                     best = key, found

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from parquetry.prune.reduced_builds import KeyFilesOf, SpreadOf, affordable, ends_tell
+from parquetry.prune.build_costs import KeyFilesOf, SpreadOf, affordable, ends_tell, of_cost, unless_all_over
 from parquetry.prune.runtime import Candidate, Verdict
-from parquetry.prune.runtime_costs import of_cost, unless_all_over
 from parquetry.prune.runtime_tuples import Placing, in_tuples
 
 _PRUNED = {

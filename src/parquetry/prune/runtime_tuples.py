@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from parquetry.metastore.model import TableMetadata
+from parquetry.prune.build_costs import of_cost
 from parquetry.prune.runtime import Candidate, Verdict
-from parquetry.prune.runtime_costs import of_cost
 
 
 class Placing(msgspec.Struct, frozen=True):

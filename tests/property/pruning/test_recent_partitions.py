@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
@@ -21,7 +20,6 @@ from parquetry.predicate.parse import parse_filter
 from parquetry.prune import file_rule
 from parquetry.prune import recent as module
 from parquetry.prune.condition import Condition
-from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.partitions import candidates
 from parquetry.prune.recent import RecentPartitions
 from parquetry.prune.select import Selection, select_files
@@ -205,7 +203,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ("p = 0", "p = 1", "p = 2"):
         assert _reads(recent, TABLE, text) > 0
     assert [_reads(recent, TABLE, text) > 0 for text in ("p = 2", "p = 1", "p = 0")] == [False, False, True]
-    monkeypatch.setattr(module, "LIMITS", replace(LIMITS, narrowed_partitions=3))
+    monkeypatch.setattr(module, "NARROWED_PARTITIONS", 3)
     assert _reads(recent, TABLE, "p = 0") == 0
     assert _reads(recent, TABLE, "p = 0", "q = 'a'") > 0
     monkeypatch.setattr(module, "_BYTES", 50)

@@ -3,7 +3,6 @@
 import msgspec
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from parquetry.layout.arrangement import REST
 from parquetry.metastore import (
@@ -25,7 +24,6 @@ from parquetry.prune import directory_values as values_of_directories
 from parquetry.prune import steps
 from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.condition import Condition
-from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.directory_values import DirectoryValues, directory_values
 from parquetry.prune.report import Report
 from parquetry.prune.select import Selection, select_files
@@ -218,7 +216,7 @@ def test_values_that_spark_evaluates_conditions_over(monkeypatch: pytest.MonkeyP
         (("p", "x"), [(p, x) for p in range(1, 5) for x in (10, 20)]),
         (("p", "x"), [(5, 10), (5, 20)]),
     ]
-    monkeypatch.setattr(values_of_directories, "LIMITS", replace(LIMITS, directory_rows=5))
+    monkeypatch.setattr(values_of_directories, "EVALUATED_ROWS", 5)
     few = directory_values(table, partitions, conditions)
     assert (few[:3], [each.rows for each in few[3]]) == (found[:3], [[(5, 10), (5, 20)]])
     assert directory_values(made({1: None}), partitions, [{"x"}]) == [[]]

@@ -1,4 +1,7 @@
-"""Sides of joins that are dear as they stand, and cheap by other values: a fact of which a date leaves few partitions.
+"""Whether the values of a join's build side are worth what they cost.
+
+A broadcast has them at hand. Another side has to run once more for them, which pays if it is small beside what they may leave out.
+Some sides are expensive to read in full and cheap once other run-time filters apply to them:
 
     catalog_sales JOIN date_dim ON cs_sold_date_sk = d_date_sk LEFT JOIN catalog_returns ON cs_order_number = cr_order_number
 
@@ -19,11 +22,83 @@ from collections.abc import Callable, Sequence
 from parquetry.prune.cost_model import LIMITS
 from parquetry.prune.runtime import Build, Candidate, Verdict
 from parquetry.prune.selected_rows import KeyFiles, Spread
+from parquetry.texts import size_text
 
 SpreadOf = Callable[[int], Spread | None]
 """How far the values of a column lie apart, for a candidate by its place; None: it is not known."""
 KeyFilesOf = Callable[[int], KeyFiles | None]
 """How the values lie in the files that a candidate's key comes from, by its place; None: it is not known."""
+
+
+def of_cost(candidate: Candidate, limit: int) -> Verdict:
+    """Say whether the values are worth what they cost."""
+    build = candidate.build
+    if candidate.serves_itself:
+        if build.size is not None and build.size > limit * LIMITS.broadcast_factor:
+            return Verdict(
+                "refused", f"{build.name} has {size_text(build.size)}, too much for a list of values"
+            )
+        return Verdict("shared" if _too_dear(candidate, limit) else "collected")
+    reason = _too_dear(candidate, limit)
+    if reason is None:
+        return Verdict("collected")
+    if candidate.form == "ranges":
+        return Verdict("refused", f"{build.name} is asked for the ends of a range, and {reason}")
+    why = "is of another type" if candidate.shared else "is not broadcast"
+    if candidate.outside:
+        why = "is broadcast with values of other joins, which makes it another broadcast"
+    return Verdict("refused", f"{build.name} {why}, and {reason}")
+
+
+def _too_dear(candidate: Candidate, limit: int) -> str | None:
+    """Say why a side is not to run once more for its values."""
+    build = candidate.build
+    if build.unrepeatable is not None:
+        return f"{build.unrepeatable} may give other rows when it runs again"
+    if build.cost is None:
+        return "its size is not known"
+    if build.cost > limit:
+        return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
+    if candidate.bytes is not None:
+        gain = candidate.bytes + (candidate.files_left or 0) * LIMITS.file_opening_bytes
+        if (build.cost + build.files * LIMITS.file_opening_bytes) * LIMITS.second_run_gain > gain:
+            return (
+                f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
+                f"{candidate.table}"
+            )
+    return None
+
+
+def unless_all_over(
+    candidate: Candidate,
+    verdict: Verdict,
+    spread: Callable[[], Spread | None],
+    nearly_all: Callable[[], int | None],
+) -> Verdict:
+    """Return a verdict, unless every file is likely to hold one of so many values."""
+    if not verdict.used or candidate.form not in ("column", "widened"):
+        return verdict
+    table = candidate.table
+    if candidate.serves_itself:
+        values = nearly_all() if candidate.build.whole else None
+        if values is None:
+            return verdict
+        return Verdict(
+            "refused", f"its {values:,} values are nearly all that there are, and files of {table} hold some"
+        )
+    rows = candidate.build.rows
+    if verdict.how != "collected" or rows is None:
+        return verdict
+    found = spread()
+    if found is None or found.of_file < LIMITS.scattered_span:
+        return verdict
+    if rows <= (
+        found.numbers if found.laid_out else min(LIMITS.scattered_rows, found.numbers / LIMITS.sparse_numbers)
+    ):
+        return verdict
+    return Verdict(
+        "refused", f"its values are of about {rows:,} rows, and those of a file of {table} lie all over"
+    )
 
 
 def affordable(
