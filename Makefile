@@ -55,11 +55,11 @@ hbase: java $(READY) ## start a real HBase to try things on, until Enter is pres
 # The jar must not stay: in a source tree it would be taken before the sources, however they have changed since.
 wheel: java $(READY) ## build dist/*.whl, which carries the compiled bridge, and dist/*.tar.gz
 	@trap 'rm -rf src/parquetry/spark/jars' EXIT; rm -rf dist src/parquetry/spark/jars; \
-	PYTHONPATH=src $(RUN) -m parquetry.spark.bridge; \
+	PYTHONPATH=src $(RUN) -m parquetry.spark.bridge_jar; \
 	$(RUN) -m hatchling build
 
 docs: $(READY) ## write the generated pages of docs/ again
-	@$(RUN) -m parquetry.config_reference > docs/configuration.md
+	@$(RUN) -m parquetry.config.reference > docs/configuration.md
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
 	@if [ -e benchmarks/results/tpcds.json ]; then $(RUN) -m benchmarks.tpcds_page; fi
 

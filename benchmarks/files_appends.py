@@ -15,7 +15,7 @@ from benchmarks.files_tables import Shape, entries, kept
 from benchmarks.measure import Finding, Result, take_turns
 from benchmarks.metastore_table import DATABASE
 from parquetry.metastore import Metastore, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store.base import Fields, Range, Store
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups

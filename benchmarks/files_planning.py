@@ -19,7 +19,7 @@ from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, Predicate
-from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.select import select_files
 from parquetry.types import parse_type
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from benchmarks.metastore_table import DATABASE, progress
 from parquetry import metastore as ms
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.types import Value
 
 SPAN = 1_000_000_000

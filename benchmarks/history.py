@@ -26,8 +26,8 @@ from parquetry.metastore import (
     TableSnapshot,
     Transaction,
 )
-from parquetry.metastore.commit import commit
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.commits.committer import commit
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from parquetry.store.hbase import HBaseStore

@@ -38,10 +38,10 @@ from benchmarks.metastore_table import (
 )
 from parquetry.maintenance.indexes import drop_index
 from parquetry.metastore import Metastore, TableSnapshot, open_metastore
-from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.types import STRING
 from tests.support.hbase.artifacts import libraries

@@ -30,7 +30,7 @@ from benchmarks.metastore_table import (
 )
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Metastore, TableSnapshot
-from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.store import Store

@@ -31,7 +31,7 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.nodes import And, Compare, In, Or, Predicate, equal
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import STRING

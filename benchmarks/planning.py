@@ -11,10 +11,10 @@ from typing import Any
 
 from benchmarks.measure import Finding, Result, Timing, take_turns
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
-from parquetry.planner.protocol import PROTOCOL
+from parquetry.planner.protocol.codec import PROTOCOL
 
 PARTITIONS = 100_000
 SELECTED = 30

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from benchmarks.lake import CATALOG, drain, files, start
 from benchmarks.measure import Finding, Result, take_turns
-from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.report.scan import ScanReport
 
 _ROWS = 20_000_000
 _DAYS = 10

@@ -25,7 +25,7 @@ import pyspark
 from pyspark.sql import DataFrame
 
 from benchmarks.tpcds_layouts import FACTS
-from parquetry.spark import bridge
+from parquetry.spark import bridge_jar
 from tests.support.jars import java
 
 _SOURCE = Path(__file__).with_name("tpcds_counting.scala")
@@ -109,7 +109,7 @@ def jar(folder: Path) -> Path:
     Raises:
         RuntimeError: it cannot be compiled.
     """
-    beside = bridge.jar()
+    beside = bridge_jar.jar()
     digest = hashlib.sha256(_SOURCE.read_bytes() + beside.name.encode()).hexdigest()[:12]
     target = folder / f"counting-{digest}.jar"
     if target.exists():

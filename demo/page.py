@@ -9,10 +9,10 @@ from pathlib import Path
 
 from demo.queries import Outcome, bare_name
 from demo.summary import files_text, read_bytes, shuffles_text
-from parquetry.prune.file_rule import FileRule
-from parquetry.prune.partition_rule import PartitionRule
-from parquetry.prune.render_text import amount, condition_text, reason_text
-from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.prune.report.scan import ScanReport, Step
+from parquetry.prune.report.text import amount, condition_text, reason_text
+from parquetry.prune.rules.files import FileRule
+from parquetry.prune.rules.partitions import PartitionRule
 from parquetry.texts import size_text
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from demo.tpcds import PARTITIONED_BY
-from parquetry.prune.directory_rule import DirectoryRule
-from parquetry.prune.file_rule import FileRule
-from parquetry.prune.partition_rule import PartitionRule
-from parquetry.prune.report import Report
-from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.scan import ScanReport
+from parquetry.prune.rules.directories import DirectoryRule
+from parquetry.prune.rules.files import FileRule
+from parquetry.prune.rules.partitions import PartitionRule
 
 
 @dataclass(frozen=True, slots=True)

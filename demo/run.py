@@ -26,7 +26,7 @@ from demo.answers import difference
 from demo.page import page
 from demo.queries import Outcome, Query, Shuffles, excesses, queries, tables_of
 from demo.summary import files_text, shuffles_text, summary
-from parquetry.prune.report import Report
+from parquetry.prune.report.report import Report
 
 CATALOG, DATABASE = "lake", "tpcds"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")

@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from demo.queries import Outcome, Shuffles, bare_name
-from parquetry.prune.bytes_rule import BytesRule
-from parquetry.prune.file_rule import FileRule
-from parquetry.prune.partition_rule import PartitionRule
-from parquetry.prune.render_text import reason_text
-from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.prune.report.scan import ScanReport, Step
+from parquetry.prune.report.text import reason_text
+from parquetry.prune.rules.bytes import BytesRule
+from parquetry.prune.rules.files import FileRule
+from parquetry.prune.rules.partitions import PartitionRule
 from parquetry.texts import size_text
 
 _WIDTH = 8

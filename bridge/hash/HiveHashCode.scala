@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Hive's hash of values other than NULL, in one of its versions. The rules, with their quirks, are told where the planner has the
- * same: `layout/hive_hash_v1.py`, `layout/hive_hash_v2.py`. Generated code calls these methods by name.
+ * same: `hashing/hive_v1.py`, `hashing/hive_v2.py`. Generated code calls these methods by name.
  */
 sealed trait HiveHashCode extends Serializable {
   def ofBoolean(value: Boolean): Int = if (value) 1 else 0

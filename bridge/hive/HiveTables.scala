@@ -15,7 +15,7 @@ import org.apache.spark.sql.hive.HiveExternalCatalog
 import org.apache.spark.sql.hive.client.HiveClientImpl
 import org.apache.spark.sql.parquetry.protocol.ParquetryException
 
-/** Records of Hive's metastore, from the planner's JSON of them (`layout.hive_record`); the metastore is the session's. */
+/** Records of Hive's metastore, from the planner's JSON of them (`maintenance.hive_record`); the metastore is the session's. */
 object HiveTables {
   /** The parameters of a table; null: there is none of this name. */
   def parameters(session: SparkSession, database: String, table: String): java.util.Map[String, String] =

@@ -10,7 +10,7 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
  * Spark pads a char that it reads by a method that it has no name for, so that no source is shown a condition on one. Here the
- * method gets a name, and stays what it is: the planner knows it (`predicate.chars`).
+ * method gets a name, and stays what it is: the planner knows it (`predicate.reading.char_padding`).
  */
 object RewriteCharComparisons extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {

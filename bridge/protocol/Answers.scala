@@ -129,7 +129,7 @@ class FilesAnswer(
   def paths: Iterator[String] = names.zipWithIndex.map { case (name, i) => folders(folder(i)) + "/" + name }
 }
 
-/** Reads what the planner answers, each answer here and nowhere else; `planner/answers.py` is the other side. */
+/** Reads what the planner answers, each answer here and nowhere else; `planner/protocol/answers.py` is the other side. */
 object Answers {
   def held(answer: JValue): Boolean = answer \ "held" == JBool(true)
   def names(answer: JValue): Seq[String] = texts(answer \ "names")

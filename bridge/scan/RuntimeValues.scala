@@ -18,7 +18,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * What a join finds at run time, as the planner reads it (`predicate/packed.py`, `planner/found_values.py`): there may be a hundred
+ * What a join finds at run time, as the planner reads it (`predicate/reading/packed_values.py`, `planner/scans/runtime_values.py`): there may be a hundred
  * thousand values, of which no tree and no text is made.
  */
 object RuntimeValues {

@@ -9,12 +9,12 @@ import pytest
 
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
-from parquetry.metastore.taken_out import taken_out
-from parquetry.metastore.wire import encode
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.storage.wire import encode
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
 from parquetry.store.hbase.scans import FIRST_BATCH

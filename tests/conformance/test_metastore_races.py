@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import CommitConflictError, IndexNotFoundError, TableExistsError, TableNotFoundError
-from parquetry.layout.places import join_location
-from parquetry.maintenance.fsck import fsck
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.history import history
-from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Metastore
 from parquetry.store import MemoryStore
 from tests.support.crash_world import OPERATIONS, World, hurried, make_world
@@ -42,7 +42,7 @@ NAMES = (
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """What there is before each race; a vacuum that meets a commit under way does not wait for it."""
     with hurried(), pytest.MonkeyPatch.context() as patched:
-        patched.setattr("parquetry.maintenance.vacuum.PATIENCE_S", 0.0)
+        patched.setattr("parquetry.maintenance.deletion.vacuum.PATIENCE_S", 0.0)
         yield make_world(tmp_path_factory.mktemp("lake"))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from parquetry.errors import CommitConflictError, CommitUnknownError, StoreError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
 from tests.support.commits import NEW, OLD, big_change, check_next_commit, count_writes
@@ -241,7 +241,7 @@ def test_a_new_tables_head_that_arrives_late(store: HBaseStore, proxy: Proxy, ta
 APPEND = """
 import sys
 from parquetry.metastore import DataFile, Metastore, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store import open_store
 metastore = Metastore(open_store(sys.argv[1], "/lake"), "/lake")
 for n in range(6):

@@ -10,10 +10,10 @@ import pytest
 
 from parquetry.key_schema import KeySchema
 from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commit import commit
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.execute import compile_residual
 from parquetry.scan.pushdown import field_condition
 from parquetry.store.base import Range

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import edit_head, read_head
-from parquetry.metastore.newest import decode_newest, encode_newest
-from parquetry.metastore.snapshot import load
-from parquetry.metastore.touched import TouchedPartitions
-from parquetry.metastore.version_changes import changes_between
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.head import edit_head, read_head
+from parquetry.metastore.versions.changes_between import changes_between
+from parquetry.metastore.versions.newest_rows import decode_newest, encode_newest
+from parquetry.metastore.versions.snapshot import load
+from parquetry.metastore.versions.touched import TouchedPartitions
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import MemoryStore
 from parquetry.store.hbase import HBaseStore, scans
 from tests.support.hbase.launcher import HBaseServer

@@ -12,7 +12,7 @@ import parquetry
 from parquetry.cli.main import main
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.metastores import content, file, metadata
 

@@ -8,9 +8,9 @@ import pytest
 
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commit import commit
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.commits.committer import commit
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.store.hbase import HBaseStore, scans
 from tests.support.hbase.launcher import HBaseServer

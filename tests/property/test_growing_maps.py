@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from parquetry.layout.arrangement import REST, AutoSkew
-from parquetry.layout.cells import cell_place
+from parquetry.layout.cell_directories import cell_place
 from parquetry.layout.heavy_values import Counted, least_count
 from parquetry.layout.measured_maps import skewed_columns
-from parquetry.maintenance.compaction import rewrites
+from parquetry.maintenance.compaction.compact import rewrites
 from parquetry.metastore import (
     Arrangement,
     Column,
@@ -29,9 +29,9 @@ from parquetry.metastore import (
     TableSnapshot,
     Transaction,
 )
-from parquetry.metastore.commit import commit
-from parquetry.planner.destinations import destinations_of
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.commits.committer import commit
+from parquetry.planner.writes.destinations import destinations_of
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from tests.support.effort import STEP, examples

@@ -23,12 +23,12 @@ from parquetry.errors import (
     TableNotFoundError,
 )
 from parquetry.keys import successor
-from parquetry.layout.places import join_location
-from parquetry.maintenance.compact_metadata import compact_metadata
-from parquetry.maintenance.fsck import fsck
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.compaction.compact_metadata import compact_metadata
+from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.indexes import create_index, drop_index
 from parquetry.maintenance.rollback import rollback
-from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import (
     Arrangement,
     BucketSpec,
@@ -39,14 +39,14 @@ from parquetry.metastore import (
     TableSnapshot,
     Totals,
     Transaction,
-    entries,
-    newest,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.keyspace import ticket_of
-from parquetry.metastore.partition import Partition
-from parquetry.metastore.taken_out import taken_out
-from parquetry.metastore.visible_rows import VisibleRows
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.storage.keyspace import ticket_of
+from parquetry.metastore.versions import newest_rows as newest
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.visible_rows import VisibleRows
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite, sqlite_layout
 from tests.support.effort import STEP, examples

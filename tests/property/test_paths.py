@@ -6,7 +6,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquetry.layout.paths import (
+from parquetry.locations.partition_path import (
     escape_path_name,
     parse_partition_path,
     partition_path,

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import msgspec
 
+from parquetry.data_files.records import PHYSICAL_NAME
 from parquetry.layout.arrangement import AutoSkew
-from parquetry.layout.records import PHYSICAL_NAME
 from parquetry.metastore import (
     Arrangement,
     BucketSpec,
@@ -20,7 +20,7 @@ from parquetry.metastore import (
     SortColumn,
     TableMetadata,
 )
-from parquetry.metastore.model import Constraint, PartitionIndex, ViewDefinition
+from parquetry.metastore.storage.model import Constraint, PartitionIndex, ViewDefinition
 
 COLUMNS = (
     Column("x", "long", False, {"comment": "heavy"}),

@@ -10,7 +10,7 @@ from parquetry.layout.arrangement import BucketSpec, SkewMap
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
-from parquetry.planner.protocol import PROTOCOL
+from parquetry.planner.protocol.codec import PROTOCOL
 
 COLUMNS = {"x": "integer", "y": "string", "p": "integer"}
 BY_P = [

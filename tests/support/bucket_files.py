@@ -15,12 +15,12 @@ import pyarrow.orc
 import pyarrow.parquet
 
 from parquetry import metastore as ms
+from parquetry.hashing.bucket_hash import bucket_ids
 from parquetry.layout.arrangement import SortColumn
-from parquetry.layout.file_names import bucket_of, is_own
-from parquetry.layout.hive_hash import bucket_ids
-from parquetry.layout.places import join_location
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.locations.file_names import bucket_of, is_own
+from parquetry.locations.uri import join_location
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 
 
 def file_table(table: ms.TableSnapshot, part: ms.Partition, file: ms.DataFile) -> pa.Table:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore, Store
 from tests.support.metastores import (
     Content,

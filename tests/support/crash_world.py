@@ -11,28 +11,20 @@ from unittest.mock import patch
 
 import msgspec
 
-from parquetry.maintenance.compact_metadata import compact_metadata
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.fsck import fsck
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.compaction.compact_metadata import compact_metadata
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
-from parquetry.maintenance.restore import restore
 from parquetry.maintenance.rollback import rollback
-from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import (
-    DataFile,
-    Metastore,
-    StagedTable,
-    TableSnapshot,
-    Totals,
-    Transaction,
-    chunk_growth,
-    entries,
-    orphans,
-)
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
-from parquetry.metastore.keyspace import FORMAT, head_key
-from parquetry.metastore.wire import encode
+from parquetry.metastore import DataFile, Metastore, StagedTable, TableSnapshot, Totals, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries, merge_policy
+from parquetry.metastore.namespace import orphans
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.storage.keyspace import FORMAT, head_key
+from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, Store, sqlite_layout
 from tests.support.failing_client import Client
 from tests.support.metastores import Crash, metadata, whole_day
@@ -185,7 +177,7 @@ def scattered(world: World) -> World:
     store = MemoryStore()
     store.put_many(world.rows.items())
     table = world.open(store).table("default", "t")
-    with patch.object(chunk_growth, "TAIL_BYTES", 0):  # as if a few files were many
+    with patch.object(merge_policy, "TAIL_BYTES", 0):  # as if a few files were many
         for n in range(2):
             transaction = Transaction(table, "append")
             for values in ((1, "a"), (1, "b")):

@@ -16,13 +16,14 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import CommitUnknownError, StoreError
-from parquetry.maintenance.fsck import fsck
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.history import history
-from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import decode_head
-from parquetry.metastore.keyspace import (
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.storage.head import decode_head
+from parquetry.metastore.storage.keyspace import (
     DATABASES,
     FORMAT,
     PARTITIONS,
@@ -37,8 +38,7 @@ from parquetry.metastore.keyspace import (
     taken_out_prefix,
     ticket_of,
 )
-from parquetry.metastore.snapshot import load
-from parquetry.metastore.taken_out import taken_out
+from parquetry.metastore.versions.snapshot import load
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from tests.support.crash_world import Operation, Rows, World, fill

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from parquetry.layout.bounds import FileBounds
+from parquetry.data_files.bounds import FileBounds
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.knowledge import Bounds, Knowledge
-from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import Predicate
-from parquetry.predicate.truth_sets import FEW
+from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.predicate.pruning.truth_sets import FEW
 from parquetry.types import ColumnType
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore, Store
 from tests.support.metastores import metadata
 

@@ -8,9 +8,9 @@ from typing import Any
 from parquetry.errors import StoreError
 from parquetry.keys import successor
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
-from parquetry.metastore.keyspace import (
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     JOURNAL,
     METADATA,
@@ -20,7 +20,7 @@ from parquetry.metastore.keyspace import (
     taken_out_prefix,
     ticket_of,
 )
-from parquetry.metastore.snapshot import load
+from parquetry.metastore.versions.snapshot import load
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from parquetry.store.base import Fields, Range

@@ -1,4 +1,4 @@
-"""Values as the bridge sends those that a join has found: see `parquetry.predicate.packed`."""
+"""Values as the bridge sends those that a join has found: see `parquetry.predicate.reading.packed_values`."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from random import Random
 from parquetry.key_schema import KeyField, KeySchema
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.like import parts_of
 from parquetry.predicate.nodes import And, Compare, In, Like, Not, Or, Predicate, TupleIn
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import MemoryStore
 from parquetry.types import ColumnType, Value, parse_type, value_from_text
 from tests.support.generated_tables import POOLS

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from parquetry.predicate.filter import EVERY_ROW, Filter
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.types import ColumnType
 
 _PARTS = re.compile(

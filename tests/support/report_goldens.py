@@ -18,12 +18,12 @@ from parquetry.metastore import (
     TableSnapshot,
     Transaction,
 )
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Opaque
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.condition import Condition, Origin
-from parquetry.prune.report import Report
+from parquetry.prune.report.report import Report
 from parquetry.store import MemoryStore
 from parquetry.types import ColumnType, Value, parse_type, value_from_text
 

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from parquetry.spark import writes
+from parquetry.spark.write import insert
 
 
 @contextmanager
 def meanwhile(work: Callable[[], None]) -> Iterator[None]:
     """Have another writer do something between the files of this one's next write and their commit."""
-    real = writes.collect
+    real = insert.collect
 
     def collect(*given: Any) -> Any:
-        writes.collect = real
+        insert.collect = real
         work()
         return real(*given)
 
-    writes.collect = collect
+    insert.collect = collect
     try:
         yield
     finally:
-        writes.collect = real
+        insert.collect = real

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from parquetry.metastore.keyspace import partition_prefix
+from parquetry.metastore.storage.keyspace import partition_prefix
 from parquetry.store.sqlite import SQLiteStore
 
 

@@ -15,10 +15,10 @@ import pyarrow.parquet
 
 from parquetry import metastore as ms
 from parquetry.layout.arrangement import REST
-from parquetry.layout.cells import cell_directory
-from parquetry.layout.places import join_location
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.layout.cell_directories import cell_directory
+from parquetry.locations.uri import join_location
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import ColumnType, to_python
 
 

@@ -12,8 +12,8 @@ from demo.answers import difference
 from demo.page import page
 from demo.queries import Limit, Outcome, PlainRead, Query, Shuffles, excesses, queries
 from demo.summary import bar
-from parquetry.prune.report import Report
-from parquetry.prune.scan_report import NotBy, ScanReport, Step
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.scan import NotBy, ScanReport, Step
 
 DAYS = Limit("store_sales", "partitions", "SELECT 2")
 FILES = Limit("store_sales", "files", "SELECT 0")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parquetry.config_reference import reference
+from parquetry.config.reference import reference
 
 ROOT = Path(__file__).parents[2]
 

@@ -21,10 +21,8 @@ PROJECT = Path(__file__).parents[2]
 SCALA = sorted(
     path.relative_to(PROJECT / "bridge").as_posix() for path in (PROJECT / "bridge").rglob("*.scala")
 )
-WHERE_IS_THE_JAR = "from parquetry.spark import bridge; print(bridge.jar())"
-WHERE_ARE_THE_SOURCES = (
-    "import json; from parquetry.spark import bridge; print(json.dumps(bridge.sources(), default=str))"
-)
+WHERE_IS_THE_JAR = "from parquetry.spark import bridge_jar as bridge; print(bridge.jar())"
+WHERE_ARE_THE_SOURCES = "import json; from parquetry.spark import bridge_jar as bridge; print(json.dumps(bridge.sources(), default=str))"
 
 
 @pytest.fixture(scope="module")

@@ -1,112 +1,226 @@
-"""The house keeps its plan: imports point down, and nothing but Spark's room needs pyspark."""
+"""The house keeps its plan: imports point down, folders stay small, and nothing but Spark's room needs pyspark."""
 
 from __future__ import annotations
 
 import ast
 import functools
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import parquetry.errors
 
 ROOT = Path(parquetry.errors.__file__).parent
-FLOORS = (
-    {"", "cli"},
-    {"spark", "catalog"},
-    {"planner"},
-    {"prune", "maintenance"},
-    {"metastore"},
-    {"scan"},
-    {"layout", "store", "key_schema", "warehouse", "config_reference", "precedence"},
-    {"ddl"},
-    {"predicate", "keys", "config", "foreign_options"},
-    {"types", "identifiers", "texts", "progress", "setting"},
-    {"errors", "temporal", "intervals", "_version", "setting_values", "engine_settings"},
-)
-"""The rooms and modules below `parquetry`, each on its floor; a room imports from lower floors only, or from itself."""
-FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-SAME_FLOOR = {("warehouse", "layout"), ("cli", "")}
+FLOORS = {
+    "": (
+        {"__init__", "cli"},
+        {"spark", "catalog"},
+        {"planner"},
+        {"prune"},
+        {"adoption"},
+        {"verification"},
+        {"maintenance"},
+        {"definition"},
+        {"metastore"},
+        {"scan"},
+        {"hashing"},
+        {"layout"},
+        {"data_files"},
+        {"ddl", "key_schema", "warehouse"},
+        {"predicate"},
+        {"locations", "sqltext", "keys"},
+        {"config", "store", "types"},
+        {"errors", "identifiers", "intervals", "progress", "temporal", "texts", "_version"},
+    ),
+    "maintenance": (
+        {"dump"},
+        {"check", "publish", "rollback"},
+        {"compaction", "deletion", "relocate"},
+        {"history", "hive_record", "indexes", "partition_condition", "results"},
+    ),
+    "metastore": (
+        {"__init__"},
+        {"metastore"},
+        {"access", "namespace", "warehouse_store"},
+        {"location_rewrite"},
+        {"commits"},
+        {"cleanup"},
+        {"versions"},
+        {"manifest"},
+        {"storage"},
+    ),
+    "planner": (
+        {"planner"},
+        {"metadata_tables"},
+        {"streams", "tables"},
+        {"procedures", "scans", "writes"},
+        {"lake", "predicates", "setting_checks", "statements"},
+        {"engine", "estimates"},
+        {"protocol"},
+    ),
+    "predicate": (
+        {"pruning", "reading"},
+        {"evaluate", "filter", "two_valued"},
+        {"bind", "like", "normalise"},
+        {"nodes"},
+    ),
+    "prune": (
+        {"whole_table_aggregates"},
+        {"metadata_aggregates", "whole_partitions"},
+        {"runtime"},
+        {"select"},
+        {"steps"},
+        {"rules"},
+        {"partition_plans", "tally"},
+        {"rule"},
+        {"query_cache"},
+        {"query_cache_files"},
+        {"report"},
+        {"condition", "reader_filters"},
+    ),
+    "spark": (
+        {"publishing", "report"},
+        {"session"},
+        {"callbacks"},
+        {"gateway"},
+        {"engine"},
+        {"compaction"},
+        {"write", "bridge_jar", "hive"},
+    ),
+}
+"""Of each folder that has rooms: these and its modules, each on its floor; what is in it imports from lower floors only, or from itself."""
+SAME_FLOOR = {("", "cli", "__init__")}
 """Imports within a floor that are meant."""
-OUTSIDE = {"", "cli"}
+MOST = 12
+"""Modules in a folder, beside what says what the folder is for."""
+MORE = {"planner/procedures": "a registry: one module a procedure"}
+"""Folders that have more, each with a reason."""
+OUTSIDE = {"__init__", "cli"}
 """Rooms that import Spark's room when they are asked for it."""
 LOOKS = {("cli/doctor.py", "pyspark")}
 """What is imported only to see whether it is there."""
 
 
 @functools.cache
-def statements() -> tuple[tuple[Path, ast.Import | ast.ImportFrom], ...]:
-    """Return each module of the package with each statement in it that imports."""
-    return tuple(
-        (path, node)
+def modules() -> dict[str, tuple[Path, ast.Module]]:
+    """Return each module of the package by its name: `parquetry.x.y`, or `parquetry.x.__init__`."""
+    return {
+        ".".join(["parquetry", *path.relative_to(ROOT).with_suffix("").parts]): (
+            path,
+            ast.parse(path.read_text()),
+        )
         for path in sorted(ROOT.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    )
+    }
 
 
-def imports() -> Iterator[tuple[Path, str]]:
-    """Yield each module of the package with the name of each module that it imports, wherever in it, by whatever words."""
-    for path, node in statements():
-        if isinstance(node, ast.ImportFrom) and node.module == "parquetry":
-            yield from ((path, f"parquetry.{alias.name}") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield path, node.module
-        elif isinstance(node, ast.Import):
-            yield from ((path, alias.name) for alias in node.names)
-    for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            match node:
-                case ast.Call(
-                    func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
-                    args=[ast.Constant(value=str(name)), *_],
-                ):
-                    yield path, name
+@functools.cache
+def imports() -> tuple[tuple[str, str], ...]:
+    """Return each module with each that it imports, wherever in it, by whatever words; of a package, `__init__`."""
+    return tuple((name, wanted) for name, (_, tree) in modules().items() for wanted in _wanted(tree))
 
 
-def room_of(path: Path) -> str:
-    first = path.relative_to(ROOT).with_suffix("").parts[0]
-    return "" if first == "__init__" else first
+def _wanted(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=str(package), names=names):
+                yield from {_module(f"{package}.{alias.name}", package) for alias in names}
+            case ast.Import(names=names):
+                yield from (_module(alias.name) for alias in names)
+            case ast.Call(
+                func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                yield _module(name)
 
 
-def test_imports_point_down() -> None:
-    """No arrow between rooms runs back up; of each room it is known on which floor it is."""
+def _module(*names: str) -> str:
+    """Return the first of the names that is a module's or a package's of ours; or else the last."""
+    for name in names:
+        for module in (name, f"{name}.__init__"):
+            if module in modules():
+                return module
+    return names[-1]
+
+
+def place_in(folder: str, name: str) -> str | None:
+    """Return which room or module of a folder a module is, or is in; None, if it is elsewhere."""
+    prefix = ".".join(["parquetry", *folder.split("/"), ""]) if folder else "parquetry."
+    return name.removeprefix(prefix).partition(".")[0] if name.startswith(prefix) else None
+
+
+@pytest.mark.parametrize("folder", FLOORS, ids=lambda folder: folder or "parquetry")
+def test_imports_point_down(folder: str) -> None:
+    """No arrow between rooms runs back up; of each room, and each module beside rooms, it is known on which floor it is."""
+    floor = {room: number for number, rooms in enumerate(FLOORS[folder]) for room in rooms}
     up = []
-    for path, name in imports():
-        package, _, rest = name.partition(".")
-        if package != "parquetry":
+    for name, wanted in imports():
+        ours, theirs = place_in(folder, name), place_in(folder, wanted)
+        if ours is None or theirs is None or ours == theirs:
             continue
-        ours, theirs = room_of(path), rest.partition(".")[0]
-        down = FLOOR[ours] < FLOOR[theirs] or ours == theirs
-        if not down and (ours, theirs) not in SAME_FLOOR:
-            up.append(f"{path.relative_to(ROOT)} imports {name}")
+        if floor[ours] >= floor[theirs] and (folder, ours, theirs) not in SAME_FLOOR:
+            up.append(f"{name} imports {wanted}")
     assert up == []
+
+
+def test_folders_with_rooms_have_floors() -> None:
+    """A folder with folders in it has floors, which name all that is in it and nothing else."""
+    named = {(folder, room) for folder, floors in FLOORS.items() for rooms in floors for room in rooms}
+    for folder, below in FLOORS.items():
+        there = {place_in(folder, name) for name in modules()} - {None}
+        rooms = {room for _, room in named if _ == folder}
+        assert there - rooms <= {"__init__"}, f"{folder}: on which floor are these?"
+        assert rooms <= there, f"{folder}: gone"
+        assert sum(map(len, below)) == len(rooms), f"{folder}: on two floors"
+    parents = {name.split(".")[1] for name in modules() if name.count(".") > 2}
+    assert parents - FLOORS.keys() == {"store"}, "whose one room, `hbase`, is one of its stores"
+
+
+def test_folders_are_small() -> None:
+    """A folder has few modules, and says what it is for."""
+    counts = Counter(
+        path.parent.relative_to(ROOT).as_posix()
+        for path, _ in modules().values()
+        if path.name != "__init__.py"
+    )
+    assert {folder for folder, count in counts.items() if count > MOST} == MORE.keys()
+    said = {
+        path.parent.relative_to(ROOT).as_posix()
+        for path, tree in modules().values()
+        if path.name == "__init__.py" and ast.get_docstring(tree)
+    }
+    assert said == counts.keys()
 
 
 def test_only_spark_needs_pyspark() -> None:
     """Neither pyspark nor py4j is imported outside the room of Spark, nor is that room by those below it; within functions neither."""
     needing = {
-        (room_of(path), str(path.relative_to(ROOT)), name)
-        for path, name in imports()
-        if name.partition(".")[0] in ("pyspark", "py4j")
+        (place_in("", name), modules()[name][0].relative_to(ROOT).as_posix(), wanted)
+        for name, wanted in imports()
+        if wanted.partition(".")[0] in ("pyspark", "py4j")
     }
     assert "spark" in {room for room, _, _ in needing}
-    assert {(path, name) for room, path, name in needing if room != "spark"} == LOOKS
-    needing_spark = {room_of(path) for path, name in imports() if name.startswith("parquetry.spark")}
+    assert {(path, wanted) for room, path, wanted in needing if room != "spark"} == LOOKS
+    needing_spark = {
+        place_in("", name) for name, wanted in imports() if wanted.startswith("parquetry.spark.")
+    }
     assert needing_spark <= {"spark", *OUTSIDE}
 
 
 def test_no_circle_of_modules() -> None:
-    """No module needs itself through others, be it within a function or for an annotation."""
-    names = {
-        path: "parquetry." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for path in ROOT.rglob("*.py")
-    }
-    needs: dict[str, set[str]] = {name: set() for name in names.values()}
-    for path, node in statements():
-        if isinstance(node, ast.ImportFrom) and node.module:
-            parts = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-            needs[names[path]] |= parts & needs.keys()
-    assert [name for name in sorted(needs) if name in _reachable(name, needs)] == []
+    """No module needs itself through others, for types or within functions neither."""
+    reached = _reached()
+    assert [name for name in reached if name in reached[name]] == []
+
+
+def _reached() -> dict[str, set[str]]:
+    """Return what each module needs, directly or through others; what a package hands on is needed by itself."""
+    needs: dict[str, set[str]] = {name: set() for name in modules()}
+    for name, wanted in imports():
+        if wanted in needs and wanted != name:
+            needs[name].add(wanted)
+    return {name: _reachable(name, needs) for name in needs}
 
 
 def _reachable(name: str, needs: dict[str, set[str]]) -> set[str]:

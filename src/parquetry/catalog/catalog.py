@@ -69,7 +69,7 @@ class Catalog(CatalogReader):
             WarehouseError: a file cannot be deleted, or a directory cannot be listed.
             CommitConflictError: others keep committing; nothing is lost, run it again.
         """
-        from parquetry.maintenance.vacuum import vacuum
+        from parquetry.maintenance.deletion.vacuum import vacuum
 
         if older_than is not None and older_than.tzinfo is None:
             raise ValueError(
@@ -103,7 +103,7 @@ class Catalog(CatalogReader):
             WarehouseError: nothing lies there, or one of the places is below the other.
             CommitConflictError: others keep changing a table or writing such locations; run it again.
         """
-        from parquetry.maintenance.relocating import relocate
+        from parquetry.maintenance.relocate import relocate
 
         return relocate(self._metastore, os.fspath(old), os.fspath(new), dry_run=dry_run, progress=progress)
 
@@ -122,7 +122,7 @@ class Catalog(CatalogReader):
             MetastoreDamagedError: a list of files cannot be read.
             CommitConflictError: others took a partition out meanwhile; run it again.
         """
-        from parquetry.maintenance.compact_metadata import compact_metadata
+        from parquetry.maintenance.compaction.compact_metadata import compact_metadata
 
         return compact_metadata(self._snapshot(name), progress)
 
@@ -139,7 +139,7 @@ class Catalog(CatalogReader):
             WarehouseError: its files cannot be looked at.
             CommitConflictError: others changed meanwhile what is to be repaired.
         """
-        from parquetry.maintenance.fsck import fsck
+        from parquetry.maintenance.check.fsck import fsck
 
         return fsck(self._snapshot(name), repair=repair, footers=footers)
 
@@ -160,7 +160,7 @@ class Catalog(CatalogReader):
             TableNotFoundError: there is no such table.
             FilterError: the condition cannot be used.
         """
-        from parquetry.maintenance.verifying import verify
+        from parquetry.verification.verify import verify
 
         return list(verify(self._snapshot(name), where, progress=progress))
 
@@ -198,8 +198,8 @@ class Catalog(CatalogReader):
             FileMissingError: the table's location is not there.
             CommitConflictError: others changed these partitions each time; run it again.
         """
-        from parquetry.layout.footers import ArrowFooters
-        from parquetry.maintenance.sync import synchronise
+        from parquetry.adoption.sync import synchronise
+        from parquetry.data_files.footer_reader import ArrowFooters
 
         return synchronise(
             self._snapshot(name),
@@ -237,7 +237,7 @@ class Catalog(CatalogReader):
             ListBucketingError: directories do not go together with what the table is.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.maintenance.skew import set_skew
+        from parquetry.definition.skew import set_skew
 
         heavy = None if isinstance(values, str) and values == "auto" else values
         return table_view(set_skew(self._snapshot(name), _columns(columns), heavy, directories))
@@ -271,7 +271,7 @@ class Catalog(CatalogReader):
             ListBucketingError: buckets do not go together with the directories of the table's heavy values.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.maintenance.buckets import set_buckets
+        from parquetry.definition.bucketing import set_buckets
 
         chosen, order = _columns(columns), _columns(sorted_by)
         return table_view(set_buckets(self._snapshot(name), chosen, count, order, version))

@@ -25,7 +25,7 @@ from parquetry.catalog.views import (
     table_view,
 )
 from parquetry.errors import FilterError
-from parquetry.layout.places import join_location
+from parquetry.locations.uri import join_location
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.scan.plan import ScanPlan
@@ -206,7 +206,7 @@ def _check(limit: int | None) -> None:
 
 
 def _filter(where: str | Predicate, columns: Sequence[ms.Column]) -> Filter:
-    from parquetry.predicate.parse import parse_filter
+    from parquetry.predicate.reading.parse import parse_filter
 
     if not isinstance(where, str | Predicate):
         raise TypeError(f"Filter {where!r} is a {type(where).__name__}: give a text or a Predicate.")
@@ -217,7 +217,7 @@ def _filter(where: str | Predicate, columns: Sequence[ms.Column]) -> Filter:
 def _plan(
     snapshot: ms.TableSnapshot, where: str | Predicate, examined: ms.Examined | None = None
 ) -> ScanPlan:
-    from parquetry.metastore.access import cheapest_plan
+    from parquetry.metastore.access.access_paths import cheapest_plan
 
     metadata = snapshot.metadata
     try:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parquetry._version import __version__
-from parquetry.config import CATALOG_OPTIONS, TABLE_SETTINGS
-from parquetry.engine_settings import SPARK_SERIES
+from parquetry.config.registry import CATALOG_OPTIONS, TABLE_SETTINGS
+from parquetry.config.setting import SESSION_PREFIX
+from parquetry.config.spark import SPARK_SERIES
 from parquetry.errors import ParquetryError
-from parquetry.setting import SESSION_PREFIX
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 
 OLDEST_PYTHON = (3, 11)
@@ -189,13 +189,13 @@ def _java() -> Check:
 
 
 def _bridge() -> Check:
-    from parquetry.spark import bridge
+    from parquetry.spark import bridge_jar
 
-    carried = Path(bridge.__file__).parent / "jars" / bridge.jar_name()
+    carried = Path(bridge_jar.__file__).parent / "jars" / bridge_jar.jar_name()
     if carried.exists():
         return Check("bridge", True, f"{carried} (carried by the package)")
     try:
-        cached = bridge.cache_dir() / f"{bridge._sources_hash()}-{bridge.jar_name()}"
+        cached = bridge_jar.cache_dir() / f"{bridge_jar._sources_hash()}-{bridge_jar.jar_name()}"
     except ParquetryError as error:
         return Check("bridge", False, error.message, "pip install --force-reinstall parquetry")
     if cached.exists():

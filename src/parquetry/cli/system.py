@@ -14,7 +14,7 @@ from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
 
 if TYPE_CHECKING:
-    from parquetry.maintenance.dump_format import Manifest
+    from parquetry.maintenance.dump.format import Manifest
 
 
 @app.command(epilog="Example: parquetry dump /backup/lake-metastore")
@@ -29,7 +29,7 @@ def dump(
     Databases, tables and all versions that can be read; data files stay where they are. The directory appears
     when all is written. `restore` reads it, into a metastore of any kind.
     """
-    from parquetry.maintenance.dump import dump
+    from parquetry.maintenance.dump.dump import dump
     from parquetry.metastore import open_metastore
     from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
@@ -54,7 +54,7 @@ def restore(
     """
     from pathlib import Path
 
-    from parquetry.maintenance.restore import look_into, restore
+    from parquetry.maintenance.dump.restore import look_into, restore
     from parquetry.metastore import open_metastore
     from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
@@ -160,7 +160,7 @@ def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
     The exit code is 1 if something does not fit; what to do about it is said beside it.
     """
     from parquetry.cli.doctor import examine, settings_in_effect
-    from parquetry.engine_settings import SPARK_SETTINGS
+    from parquetry.config.spark import SPARK_SETTINGS
 
     checks = list(examine(warehouse, store))
     settings = list(settings_in_effect(warehouse, store))

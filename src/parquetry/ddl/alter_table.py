@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from parquetry.ddl import clustered_by
-from parquetry.ddl.cursor import Cursor
-from parquetry.ddl.edit import Edit, string
 from parquetry.ddl.partition_spec import filter_text, read_partition
 from parquetry.ddl.session import Named, Session, read_table
 from parquetry.ddl.skewed_by import NOT_DIRECTORIES, find_clause
 from parquetry.identifiers import joined_name, part_text
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.edit import Edit, string
 
 
 def edits(cursor: Cursor, session: Session) -> list[Edit]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parquetry.ddl.constants import Constant
-from parquetry.ddl.cursor import Cursor
 from parquetry.ddl.partition_spec import read_partition
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.literals import Constant
 
 NOT_SORTED = "NOT SORTED"
 """What takes the order from the buckets and leaves them, as a statement and as a value of the property."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from parquetry.ddl import clustered_by, skewed_by
-from parquetry.ddl.cursor import Cursor
-from parquetry.ddl.edit import Edit, blank, string
 from parquetry.ddl.session import Session, read_table
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.edit import Edit, blank, string
 
 _QUERY = ("select", "from", "values", "map", "reduce")
 """Words that begin a query, which `AS` need not stand before."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from parquetry.ddl.cursor import Cursor
-from parquetry.ddl.edit import Edit, string
 from parquetry.ddl.session import Named, Session, read_table
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import joined_name, part_text
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.edit import Edit, string
 
 WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL")
 """Every statement that is rewritten holds one of them."""

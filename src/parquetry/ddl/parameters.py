@@ -9,8 +9,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from parquetry.ddl.cursor import Cursor
-from parquetry.ddl.edit import Edit, edited
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.edit import Edit, edited
 
 NONE: Mapping[str, str] = MappingProxyType({})
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from parquetry.ddl.constants import Constant, read_constant
-from parquetry.ddl.cursor import Cursor
 from parquetry.identifiers import quoted
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.literals import Constant, read_constant
 from parquetry.types import STRING, sql_literal
 
 

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from parquetry.ddl import alter_table, create_table, maintenance
-from parquetry.ddl.cursor import Cursor
-from parquetry.ddl.edit import edited
 from parquetry.ddl.parameters import NONE, filled
 from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError
-from parquetry.predicate.tokens import END_OF_TEXT
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.edit import edited
+from parquetry.sqltext.tokens import END_OF_TEXT
 
 WORDS = ("CLUSTERED", "SORTED", "BUCKETS", "SKEWED", "DIRECTORIES", "CONCATENATE", *maintenance.WORDS)
 """Every statement that is rewritten holds one of them."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parquetry.ddl.cursor import Cursor
 from parquetry.identifiers import parse_name
+from parquetry.sqltext.cursor import Cursor
 
 SPARKS_OWN = "spark_catalog"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parquetry.ddl.constants import Constant, read_constant
-from parquetry.ddl.cursor import Cursor
 from parquetry.errors import NoSkewedColumnsError, NoSkewedValuesError
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.literals import Constant, read_constant
 
 NOT_DIRECTORIES = "NOT STORED AS DIRECTORIES"
 """What takes the directories from a table and leaves it skewed, as a statement and as a value of the property."""

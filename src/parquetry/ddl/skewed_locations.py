@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parquetry.ddl.constants import Constant, read_constant
-from parquetry.ddl.cursor import Cursor
 from parquetry.ddl.partition_spec import read_partition
 from parquetry.ddl.skewed_by import read_tuple
 from parquetry.errors import NoSkewedLocationsError, SkewedLocationPairError
+from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.literals import Constant, read_constant
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 Plain immutable records, checked when they are made. A table has one, for the partitions made from now on; each
 partition has its own, which stays when the table's is changed; a file says in which cell and bucket its rows are
-(`records.DataFile`). Who lays rows out so, and what a query may skip, is decided elsewhere.
+(`data_files.records.DataFile`). Who lays rows out so, and what a query may skip, is decided elsewhere.
 
-Columns go by their physical names (`records.Column.physical`): a column that is renamed keeps that one, so that no
+Columns go by their physical names (`data_files.records.Column.physical`): a column that is renamed keeps that one, so that no
 partition's record has to be rewritten, were there a million.
 
 Example: `x` is 10 in half of the rows, and 20 in a third of them; the rest has 1,000 other values. Each of the two
@@ -26,9 +26,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from parquetry.data_files.records import DataFile
 from parquetry.errors import ArrangementError
-from parquetry.layout.places import is_absolute
-from parquetry.layout.records import DataFile
+from parquetry.locations.uri import is_absolute
 from parquetry.types import ColumnType, Value
 
 Version = Literal[1, 2, "spark"]
@@ -207,7 +207,7 @@ class BucketSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         version: of the hash: Hive's of its versions 1 and 2, Hive's since 3, or Spark's own.
         sort: what each bucket is sorted by.
         unsettled: whether equal values may lie in different buckets: others wrote the rows, who are not known to have settled
-            what the hash leaves open (`layout.hash_claims`). Then the files' buckets are no more than names.
+            what the hash leaves open (`hashing.portability`). Then the files' buckets are no more than names.
 
     Raises:
         ArrangementError: a column is named twice, the count is not from 1 to 100,000, or the version is not known.

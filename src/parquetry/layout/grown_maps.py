@@ -23,9 +23,9 @@ from itertools import takewhile
 
 import msgspec
 
+from parquetry.data_files.records import DataFile
+from parquetry.data_files.tuple_statistics import StatedTuples
 from parquetry.layout.arrangement import REST, Arrangement, SkewMap, cell_key
-from parquetry.layout.records import DataFile
-from parquetry.layout.stated_tuples import StatedTuples
 from parquetry.types import ColumnType
 
 

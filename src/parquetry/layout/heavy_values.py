@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from parquetry.layout.arrangement import AutoSkew, SkewMap, cell_key
-from parquetry.layout.paths import LONGEST_NAME, partition_path
+from parquetry.locations.partition_path import LONGEST_NAME, partition_path
 from parquetry.types import ColumnType, Value, order_key
 
 Heavy = tuple[Value, ...]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from parquetry.data_files.bounds import LARGEST_DAY
+from parquetry.data_files.records import Column
 from parquetry.layout.arrangement import Arrangement, SkewMap
-from parquetry.layout.bounds import LARGEST_DAY
-from parquetry.layout.records import Column
 from parquetry.types import HELD_BITS, ColumnType
 
 

@@ -1,6 +1,6 @@
 """Spark's JSON of a schema and the columns of a table, each made of the other.
 
-Pure functions; how a column changes is the business of `parquetry.planner.schema_changes`.
+Pure functions; how a column changes is the business of `parquetry.definition.schema_changes`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from parquetry.data_files.records import PHYSICAL_NAME, Column
 from parquetry.errors import ColumnExistsError, UnsupportedError
-from parquetry.layout.records import PHYSICAL_NAME, Column
 
 Field = dict[str, Any]
 """A field of Spark's JSON of a struct: name, type, nullable, metadata."""

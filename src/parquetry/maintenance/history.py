@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquetry.metastore.head import read_head
-from parquetry.metastore.model import Commit
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.storage.model import Commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
 def history(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[Commit]:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from parquetry.errors import CommitConflictError, IndexNotFoundError
-from parquetry.metastore.commit import commit
-from parquetry.metastore.indexes import entry_rows, find_index, index_columns, new_index
-from parquetry.metastore.keyspace import batches, complement, fields_of
-from parquetry.metastore.model import PartitionIndex, TableMetadata
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.storage.keyspace import batches, complement, fields_of
+from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
+from parquetry.metastore.versions.indexes import entry_rows, find_index, index_columns, new_index
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.progress import Progress, silent
 
 ATTEMPTS = 20

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from parquetry.errors import FilterError
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 
 
 def partition_condition(snapshot: TableSnapshot, where: str, zone: str = "UTC") -> Filter:

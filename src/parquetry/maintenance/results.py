@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that `fsck` finds not to be as it should be.
+    """Something that `check.fsck` finds not to be as it should be.
 
     Attributes:
         kind: ``missing file``, ``file size``, ``broken file``, ``unfit column``, ``partition sums``, ``table totals``, ``unreadable row``,
@@ -61,7 +61,7 @@ class Misplacement:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What `sync` finds: how a table and the files below its location differ in one place.
+    """What `adoption.sync` finds: how a table and the files below its location differ in one place.
 
     Attributes:
         action: ``added``, ``changed``, ``gone``; ``ignored``: nothing is done about it; ``broken``: a file that is not whole, and is not
@@ -83,7 +83,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What `compact_metadata` wrote anew.
+    """What `compaction.compact_metadata` wrote anew.
 
     Attributes:
         partitions: whose lists were; those of others are short, or as they should be.
@@ -118,7 +118,7 @@ class Relocated:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What `vacuum` deleted, or would delete.
+    """What `deletion.vacuum` deleted, or would delete.
 
     Attributes:
         kind: ``data file``, ``left-over file``, ``checksum file`` (which Hadoop keeps beside one of those),

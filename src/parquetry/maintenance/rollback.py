@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from parquetry.errors import FileMissingError
-from parquetry.layout.places import join_location
-from parquetry.maintenance.files import Files
-from parquetry.metastore.commit import commit
-from parquetry.metastore.indexes import renewed
-from parquetry.metastore.model import PartitionIndex, TakenOut
-from parquetry.metastore.partition import Partition
-from parquetry.metastore.prepared import keyed_by
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.metastore.taken_out import taken_out
-from parquetry.metastore.transaction import Transaction
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.deletion.file_access import Files
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.prepared import keyed_by
+from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.storage.model import PartitionIndex, TakenOut
+from parquetry.metastore.versions.indexes import renewed
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
 def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:

@@ -1,13 +1,15 @@
 """What tables there are, which partitions and files they have, and how that changes, in an ordered store.
 
-`metastore` is the entrance: databases and tables by name. `snapshot` is a table as of one version,
-`transaction` collects `changes` to be made to it, `commit` is the protocol that makes them visible at once. `keyspace` lists the
-rows. Which files a query needs is decided above, in `parquetry.prune`.
+`metastore` is the entrance: databases and tables by name. Below it, `namespace` keeps the names, `commits` makes versions, `cleanup`
+removes what no version needs, `access` and `versions` read one, `manifest` codes lists of files, and `storage` knows every row.
+Which files a query needs is decided above, in `parquetry.prune`.
 """
 
 from parquetry.layout.arrangement import PLAIN, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
+from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.metastore import Metastore, open_metastore
-from parquetry.metastore.model import (
+from parquetry.metastore.namespace.staging import StagedTable
+from parquetry.metastore.storage.model import (
     Column,
     ColumnStatistics,
     Commit,
@@ -16,11 +18,9 @@ from parquetry.metastore.model import (
     TableMetadata,
     Totals,
 )
-from parquetry.metastore.partition import Partition
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.metastore.staging import StagedTable
-from parquetry.metastore.transaction import Transaction
-from parquetry.metastore.visible_rows import Examined
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.visible_rows import Examined
 
 __all__ = [
     "PLAIN",

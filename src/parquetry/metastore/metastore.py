@@ -1,6 +1,6 @@
 """The metastore: databases, tables by name, and how tables come and go.
 
-A table is a head under a random id; its name is a row of its own that points to it (`names`). Each operation
+A table is a head under a random id; its name is a row of its own that points to it (`namespace.names`). Each operation
 has one compare-and-set at which it takes place, and can stop anywhere: what is half done is invisible or is
 finished by the next who comes across it.
 """
@@ -21,17 +21,17 @@ from parquetry.errors import (
     UnsupportedError,
     VersionNotFoundError,
 )
-from parquetry.layout.places import warehouse_location
-from parquetry.metastore.databases import Databases
-from parquetry.metastore.format import check_format
-from parquetry.metastore.head import Head, Kind, edit_head
-from parquetry.metastore.model import Database, TableMetadata
-from parquetry.metastore.names import Named, Names, new_token
-from parquetry.metastore.recovery import delete_table
-from parquetry.metastore.replacement import Replacement
-from parquetry.metastore.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
-from parquetry.metastore.staging import StagedTable
-from parquetry.metastore.valid_names import DEFAULT_DATABASE, normalise_name
+from parquetry.locations.uri import warehouse_location
+from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.commits.replacement import Replacement
+from parquetry.metastore.namespace.databases import Databases
+from parquetry.metastore.namespace.names import Named, Names, new_token
+from parquetry.metastore.namespace.staging import StagedTable
+from parquetry.metastore.storage.format import check_format
+from parquetry.metastore.storage.head import Head, Kind, edit_head
+from parquetry.metastore.storage.model import Database, TableMetadata
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
+from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store.base import Store
 from parquetry.store.opening import open_store

@@ -1,12 +1,12 @@
 """The store of a warehouse, as the rest of the library sees it: locations below the warehouse are absolute, and rows have no checksums.
 
-Checksums (`checksums`) are of what the store keeps: they are looked at, and taken off, as rows are read, and made as they are written, where the
-store's format has them. In the store they are relative to it (`layout.below_warehouse`): a warehouse that was moved or copied, with its metastore, reads,
+Checksums (`storage.checksums`) are of what the store keeps: they are looked at, and taken off, as rows are read, and made as they are written, where the
+store's format has them. In the store they are relative to it (`locations.warehouse_relative`): a warehouse that was moved or copied, with its metastore, reads,
 writes and deletes what lies in the new place. They are turned into one another here and nowhere else, as rows are read
 and written, so that nobody has to remember.
 
 Rows that older libraries wrote hold absolute locations; they are read as they are. The first row with a relative one
-raises the store's format (`format.RELATIVE`), so that older libraries refuse it with a sentence.
+raises the store's format (`storage.format.RELATIVE`), so that older libraries refuse it with a sentence.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.below_warehouse import KEPT, BelowWarehouse
-from parquetry.metastore.checksums import WITHIN, are_right, with_checksum, without_checksum
-from parquetry.metastore.format import CHECKED, RELATIVE, require_format, version_in
-from parquetry.metastore.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS
-from parquetry.metastore.places_in_rows import change_places
+from parquetry.locations.warehouse_relative import KEPT, BelowWarehouse
+from parquetry.metastore.location_rewrite import change_places
+from parquetry.metastore.storage.checksums import WITHIN, are_right, with_checksum, without_checksum
+from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
+from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS
 from parquetry.store.base import Fields, Range, Store
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from parquetry.config.precedence import settle
+from parquetry.data_files.footer_reader import ArrowFooters, FooterReader
+from parquetry.data_files.records import Column
 from parquetry.errors import UnsupportedError
-from parquetry.layout.footers import ArrowFooters, FooterReader
 from parquetry.layout.heavy_values import Counted
-from parquetry.layout.records import Column
-from parquetry.maintenance.compaction import Rewrite
-from parquetry.maintenance.publishing import HiveMetastore
-from parquetry.metastore.model import TableMetadata
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.precedence import settle
+from parquetry.maintenance.compaction.compact import Rewrite
+from parquetry.maintenance.publish import HiveMetastore
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.progress import Progress
 
 

@@ -9,30 +9,36 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
+from parquetry.config.registry import (
+    CLUSTERED_BY,
+    PARTITION_INDEXES,
+    SKEWED_BY,
+    SORT_BY,
+    check_catalog_options,
+)
+from parquetry.definition.bucket_clause import described_buckets
+from parquetry.definition.bucketing import bucket_properties
+from parquetry.definition.file_layout_settings import clustering
+from parquetry.definition.skew import skew_properties
+from parquetry.definition.skew_text import described_skew
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
 from parquetry.layout.arrangement import Arrangement
-from parquetry.layout.bucket_clause import described_buckets
-from parquetry.layout.places import warehouse_location
 from parquetry.layout.schema_json import logical_schema, physical_schema
-from parquetry.layout.skew_text import described_skew
-from parquetry.maintenance.buckets import bucket_properties
-from parquetry.maintenance.skew import skew_properties
-from parquetry.metastore.indexes import index_columns
+from parquetry.locations.uri import warehouse_location
+from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.model import TableMetadata
-from parquetry.metastore.replacement import Replacement
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.metastore.staging import StagedTable
-from parquetry.metastore.touched import TouchedPartitions
-from parquetry.planner.answers import Bucketing, Table
-from parquetry.planner.column_settings import clustering
+from parquetry.metastore.namespace.staging import StagedTable
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.indexes import index_columns
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.touched import TouchedPartitions
 from parquetry.planner.engine import Engine
 from parquetry.planner.estimates import Estimates
-from parquetry.planner.questions import TableRef
-from parquetry.prune.arranged import may_have_directories
-from parquetry.prune.recent import RecentPartitions
+from parquetry.planner.protocol.answers import Bucketing, Table
+from parquetry.planner.protocol.questions import TableRef
+from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.rules.arrangements import may_have_directories
 from parquetry.store.opening import open_store, others_nearby
 from parquetry.store.sqlite import SQLiteStore
 

@@ -1,7 +1,7 @@
 """What the bridge asks, answered.
 
 Decodes a question, finds the function that answers it, and turns errors into answers. What the answers are is
-written in `tables`, `partitions`, `scans` and `calls`; INSERT is the engine's, in `parquetry.spark.writes`.
+written in `tables`, `scans`, `streams`, `writes` and `procedures`; INSERT is the engine's, in `parquetry.spark.write.insert`.
 """
 
 from __future__ import annotations
@@ -12,26 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.errors import ParquetryError
-from parquetry.planner import (
-    analyze,
-    answers,
-    calls,
-    checks,
-    file_ends,
-    metadata_tables,
-    namespaces,
-    partitions,
-    protocol,
-    questions,
-    runtime_filters,
-    scans,
-    statements,
-    streams,
-    tables,
-    views,
-)
+from parquetry.planner import metadata_tables, setting_checks, statements
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
+from parquetry.planner.procedures import analyze, calls
+from parquetry.planner.protocol import answers, codec, questions
+from parquetry.planner.scans import key_ranges, runtime_filters, scans
+from parquetry.planner.streams import streams
+from parquetry.planner.tables import namespaces, partitions, tables, views
 
 _LOG = logging.getLogger("parquetry")
 
@@ -44,7 +32,7 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **scans.ANSWERS,
     **streams.ANSWERS,
     **runtime_filters.ANSWERS,
-    **file_ends.ANSWERS,
+    **key_ranges.ANSWERS,
     **calls.ANSWERS,
     **analyze.ANSWERS,
 }
@@ -98,19 +86,19 @@ class Planner:
         self._opening = threading.Lock()
 
     def ask(self, question: str) -> str:
-        """Answer a question (JSON, see `protocol`)."""
+        """Answer a question (JSON, see `protocol.codec`)."""
         return self.answered(question, lambda lake, asked: _ANSWERS[type(asked)](lake, asked))
 
     def answered(self, text: str, answer: Callable[[Lake, Any], answers.Answer]) -> str:
         """Answer a question by a function of the catalog that it is about, if any; errors are answers, too."""
         question: questions.Question | None = None
         try:
-            question = protocol.decode(text)
+            question = codec.decode(text)
             if isinstance(question, questions.CatalogQuestion):
                 told = answer(self._lake(question), question)
             else:
-                told = (statements.ANSWERS | checks.ANSWERS)[type(question)](question)
-            return protocol.encode(told)
+                told = (statements.ANSWERS | setting_checks.ANSWERS)[type(question)](question)
+            return codec.encode(told)
         except ParquetryError as error:
             failure = answers.Error(error.code, error.message, _subject(question, error.code))
         except Exception as error:  # noqa: BLE001 — whatever it is, the engine must be told, and the log keeps the rest
@@ -119,7 +107,7 @@ class Planner:
                 _LOG.exception("a question of the bridge could not be answered: %s", text[:2000])
                 own = Failure("INTERNAL", f"{type(error).__name__}: {error}")
             failure = answers.Error(own.code, own.message, [])
-        return protocol.encode(failure)
+        return codec.encode(failure)
 
     def _lake(self, question: questions.CatalogQuestion) -> Lake:
         key = (question.catalog, tuple(sorted(question.options.items())))

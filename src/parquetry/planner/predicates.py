@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parquetry.errors import UnsupportedError
-from parquetry.metastore.snapshot import Partition, TableSnapshot
-from parquetry.metastore.transaction import Transaction
-from parquetry.planner.values import from_wire
-from parquetry.predicate.chars import SparkColumns
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.planner.protocol.values import from_wire
 from parquetry.predicate.filter import EVERY_ROW, Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Opaque, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.spark_json import filter_from_json
+from parquetry.predicate.reading.char_padding import SparkColumns
+from parquetry.predicate.reading.spark_json import filter_from_json
 from parquetry.prune.condition import Condition, Origin
-from parquetry.prune.partitions import on_partitions, partition_plan
-from parquetry.prune.recent import rejects_null
-from parquetry.prune.whole import whole_partitions
+from parquetry.prune.partition_plans import on_partitions, partition_plan
+from parquetry.prune.query_cache import rejects_null
+from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.types import ColumnType, Value
 
 EVALUATED = "PARTITION_PREDICATE"

@@ -11,7 +11,7 @@ from typing import Any
 
 from parquetry.ddl import rewrite
 from parquetry.ddl.session import Session
-from parquetry.planner import answers, questions
+from parquetry.planner.protocol import answers, questions
 
 WORDS: tuple[str, ...] = rewrite.WORDS
 """The words that the bridge is told to look for when it is given the planner."""

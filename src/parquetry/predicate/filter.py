@@ -1,6 +1,6 @@
 """A condition that is ready for use, and whose type says so: bound to its columns, and in normal form.
 
-There are three doors: `parse.parse_filter` for text, `spark_json.filter_from_json` for Spark's trees, `Filter.of`
+There are three doors: `reading.parse.parse_filter` for text, `reading.spark_json.filter_from_json` for Spark's trees, `Filter.of`
 for nodes that others built. Behind them nothing is bound or normalised again: whatever plans, prunes or tests keys
 takes a `Filter` and may rely on it.
 
@@ -10,7 +10,7 @@ takes a `Filter` and may rely on it.
 - AND lies in no AND, OR in no OR; TRUE and FALSE stand alone.
 
 What is made of filters is a filter, too: joined by AND (`Filter.all_of`), weakened to the columns of partitions
-(`prune.partitions`), or left over where a range of keys has decided the rest (`scan.generate`).
+(`prune.partition_plans`), or left over where a range of keys has decided the rest (`scan.generate`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a query asks for: immutable nodes of a condition, with SQL's three truth values.
 
 A node is a value: hashable, comparable, and readable, as `str(node)` is SQL that `parse_filter` reads back.
-Nothing is computed here: `bind` fits literals to columns, `normalise` rewrites, `evaluate` and `match` judge.
+Nothing is computed here: `bind` fits literals to columns, `normalise` rewrites, `evaluate` and `pruning.match` judge.
 
 Every condition is TRUE, FALSE or NULL for a row; a row is wanted only where it is TRUE.
 
@@ -215,7 +215,7 @@ class Opaque:
         columns: the columns it is about.
         reason: why it is not understood, as the pruning report says it: `function on the column`.
         implied: a condition, bound, that is TRUE wherever this one is, if one is known: `year(d) = 2026` says that `d`
-            lies between two days (see `monotone`).
+            lies between two days (see `reading.monotone`).
     """
 
     text: str

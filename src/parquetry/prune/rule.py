@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from parquetry.metastore.file_blocks import Chooses, FileBlock, file_blocks
-from parquetry.metastore.partition import Partition
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.versions.file_blocks import Chooses, FileBlock, file_blocks
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.prune.condition import Condition
-from parquetry.prune.recent import RecentPartitions
-from parquetry.prune.scan_report import Step
+from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.report.scan import Step
 
 
 @dataclass(frozen=True, slots=True)

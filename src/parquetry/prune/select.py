@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
-from parquetry.layout.places import join_location
-from parquetry.metastore.file_blocks import FileBlock
-from parquetry.metastore.model import DataFile, TableMetadata
-from parquetry.metastore.snapshot import Partition, TableSnapshot
+from parquetry.locations.uri import join_location
+from parquetry.metastore.storage.model import DataFile, TableMetadata
+from parquetry.metastore.versions.file_blocks import FileBlock
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
-from parquetry.prune.directory_rule import decided_by_directories
-from parquetry.prune.files import spelled
-from parquetry.prune.partition_rule import PartitionRule
-from parquetry.prune.recent import RecentPartitions
+from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.rule import Left, Scan
-from parquetry.prune.scan_report import ScanReport, Step
+from parquetry.prune.rules.directories import decided_by_directories
+from parquetry.prune.rules.file_knowledge import spelled
+from parquetry.prune.rules.partitions import PartitionRule
 from parquetry.types import Value
 
 _FILES = 4096

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from parquetry.prune.bucket_rule import BucketRule
-from parquetry.prune.bytes_rule import BytesRule
-from parquetry.prune.directory_rule import DirectoryRule
-from parquetry.prune.file_rule import FileRule
-from parquetry.prune.partition_rule import PartitionRule
+from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.rule import Rule
-from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.rules.buckets import BucketRule
+from parquetry.prune.rules.bytes import BytesRule
+from parquetry.prune.rules.directories import DirectoryRule
+from parquetry.prune.rules.files import FileRule
+from parquetry.prune.rules.partitions import PartitionRule
 
 STEPS: tuple[Rule, ...] = (PartitionRule(), DirectoryRule(), BucketRule(), FileRule(), BytesRule())
 """Each narrows what those before it left; the first reads the metastore."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.prune.condition import Condition
+from parquetry.prune.report.scan import NotBy, Step
 from parquetry.prune.rule import Rule
-from parquetry.prune.scan_report import NotBy, Step
 
 
 class Tally:

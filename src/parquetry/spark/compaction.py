@@ -1,6 +1,6 @@
 """Files of a table are written anew: read as every query reads them, written as every write does, in one commit.
 
-Which files that are, and how their rows are arranged then, `maintenance.compaction` and `maintenance.rebucketing` say. Readers of
+Which files that are, and how their rows are arranged then, `maintenance.compaction.compact` and `maintenance.compaction.rebucket` say. Readers of
 earlier versions are not disturbed: the old files stay until a vacuum.
 """
 
@@ -11,20 +11,20 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from parquetry.config.precedence import settle
+from parquetry.data_files.footer_reader import FooterReader
 from parquetry.errors import FileCorruptError
-from parquetry.layout.footers import FooterReader
-from parquetry.layout.location import require_writable
-from parquetry.layout.places import join_location
-from parquetry.maintenance.compaction import Rewrite
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner.chosen_files import OPTION, chosen_files
-from parquetry.planner.destinations import own_of
-from parquetry.precedence import settle
+from parquetry.locations.filesystem import require_writable
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.compaction.compact import Rewrite
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.scans.file_subset import OPTION, chosen_files
+from parquetry.planner.writes.destinations import own_of
 from parquetry.progress import Progress
-from parquetry.spark.arranging import RowArrangement
-from parquetry.spark.writes import file_options, write_files
-from parquetry.spark.written import Uncommitted, collect
+from parquetry.spark.write.committed_files import Uncommitted, collect
+from parquetry.spark.write.distribution import RowArrangement
+from parquetry.spark.write.insert import file_options, write_files
 
 _ROOM = 1.3
 

@@ -14,25 +14,25 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
+from parquetry.config.precedence import settle
+from parquetry.config.setting import SESSION_PREFIX
+from parquetry.data_files.footer_reader import ArrowFooters
+from parquetry.data_files.footer_statistics import Look, from_bridge
+from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.spark_readable import mixed_columns, unknown_columns
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
-from parquetry.layout.footers import ArrowFooters
 from parquetry.layout.heavy_values import Counted
-from parquetry.layout.places import join_location
-from parquetry.layout.records import Column, DataFile
 from parquetry.layout.schema_json import columns_of
-from parquetry.layout.statistics import Look, from_bridge
-from parquetry.layout.unfit_types import mixed_columns, unknown_columns
-from parquetry.maintenance.compaction import Rewrite
-from parquetry.metastore.model import TableMetadata
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.planner.chosen_files import OPTION, chosen_files
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.compaction.compact import Rewrite
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.engine import Failure
-from parquetry.precedence import settle
+from parquetry.planner.scans.file_subset import OPTION, chosen_files
 from parquetry.progress import Progress
-from parquetry.setting import SESSION_PREFIX
 from parquetry.spark.compaction import compact
-from parquetry.spark.heavy_hitters import counted
 from parquetry.spark.hive import SparkHive
+from parquetry.spark.write.heavy_hitters import counted
 
 _LOG = logging.getLogger("parquetry")
 _THREADS = 8

@@ -12,8 +12,8 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from parquetry.errors import HiveError, TableExistsError
-from parquetry.layout.hive_record import HivePartition, HiveTable
-from parquetry.maintenance.publishing import OWNED_BY
+from parquetry.maintenance.hive_record import HivePartition, HiveTable
+from parquetry.maintenance.publish import OWNED_BY
 from parquetry.progress import Progress
 
 _BATCH = 500

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.prune.joins import SETTINGS, JoinFacts, judge
-from parquetry.prune.outcomes import Told, reports
-from parquetry.prune.report import Report
-from parquetry.prune.scan_report import NotBy, ScanReport
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.scan import NotBy, ScanReport
+from parquetry.prune.report.shuffle_reasons import SETTINGS, JoinFacts, judge
+from parquetry.prune.runtime.outcomes import Told, reports
 from parquetry.spark.session import attach
 
 _UNTRANSLATED = "Spark does not hand this condition to a data source"

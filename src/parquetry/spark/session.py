@@ -14,12 +14,12 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
-from parquetry.config import TABLE_SETTINGS
-from parquetry.engine_settings import SPARK_SETTINGS
+from parquetry.config.registry import TABLE_SETTINGS
+from parquetry.config.setting import SESSION_PREFIX
+from parquetry.config.spark import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
-from parquetry.layout.places import take_apart
-from parquetry.setting import SESSION_PREFIX
-from parquetry.spark import bridge
+from parquetry.locations.uri import take_apart
+from parquetry.spark import bridge_jar
 from parquetry.spark.callbacks import install
 
 PACKAGE = "org.apache.spark.sql.parquetry"
@@ -33,7 +33,7 @@ _CONNECT = "Parquetry plans inside the driver, and this is a Spark Connect sessi
 def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
     """Return the settings that make a catalog known to Spark, for `--conf` or `spark-defaults.conf`.
 
-    Among them are those of Spark's own by which joins of bucketed tables need no shuffle (`engine_settings.SPARK_SETTINGS`).
+    Among them are those of Spark's own by which joins of bucketed tables need no shuffle (`config.spark.SPARK_SETTINGS`).
 
     Args:
         catalog: its name in SQL, such as ``lake``.
@@ -53,7 +53,7 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
     location = os.fspath(warehouse)
     prefix = f"spark.sql.catalog.{catalog}"
     return {
-        "spark.jars": str(bridge.jar()),
+        "spark.jars": str(bridge_jar.jar()),
         "spark.sql.extensions": EXTENSIONS_CLASS,
         prefix: CATALOG_CLASS,
         f"{prefix}.warehouse": location if take_apart(location).scheme else str(Path(location).absolute()),
@@ -71,7 +71,7 @@ def configure(
     """Add a catalog to the settings of a session to be made; `getOrCreate()` then attaches the planner.
 
     What `spark.jars` and `spark.sql.extensions` hold already is kept, and so is what settings of Spark's own have been
-    given that joins of bucketed tables depend on (`engine_settings.SPARK_SETTINGS`). May be called once for each catalog.
+    given that joins of bucketed tables depend on (`config.spark.SPARK_SETTINGS`). May be called once for each catalog.
 
     Args:
         builder: ``SparkSession.builder``.
@@ -101,8 +101,8 @@ def configure(
         @functools.wraps(made)
         def get_or_create() -> SparkSession:
             if not _jvm_runs():
-                bridge.java()  # says what is missing, where Spark's launcher says but that it has exited
-            _load_into_running_jvm(str(bridge.jar()))
+                bridge_jar.java()  # says what is missing, where Spark's launcher says but that it has exited
+            _load_into_running_jvm(str(bridge_jar.jar()))
             return attach(made())
 
         builder.getOrCreate = get_or_create
@@ -135,7 +135,7 @@ def attach(spark: SparkSession) -> SparkSession:
     if version != __version__:
         raise BridgeError(
             f"The session's bridge is of version {version}, and Parquetry of {__version__}: "
-            f"put {bridge.jar()} into spark.jars and start the session again."
+            f"put {bridge_jar.jar()} into spark.jars and start the session again."
         )
     if EXTENSIONS_CLASS not in (context.getConf().get("spark.sql.extensions") or ""):
         raise BridgeError(

@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from parquetry.layout.records import PHYSICAL_NAME
-from parquetry.maintenance.dump import dump
+from parquetry.data_files.records import PHYSICAL_NAME
+from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import (
     Column,
@@ -31,7 +31,7 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.taken_out import taken_out
+from parquetry.metastore.commits.removed_files import taken_out
 
 HERE = Path(__file__).parent
 ROOT = "/golden"

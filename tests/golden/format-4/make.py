@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.dump_format import entry_to_json, files_to_json, metadata_to_json
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.format import entry_to_json, files_to_json, metadata_to_json
 from parquetry.metastore import (
     Arrangement,
     Column,
@@ -30,7 +30,7 @@ from parquetry.metastore import (
     TableMetadata,
     open_metastore,
 )
-from parquetry.metastore.model import Constraint, PartitionIndex, StreamBatch
+from parquetry.metastore.storage.model import Constraint, PartitionIndex, StreamBatch
 from tests.support.arrangements import full_view
 
 HERE = Path(__file__).parent

@@ -9,16 +9,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parquetry.data_files.bounds import FileBounds, bounds_of
+from parquetry.data_files.records import ColumnStatistics
 from parquetry.key_schema import KeySchema
-from parquetry.layout.bounds import FileBounds, bounds_of
-from parquetry.layout.records import ColumnStatistics
-from parquetry.predicate.chars import SparkColumns
 from parquetry.predicate.filter import EVERY_ROW
-from parquetry.predicate.knowledge import KnownValues
-from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import opaque_parts
-from parquetry.predicate.spark_json import filter_from_json
-from parquetry.prune.partitions import on_partitions
+from parquetry.predicate.pruning.knowledge import KnownValues
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.predicate.reading.char_padding import SparkColumns
+from parquetry.predicate.reading.spark_json import filter_from_json
+from parquetry.prune.partition_plans import on_partitions
 from parquetry.scan import plan_scan
 from parquetry.types import ColumnType, parse_type
 from tests.support.effort import examples

@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.guarantees import allowed_values
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Or, Predicate, TupleIn
 from parquetry.predicate.normalise import normalise
+from parquetry.predicate.pruning.guarantees import allowed_values
 from parquetry.types import Value, order_key, parse_type
 from tests.support.effort import examples
 from tests.support.generated_tables import POOLS, predicates, rows, tables

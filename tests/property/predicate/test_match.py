@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from parquetry.layout.bounds import FileBounds
+from parquetry.data_files.bounds import FileBounds
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.guarantees import Row
-from parquetry.predicate.knowledge import Bounds, Knowledge, KnownValues
-from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import OPERATORS, Compare, In, Not, Predicate, TupleIn
 from parquetry.predicate.normalise import normalise
+from parquetry.predicate.pruning.guarantees import Row
+from parquetry.predicate.pruning.knowledge import Bounds, Knowledge, KnownValues
+from parquetry.predicate.pruning.match import Match, match
 from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import examples
 from tests.support.generated_tables import (

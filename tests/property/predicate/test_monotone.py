@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from parquetry.predicate.evaluate import compare, evaluate
 from parquetry.predicate.nodes import Opaque
-from parquetry.predicate.spark_json import from_json
+from parquetry.predicate.reading.spark_json import from_json
 from parquetry.types import ColumnType, Value
 from tests.support.effort import examples
 

@@ -13,7 +13,7 @@ from parquetry.predicate.bind import NUMBER, bind
 from parquetry.predicate.evaluate import compare, evaluate
 from parquetry.predicate.nodes import OPERATORS, Compare, Not
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.parse import parse_condition
+from parquetry.predicate.reading.parse import parse_condition
 from parquetry.types import ColumnType, Value, parse_type
 from tests.support.effort import examples
 from tests.support.generated_tables import POOLS, predicates, rows, tables

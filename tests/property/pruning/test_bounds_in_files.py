@@ -8,17 +8,17 @@ import numpy as np
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from parquetry.layout.bounds import FileBounds, bounds_reader
-from parquetry.layout.bounds_in_files import bounds_in_files, each_in_files
-from parquetry.layout.file_columns import FileColumns, RecordedFiles
-from parquetry.layout.held_files import hold, joined
-from parquetry.layout.records import Column, ColumnStatistics, DataFile
-from parquetry.layout.turns import Turns
-from parquetry.metastore.entries import encode_files
-from parquetry.metastore.inline_files import files_of_lists
-from parquetry.predicate.held_values import listed
-from parquetry.predicate.knowledge import Bounds
-from parquetry.predicate.truth_sets import FEW
+from parquetry.data_files.bounds import FileBounds, bounds_reader
+from parquetry.data_files.bounds_vectorized import bounds_in_files, each_in_files
+from parquetry.data_files.file_batch import FileColumns, RecordedFiles
+from parquetry.data_files.interleave import Turns
+from parquetry.data_files.projected_files import hold, joined
+from parquetry.data_files.records import Column, ColumnStatistics, DataFile
+from parquetry.metastore.manifest.entries import encode_files
+from parquetry.metastore.manifest.inline import files_of_lists
+from parquetry.predicate.pruning.held_values import listed
+from parquetry.predicate.pruning.knowledge import Bounds
+from parquetry.predicate.pruning.truth_sets import FEW
 from tests.support.effort import examples
 
 TYPES = [

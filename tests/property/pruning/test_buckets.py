@@ -8,12 +8,12 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from parquetry.hashing.bucket_hash import bucket_ids
+from parquetry.hashing.hash_types import HashType
 from parquetry.layout.arrangement import REST, Version
-from parquetry.layout.hash_types import HashType
-from parquetry.layout.hive_hash import bucket_ids
 from parquetry.metastore import Arrangement, BucketSpec, DataFile, Metastore, SkewMap, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Or, Predicate, TupleIn
 from parquetry.prune.select import select_files

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from parquetry.layout.bounds_in_files import bounds_in_files
-from parquetry.layout.file_columns import RecordedFiles
-from parquetry.layout.records import Column, ColumnStatistics, DataFile
-from parquetry.metastore.chunk_summary import summarise, types_of
+from parquetry.data_files.bounds_vectorized import bounds_in_files
+from parquetry.data_files.file_batch import RecordedFiles
+from parquetry.data_files.records import Column, ColumnStatistics, DataFile
+from parquetry.metastore.manifest.summary import summarise, types_of
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.knowledge import Bounds, Knowledge
-from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate
+from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
+from parquetry.predicate.pruning.match import Match, match
 from tests.support.effort import examples
 from tests.support.filters import filter_of
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from parquetry.data_files.records import NO_CELL
 from parquetry.layout.arrangement import REST
-from parquetry.layout.records import NO_CELL
 from parquetry.metastore import (
     Arrangement,
     BucketSpec,
@@ -19,8 +19,8 @@ from parquetry.metastore import (
     TableMetadata,
     Transaction,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from parquetry.layout.statistics import read_parquet_footer
+from parquetry.data_files.footer_statistics import read_parquet_footer
 from parquetry.metastore import Column, Metastore, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.like import starts_with
 from parquetry.predicate.nodes import (
@@ -28,9 +28,9 @@ from parquetry.predicate.nodes import (
     opaque_parts,
     truth_of,
 )
-from parquetry.prune.aggregate import answer_aggregate
+from parquetry.prune.metadata_aggregates import answer_aggregate
 from parquetry.prune.select import select_files
-from parquetry.prune.whole import whole_partitions
+from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import order_key
 from tests.support.effort import examples

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parquetry.data_files.bounds import column_statistics
+from parquetry.hashing.bucket_hash import buckets_of, normalised
 from parquetry.layout.arrangement import Arrangement, BucketSpec
-from parquetry.layout.bounds import column_statistics
-from parquetry.layout.hive_hash import buckets_of, normalised
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.planner.found_values import found_conditions
+from parquetry.metastore.commits.committer import commit
+from parquetry.planner.scans.runtime_values import found_conditions
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, In, Not, Or, Predicate, columns_of
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.spark_json import filter_from_json
-from parquetry.prune.recent import RecentPartitions
+from parquetry.predicate.reading.spark_json import filter_from_json
+from parquetry.prune.query_cache import RecentPartitions
 from parquetry.prune.select import select_files
 from parquetry.scan import coarse as coarse_module
 from parquetry.scan.coarse import coarse

@@ -11,22 +11,22 @@ import numpy as np
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from parquetry.layout.bounds import column_statistics
-from parquetry.layout.file_columns import RecordedFiles, optional
-from parquetry.layout.records import PHYSICAL_NAME, ColumnStatistics
+from parquetry.data_files.bounds import column_statistics
+from parquetry.data_files.file_batch import RecordedFiles, optional
+from parquetry.data_files.records import PHYSICAL_NAME, ColumnStatistics
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction
-from parquetry.metastore.chunks import read_chunks
-from parquetry.metastore.commit import commit
-from parquetry.metastore.entries import encode_files
-from parquetry.metastore.file_blocks import FileBlock
-from parquetry.metastore.keyspace import chunk_key, summary_key
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest.chunks import read_chunks
+from parquetry.metastore.manifest.entries import encode_files
+from parquetry.metastore.storage.keyspace import chunk_key, summary_key
+from parquetry.metastore.versions.file_blocks import FileBlock
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import Predicate
-from parquetry.predicate.truth_sets import FEW
-from parquetry.prune.files import FileKnowledge
-from parquetry.prune.partitions import candidates
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.predicate.pruning.truth_sets import FEW
+from parquetry.prune.partition_plans import candidates
+from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, order_key, parse_type

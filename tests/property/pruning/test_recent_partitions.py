@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Opaque
-from parquetry.predicate.parse import parse_filter
-from parquetry.prune import file_rule
-from parquetry.prune import recent as module
+from parquetry.predicate.reading.parse import parse_filter
+from parquetry.prune import query_cache as module
 from parquetry.prune.condition import Condition
-from parquetry.prune.partitions import candidates
-from parquetry.prune.recent import RecentPartitions
+from parquetry.prune.partition_plans import candidates
+from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.rules import files as file_rule
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.base import Range
 from parquetry.store.condition import Condition as StoreCondition

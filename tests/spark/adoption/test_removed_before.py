@@ -14,11 +14,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.layout.footers import ArrowFooters
+from parquetry.adoption.sync import synchronise
+from parquetry.data_files.footer_reader import ArrowFooters
 from parquetry.maintenance.results import Difference
-from parquetry.maintenance.sync import synchronise
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store.opening import open_store
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

@@ -14,9 +14,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from parquetry.hashing.bucket_hash import bucket_ids, hive_hash
+from parquetry.hashing.portability import unsettled
 from parquetry.layout.arrangement import Version
-from parquetry.layout.hash_claims import unsettled
-from parquetry.layout.hive_hash import bucket_ids, hive_hash
 from parquetry.types import type_from_json, type_text
 from tests.support.hive.oracle import hive_hashes
 from tests.support.hive.values import TYPES, columns, for_arrow, for_hive, hive_type

@@ -12,8 +12,8 @@ from pyspark.sql import functions as sf
 import parquetry
 from parquetry import metastore as ms
 from parquetry.layout.arrangement import Version
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare
 from parquetry.prune.select import select_files

@@ -13,8 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 from parquetry.spark import compaction
 from tests.support.bucket_files import files_by_bucket, misplaced, set_arrangement
 from tests.support.metastores import table_of

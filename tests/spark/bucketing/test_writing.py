@@ -14,10 +14,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.layout.file_names import bucket_of
-from parquetry.layout.hive_hash import bucket_ids
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.hashing.bucket_hash import bucket_ids
+from parquetry.locations.file_names import bucket_of
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import type_text
 from tests.support.bucket_files import file_table, files_by_bucket, in_order, misplaced, set_arrangement
 from tests.support.hive.values import TYPES, columns, for_arrow

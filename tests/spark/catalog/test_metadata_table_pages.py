@@ -12,10 +12,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.planner import statements
 from parquetry.planner.metadata_tables import PAGE
-from parquetry.spark.door import Door
+from parquetry.spark.gateway import Door
 from parquetry.spark.session import PACKAGE
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

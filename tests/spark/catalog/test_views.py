@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry import metastore as ms
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.restore import restore
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.store import MemoryStore
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

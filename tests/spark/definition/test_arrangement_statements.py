@@ -12,8 +12,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 
 TABLES = ms.Arrangement(buckets=ms.BucketSpec(("x",), 4))
 OWN = ms.Arrangement(ms.SkewMap(("x", "y"), ((1, "a"), (None, None))), sort=(ms.SortColumn("x", True),))

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore import Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

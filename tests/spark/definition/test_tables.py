@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from parquetry.layout.places import take_apart
+from parquetry.locations.uri import take_apart
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 FORMATS = pytest.mark.parametrize("file_format", ["parquet", "orc"])

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry import metastore as ms
-from parquetry.layout.places import join_location
-from parquetry.spark import writes
-from parquetry.spark.heavy_hitters import kept
+from parquetry.locations.uri import join_location
+from parquetry.spark.write import insert as writes
+from parquetry.spark.write.heavy_hitters import kept
 from tests.support.skewed_tables import arrange, files_by_cell, misplaced
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

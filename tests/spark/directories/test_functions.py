@@ -200,7 +200,9 @@ class TestExact:
         self, spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """However many partitions have them; of what is understood none, and none of a table without directories."""
-        from parquetry.planner import planner, questions, scans
+        from parquetry.planner import planner
+        from parquetry.planner.protocol import questions
+        from parquetry.planner.scans import scans
 
         given: list[list[int]] = []
 

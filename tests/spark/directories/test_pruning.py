@@ -18,12 +18,12 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import parquetry
 from parquetry import metastore as ms
+from parquetry.data_files.footer_statistics import read_footers
 from parquetry.layout.arrangement import REST
-from parquetry.layout.cells import DEFAULT_DIRECTORY, cell_directory
-from parquetry.layout.paths import unescape_path_name
-from parquetry.layout.statistics import read_footers
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.layout.cell_directories import DEFAULT_DIRECTORY, cell_directory
+from parquetry.locations.partition_path import unescape_path_name
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import parse_type
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

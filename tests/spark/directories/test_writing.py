@@ -16,8 +16,8 @@ from pyspark.sql import functions as sf
 
 from parquetry import metastore as ms
 from parquetry.errors import ArrangementError
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import parse_type
 from tests.support.rivals import meanwhile
 from tests.support.skewed_tables import arrange, files_by_cell, misplaced

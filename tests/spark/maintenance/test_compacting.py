@@ -13,8 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
 from parquetry.spark import compaction
 from tests.support.skewed_tables import arrange, files_by_cell, misplaced, rows_of
 

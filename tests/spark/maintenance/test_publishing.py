@@ -23,7 +23,7 @@ _SCRIPT = """
     import parquetry
     from parquetry import metastore as ms
     from parquetry.cli.main import main
-    from parquetry.metastore.commit import commit
+    from parquetry.metastore.commits.committer import commit
 
     def shown(spark, name):
         jvm = spark._jvm

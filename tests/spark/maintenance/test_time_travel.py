@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from parquetry.metastore import entries
+from parquetry.metastore.manifest import entries
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

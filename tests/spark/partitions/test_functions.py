@@ -371,7 +371,9 @@ class TestKeyRanges:
         most: int,
     ) -> None:
         """Spark is given few values, not those of all partitions; none where it turns the condition round itself."""
-        from parquetry.planner import planner, questions, scans
+        from parquetry.planner import planner
+        from parquetry.planner.protocol import questions
+        from parquetry.planner.scans import scans
 
         given: list[int] = []
 

@@ -117,7 +117,9 @@ def test_few_partitions_are_looked_at(
     spark: SparkSession, tables: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A comparison of a CHAR is a range of keys: Spark is given no partitions' values to evaluate it."""
-    from parquetry.planner import planner, questions, scans
+    from parquetry.planner import planner
+    from parquetry.planner.protocol import questions
+    from parquetry.planner.scans import scans
 
     given: list[int] = []
 

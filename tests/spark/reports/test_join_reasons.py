@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.prune import joins
+from parquetry.prune.report import shuffle_reasons
 from tests.support import plans
 from tests.support.bucketed_tables import settings
 
@@ -167,9 +167,9 @@ def test_a_shuffle_has_its_reason(spark: SparkSession, db: str, query: str, expe
 def test_a_setting_that_stands_in_the_way_is_named(spark: SparkSession, db: str) -> None:
     """As it is when the query is planned."""
     query = f"SELECT count(*) FROM {db}.a JOIN {db}.a b ON a.id = b.id"
-    with settings(spark, {joins.ENABLED: False}):
+    with settings(spark, {shuffle_reasons.ENABLED: False}):
         (said,) = told(parquetry.explain(query), db)
-    assert said == f"a INNER JOIN a ON id = id: shuffled ({joins.ENABLED} is false: set it to true)"
+    assert said == f"a INNER JOIN a ON id = id: shuffled ({shuffle_reasons.ENABLED} is false: set it to true)"
 
 
 def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None:
@@ -206,7 +206,7 @@ def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None
     ]
 
 
-SHUFFLE, PARTIAL = joins.SHUFFLE, joins.PARTIAL
+SHUFFLE, PARTIAL = shuffle_reasons.SHUFFLE, shuffle_reasons.PARTIAL
 ONE_SIDE = {
     "a JOIN plain p ON a.id = p.id": ({SHUFFLE}, [("right",)]),
     "plain p LEFT JOIN a ON a.id = p.id": ({SHUFFLE}, [("left",)]),
@@ -234,7 +234,7 @@ def test_the_side_that_is_shuffled_is_named(spark: SparkSession, db: str) -> Non
         assert [join.sides for join in found] == expected, query
         assert nodes["Exchange"] == sum(len(join.sides) for join in found), query
         assert bool(hint) == bool(nodes["ShuffledHashJoin"])
-        with settings(spark, {joins.ENABLED: False}):  # after the run
+        with settings(spark, {shuffle_reasons.ENABLED: False}):  # after the run
             assert [join.sides for join in parquetry.report(frame).joins] == expected, query
     text = parquetry.explain(f"SELECT * FROM {db}.a JOIN {db}.plain p ON a.id = p.id")
     assert "shuffled (" in str(text)

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.prune import steps
+from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Left, Rule, Scan
-from parquetry.prune.scan_report import Step
 
 
 @pytest.fixture(params=["parquet", "orc"])

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry import metastore as ms
-from parquetry.spark import rewriting
+from parquetry.spark.write import rewrite_rows
 from tests.support.bucketed_tables import settings
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -352,7 +352,7 @@ def test_of_two_that_rewrite_one_partition_one_wins(
 ) -> None:
     """What is committed while a statement writes conflicts with it if it is in such a partition, and nothing of either is lost."""
     table, begun, go = sales.table, Event(), Event()
-    true_write = rewriting.write_files
+    true_write = rewrite_rows.write_files
 
     def slow(*arguments: Any) -> Any:
         written = true_write(*arguments)
@@ -369,10 +369,10 @@ def test_of_two_that_rewrite_one_partition_one_wins(
         begun.clear(), go.clear()
         sales.remember()
         with ThreadPoolExecutor(1) as pool:
-            monkeypatch.setattr(rewriting, "write_files", slow)
+            monkeypatch.setattr(rewrite_rows, "write_files", slow)
             first = pool.submit(spark.sql, f"UPDATE {table} SET v = 77 WHERE p = 1 AND hash(id) % 2 = 0")
             assert begun.wait(60)
-            monkeypatch.setattr(rewriting, "write_files", true_write)
+            monkeypatch.setattr(rewrite_rows, "write_files", true_write)
             spark.sql(other)
             between = sales.sorted(f"SELECT * FROM {table}")
             files = len(list(folder(spark, table).rglob("*.parquet")))
@@ -406,16 +406,16 @@ def test_of_two_merges_of_one_new_key_one_wins(
         f"MERGE INTO {table} AS t USING (SELECT 555L AS id, 1 AS v, 's' AS s, {{}} AS p) AS n ON t.id = n.id "
         "WHEN MATCHED THEN UPDATE SET v = n.v WHEN NOT MATCHED THEN INSERT *"
     )
-    true_write = rewriting.write_files
+    true_write = rewrite_rows.write_files
     for p in (1, 44):
 
         def between(*arguments: Any, p: int = p) -> Any:
             written = true_write(*arguments)
-            monkeypatch.setattr(rewriting, "write_files", true_write)
+            monkeypatch.setattr(rewrite_rows, "write_files", true_write)
             spark.sql(merge.format(p))
             return written
 
-        monkeypatch.setattr(rewriting, "write_files", between)
+        monkeypatch.setattr(rewrite_rows, "write_files", between)
         with pytest.raises(AnalysisException, match="was changed by version"):
             spark.sql(merge.format(p))
         spark.sql(merge.format(p))
@@ -433,7 +433,7 @@ def test_a_failure_leaves_nothing(spark: SparkSession, sales: Model, monkeypatch
     def failing(*_arguments: Any) -> Any:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(rewriting, "_change", failing)
+    monkeypatch.setattr(rewrite_rows, "_change", failing)
     with pytest.raises(PySparkException, match="the disk is gone"):
         spark.sql(f"DELETE FROM {table} WHERE v = 3")
     assert set(folder(spark, table).rglob("*.parquet")) == files

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from parquetry.prune.values_report import ValuesReport
+from parquetry.prune.report.join_values import ValuesReport
 from tests.support import plans
 from tests.support.bucketed_tables import settings
 

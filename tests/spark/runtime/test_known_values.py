@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.prune.scan_report import ScanReport
+from parquetry.prune.report.scan import ScanReport
 from tests.support import plans
 from tests.support.bucketed_tables import settings
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from parquetry.planner import found_tuples, late_scans, scans
-from parquetry.prune.cost_model import LIMITS
+from parquetry.planner.scans import deferred_listing, runtime_tuples, scans
+from parquetry.prune.runtime.cost_model import LIMITS
 from tests.support import plans
 from tests.support.bucketed_tables import settings
 
@@ -224,7 +224,7 @@ def test_many_tuples(
     query = SHAPES["null-safe"].query
     expected = spark.sql(query.format(**tables["plain"])).collect()
     for most, kept, told in ((9, 9, "(day, y) → 9 tuples"), (8, 57, "day → 8 values, y IN")):
-        monkeypatch.setattr(found_tuples, "LIMITS", replace(LIMITS, tuples=most))
+        monkeypatch.setattr(runtime_tuples, "LIMITS", replace(LIMITS, tuples=most))
         frame = spark.sql(query.format(**tables["ours"]))
         assert frame.collect() == expected
         found = scan(frame, f"{DATABASE}.f")
@@ -237,7 +237,7 @@ def test_more_tuples_than_are_sent(
     spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, adaptive: bool
 ) -> None:
     """Then each column's values come by themselves, in which NULL is one like another, also beside a computed key."""
-    for module in (scans, late_scans):
+    for module in (scans, deferred_listing):
         monkeypatch.setattr(module, "LIMITS", replace(LIMITS, set_values=3))
     for query, kept in (
         (SHAPES["null-safe"].query, 57),  # from the least to the greatest, and NULL

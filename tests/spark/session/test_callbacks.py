@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry import metastore
-from parquetry.planner.protocol import PROTOCOL
+from parquetry.planner.protocol.codec import PROTOCOL
 from tests.support import intruder
 from tests.support.processes import ROOT, run
 

@@ -14,7 +14,7 @@ import sys
 from pyspark.sql import SparkSession
 import parquetry
 from parquetry.metastore import DataFile, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.planner.metadata_tables import PAGE
 
 builder = (

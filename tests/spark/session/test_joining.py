@@ -14,9 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.engine_settings import SPARK_SETTINGS
+from parquetry.config.spark import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
-from parquetry.spark import bridge, session
+from parquetry.spark import bridge_jar, session
 from tests.support.processes import run
 
 BIN = Path(pyspark.__path__[0]) / "bin"
@@ -48,7 +48,7 @@ def test_settings_add_to_what_the_builder_holds() -> None:
     assert parquetry.configure(builder, "lake", "/w/lake", store="sqlite:///x.db") is builder
     parquetry.configure(builder, "pond", Path("/w/pond"))
     options = builder._options
-    assert options["spark.jars"] == f"/a.jar,{bridge.jar()}"
+    assert options["spark.jars"] == f"/a.jar,{bridge_jar.jar()}"
     assert options["spark.sql.extensions"] == f"a.B,{session.EXTENSIONS_CLASS}"
     assert options["spark.sql.catalog.lake"] == options["spark.sql.catalog.pond"] == session.CATALOG_CLASS
     assert options["spark.sql.catalog.lake.warehouse"] == "/w/lake"
@@ -77,7 +77,7 @@ def test_settings_add_to_spark_defaults(tmp_path: Path) -> None:
         print(options["spark.jars"]); print(options["spark.sql.extensions"])
     """
     out = run([sys.executable, script(tmp_path, program)], tmp_path, SPARK_CONF_DIR=str(tmp_path))
-    assert out.splitlines() == [f"/d.jar,/e.jar,{bridge.jar()}", f"d.E,{session.EXTENSIONS_CLASS}"]
+    assert out.splitlines() == [f"/d.jar,/e.jar,{bridge_jar.jar()}", f"d.E,{session.EXTENSIONS_CLASS}"]
 
 
 @pytest.mark.parametrize("name", ["", "my-lake", "a.b", "a b", "spark_catalog"])
@@ -195,7 +195,7 @@ def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     """A PySpark of another series is one sentence with both versions and the command that mends it."""
     monkeypatch.setattr(pyspark, "__version__", "3.5.1")
     with pytest.raises(BridgeError, match=r"works with PySpark 4\.3, and 3\.5\.1 is installed: pip install"):
-        bridge.jar()
+        bridge_jar.jar()
 
 
 def test_a_connect_session() -> None:
@@ -210,7 +210,7 @@ def test_sessions_without_the_bridge_or_its_extensions(tmp_path: Path) -> None:
     """A session without the bridge, and one without the extensions, say so; after `stop`, `configure` makes one that works."""
     program = """
         import parquetry
-        from parquetry.spark import bridge, session
+        from parquetry.spark import bridge_jar as bridge, session
         from pyspark.sql import SparkSession
 
         def plain(**conf):
@@ -310,7 +310,7 @@ def test_two_processes_compile_at_once(tmp_path: Path) -> None:
     """With a cold cache two processes both get a whole jar, the same one, and leave nothing else behind."""
     # One of the files suffices: all of them are compiled for every other test.
     program = """
-        from parquetry.spark import bridge
+        from parquetry.spark import bridge_jar as bridge
         one = {name: path for name, path in bridge.sources().items() if name == "hash/HiveMurmur.scala"}
         bridge.sources = lambda: one
         print(bridge.jar())

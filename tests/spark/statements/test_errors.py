@@ -14,8 +14,8 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.metastore.format import FORMAT_VERSION, MAGIC, FormatRow
-from parquetry.metastore.keyspace import FORMAT
+from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
+from parquetry.metastore.storage.keyspace import FORMAT
 from parquetry.spark import session
 from parquetry.store.opening import open_store
 

@@ -10,8 +10,9 @@ import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-from parquetry.planner import answers, questions, statements
-from parquetry.spark.door import Door
+from parquetry.planner import statements
+from parquetry.planner.protocol import answers, questions
+from parquetry.spark.gateway import Door
 from parquetry.spark.session import EXTENSIONS_CLASS, PACKAGE
 
 WORDS = ["FROBNICATED BY", "UNSKEW"]

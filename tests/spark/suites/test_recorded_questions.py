@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from parquetry.planner import protocol, questions, statements
-from parquetry.spark.door import Door
+from parquetry.planner import statements
+from parquetry.planner.protocol import codec, questions
+from parquetry.spark.gateway import Door
 from parquetry.spark.session import PACKAGE, settings
 from tests.support.recording import GOLDEN, Exchange, Names, lay_out, lines
 
@@ -178,7 +179,7 @@ def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, t
     names = Names(tmp_path)
     told = [each if isinstance(each, str) else names.given(list(each)) for each in door.told]
     head = names.given(
-        {"protocol": protocol.PROTOCOL, "catalog": "recorded", "options": {"warehouse": f"{tmp_path}/lake"}}
+        {"protocol": codec.PROTOCOL, "catalog": "recorded", "options": {"warehouse": f"{tmp_path}/lake"}}
     )
     found = list(lines(head, told))
     if os.environ.get("PARQUETRY_RECORD"):

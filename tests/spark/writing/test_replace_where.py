@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from parquetry import metastore as ms
 from parquetry.errors import OutsideConditionError
 from parquetry.predicate.nodes import Compare, IsNull
-from parquetry.spark.replaced import check_partitions, checked_rows
+from parquetry.spark.write.replace_where_check import check_partitions, checked_rows
 from parquetry.types import ColumnType
 from tests.support.filters import filter_of, filters_of
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from parquetry.layout.hash_types import HashType
+from parquetry.hashing.hash_types import HashType
 from parquetry.types import HELD_BITS, type_from_json, type_text
 from tests.support.hive.oracle import coded
 

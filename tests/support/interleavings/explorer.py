@@ -19,7 +19,8 @@ from typing import NamedTuple
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from parquetry.errors import ParquetryError
-from parquetry.metastore import Metastore, owner
+from parquetry.metastore import Metastore
+from parquetry.metastore.storage import owner
 from tests.support.interleavings.operations import Named, Site
 from tests.support.interleavings.outcomes import (
     CRASHED,

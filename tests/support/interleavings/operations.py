@@ -14,20 +14,21 @@ from pathlib import Path
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableExistsError, TableNotFoundError
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.files import Files
-from parquetry.maintenance.orphan_tables import remove_orphans
+from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.orphan_tables import remove_orphans
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.rollback import rollback
-from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.replacement import Replacement
-from parquetry.metastore.staging import StagedTable
-from parquetry.planner import questions, views
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.replacement import Replacement
+from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake
-from parquetry.planner.locations import Dropping, delete_replacement, doomed_staged
-from parquetry.planner.protocol import PROTOCOL
+from parquetry.planner.protocol import questions
+from parquetry.planner.protocol.codec import PROTOCOL
+from parquetry.planner.tables import views
+from parquetry.planner.tables.locations import Dropping, delete_replacement, doomed_staged
 from tests.support.interleavings.world import LAKE, NOW, Surroundings
 
 _FUTURE = 1 << 50

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError
-from parquetry.maintenance.files import Files
-from parquetry.maintenance.orphan_tables import remove_orphans
-from parquetry.metastore import Metastore, owner
-from parquetry.metastore.head import decode_head
-from parquetry.metastore.keyspace import HEADS, NAMES, prefix_range
+from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.orphan_tables import remove_orphans
+from parquetry.metastore import Metastore
+from parquetry.metastore.storage import owner
+from parquetry.metastore.storage.head import decode_head
+from parquetry.metastore.storage.keyspace import HEADS, NAMES, prefix_range
 from tests.support.interleavings.operations import DONE, Named, Site
 from tests.support.interleavings.steps import SteppedStore
 from tests.support.interleavings.world import LAKE, Surroundings, World

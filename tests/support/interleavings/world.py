@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from unittest.mock import patch
 
-from parquetry.layout.places import Place, is_below
-from parquetry.maintenance import vacuum
-from parquetry.maintenance.files import Files, Info
-from parquetry.metastore import head, orphans, replacement
+from parquetry.locations.uri import Place, is_below
+from parquetry.maintenance.deletion import vacuum
+from parquetry.maintenance.deletion.file_access import Files, Info
+from parquetry.metastore.commits import replacement
+from parquetry.metastore.namespace import orphans
+from parquetry.metastore.storage import head
 from parquetry.store import MemoryStore
 from tests.support.interleavings.steps import Call
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.spark import bridge
+from parquetry.spark import bridge_jar
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 from tests.support.suites.suite_jars import class_path
@@ -40,7 +40,7 @@ def session(folder: Path) -> SparkSession:
         .config("spark.buffer.pageSize", "1m")
         .config("spark.sql.timeType.enabled", "true")
         .config("spark.sql.warehouse.dir", str(folder / "spark-warehouse"))
-        .config("spark.driver.extraClassPath", os.pathsep.join(map(str, [*class_path(), bridge.jar()])))
+        .config("spark.driver.extraClassPath", os.pathsep.join(map(str, [*class_path(), bridge_jar.jar()])))
         .config("spark.driver.extraJavaOptions", " ".join(f"-D{name}={of}" for name, of in options.items()))
     )
     parquetry.configure(builder, "lake", folder / "lake")

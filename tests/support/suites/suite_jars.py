@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from parquetry.spark import bridge
+from parquetry.spark import bridge_jar
 from tests.support.jars import fetched, java, pyspark_jars
 
 _HERE = Path(__file__).parent
@@ -28,7 +28,7 @@ def class_path() -> list[Path]:
 
 def _compiled(jars: list[Path]) -> Path:
     sources = sorted(_HERE.glob("*.scala"))
-    beside = bridge.jar()
+    beside = bridge_jar.jar()
     digest = hashlib.sha256(
         b"\0".join([*(path.read_bytes() for path in [*sources, _MODULE]), beside.name.encode()])
     )

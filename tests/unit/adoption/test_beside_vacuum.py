@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import CommitConflictError, FileMissingError
-from parquetry.layout.places import join_location
-from parquetry.maintenance import vacuum as vacuum_module
-from parquetry.maintenance.files import require_files
-from parquetry.maintenance.vacuum import Files, vacuum
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.deletion import vacuum as vacuum_module
+from parquetry.maintenance.deletion.file_access import require_files
+from parquetry.maintenance.deletion.vacuum import Files, vacuum
 from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.failing_client import Client
 from tests.support.lakes import NOW, Lake

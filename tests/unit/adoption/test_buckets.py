@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquetry
-from parquetry.layout.adopted_buckets import in_buckets
+from parquetry.adoption.bucket_names import in_buckets
+from parquetry.data_files.records import Column, DataFile
+from parquetry.hashing.bucket_hash import bucket_ids, buckets_of
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SortColumn, Version
-from parquetry.layout.hive_hash import bucket_ids, buckets_of
-from parquetry.layout.records import Column, DataFile
 from parquetry.maintenance.results import Difference
 from parquetry.metastore import TableMetadata, Transaction, open_metastore
-from parquetry.metastore.commit import commit
-from parquetry.prune.arranged import bucket_specs
+from parquetry.metastore.commits.committer import commit
+from parquetry.prune.rules.arrangements import bucket_specs
 from parquetry.types import parse_type
 
 HIVE = Path(__file__).resolve().parents[2] / "fixtures" / "hive-4.0.1" / "bucketed"

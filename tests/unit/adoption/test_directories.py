@@ -16,10 +16,9 @@ import pytest
 
 import parquetry
 from parquetry.layout.arrangement import REST
-from parquetry.layout.cells import DEFAULT_DIRECTORY
-from parquetry.layout.tuples_in_files import lacks_tuples
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.restore import restore
+from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.results import Difference
 from parquetry.metastore import (
     Arrangement,
@@ -32,11 +31,12 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.partition import Partition
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.partition import Partition
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store import MemoryStore
+from parquetry.verification.tuple_check import lacks_tuples
 
 COLUMNS = (Column("x", "string"), Column("Y", "integer"), Column("v", "integer"))
 ARROW = {

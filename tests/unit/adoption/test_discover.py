@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pyarrow.fs as pafs
 import pytest
 
+from parquetry.adoption.compare import compare, files_below
+from parquetry.adoption.discover import FoundFile, FoundPartition, Unfit, discover
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
-from parquetry.layout.changes import compare, files_below
-from parquetry.layout.discover import FoundFile, FoundPartition, Unfit, discover
-from parquetry.layout.location import open_location
-from parquetry.metastore.model import DataFile
+from parquetry.locations.filesystem import open_location
+from parquetry.metastore.storage.model import DataFile
 from parquetry.types import parse_type
 
 LOCAL = pafs.LocalFileSystem()

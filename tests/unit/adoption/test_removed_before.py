@@ -9,16 +9,23 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import CommitConflictError
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.fsck import fsck
-from parquetry.maintenance.restore import restore
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.rollback import rollback
-from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction, entries
-from parquetry.metastore.commit import commit
-from parquetry.metastore.keyspace import CHUNKS, JOURNAL, partition_prefix, prefix_range, taken_out_prefix
-from parquetry.metastore.model import TakenOut, Totals
-from parquetry.metastore.taken_out import encode_taken_out, taken_out
+from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.removed_files import encode_taken_out, taken_out
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.storage.keyspace import (
+    CHUNKS,
+    JOURNAL,
+    partition_prefix,
+    prefix_range,
+    taken_out_prefix,
+)
+from parquetry.metastore.storage.model import TakenOut, Totals
 from parquetry.store import MemoryStore, Store
 from tests.support.lakes import NOW, Lake
 from tests.support.metastores import FaultyStore, content, leftovers, metadata, whole_day

@@ -19,11 +19,11 @@ from parquetry.errors import (
     WarehouseError,
 )
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
-from parquetry.metastore.commit import commit
-from parquetry.metastore.entries import FILES_AT_ONCE, read_files
-from parquetry.predicate.match import match
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest.entries import FILES_AT_ONCE, read_files
 from parquetry.predicate.nodes import Compare
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.pruning.match import match
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.types import STRING
 from parquetry.warehouse import STORE_VARIABLE, VARIABLE, find_warehouse
@@ -215,7 +215,7 @@ def test_files_are_read_as_they_are_given(tmp_path, monkeypatch):
     """Those of one partition are some thousand at a time in memory; a table that is dropped meanwhile is told."""
     read = []
     monkeypatch.setattr(
-        "parquetry.metastore.partition.read_files",
+        "parquetry.metastore.versions.partition.read_files",
         lambda *args: read.append(len(found := read_files(*args))) or found,
     )
     files = [DataFile(f"{n}.orc", 7, 3) for n in range(3 * FILES_AT_ONCE)]
@@ -253,7 +253,7 @@ def test_selected_files_are_looked_at_some_thousand_at_a_time(tmp_path, monkeypa
     """With a filter on data columns, too; what is given is what one selection of the whole table gives."""
     looked_at = []
     monkeypatch.setattr(
-        "parquetry.prune.file_rule.match",
+        "parquetry.prune.rules.files.match",
         lambda condition, known: looked_at.append(known.count) or match(condition, known),
     )
     with open_metastore(str(tmp_path / "lake"), create=True) as metastore:

@@ -10,7 +10,7 @@ import parquetry
 from parquetry.catalog import Catalog
 from parquetry.catalog.listing import Listing
 from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 
 ODD = "<script>&"
 

@@ -22,7 +22,7 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.warehouse import VARIABLE
 
 ALL = Arrangement(

@@ -12,13 +12,13 @@ import pytest
 import typer
 
 import parquetry
-from parquetry import engine_settings
 from parquetry.cli import doctor
 from parquetry.cli.main import app, main
 from parquetry.cli.reference import reference
-from parquetry.config import CATALOG_OPTIONS, TABLE_SETTINGS
+from parquetry.config import spark
+from parquetry.config.registry import CATALOG_OPTIONS, TABLE_SETTINGS
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.warehouse import STORE_VARIABLE, VARIABLE
 
 ROOT = Path(__file__).parents[3]
@@ -510,10 +510,10 @@ def test_doctor_looks_into_spark_home(monkeypatch, tmp_path, version, fits):
 @pytest.mark.spark
 def test_doctor_says_whether_the_bridge_is_still_to_be_compiled(monkeypatch, tmp_path):
     """It is a note, not a problem, and looking compiles nothing."""
-    from parquetry.spark import bridge
+    from parquetry.spark import bridge_jar
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    if (Path(bridge.__file__).parent / "jars" / bridge.jar_name()).exists():
+    if (Path(bridge_jar.__file__).parent / "jars" / bridge_jar.jar_name()).exists():
         pytest.skip("the package carries the bridge")
     assert _check("bridge").ok is None
     assert not (tmp_path / "parquetry").exists()
@@ -537,7 +537,7 @@ def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
     monkeypatch.setattr(
         doctor, "settings_in_effect", lambda *_: [doctor.InEffect("s", "3", "file", ("x", "y"))]
     )
-    monkeypatch.setattr(engine_settings, "SPARK_SETTINGS", [engine_settings.SparkSetting("t", None, "z")])
+    monkeypatch.setattr(spark, "SPARK_SETTINGS", [spark.SparkSetting("t", None, "z")])
     settings = "setting  value  from  set with\ns        3      file  x, y\n"
     settings += "\nsetting of Spark's  configure sets  for\nt                                   z\n"
     monkeypatch.setattr(doctor, "examine", lambda *_: [good, doctor.Check("c", None, "3")])

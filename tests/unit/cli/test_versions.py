@@ -13,7 +13,7 @@ import pytest
 import parquetry
 from parquetry.cli.main import main
 from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.warehouse import VARIABLE
 
 Run = Callable[..., tuple[int, str, str]]

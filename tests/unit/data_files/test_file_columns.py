@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquetry.layout.file_columns import UNKNOWN, Bound, FileColumns, RecordedFiles
-from parquetry.layout.records import ColumnStatistics, DataFile
+from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, RecordedFiles
+from parquetry.data_files.records import ColumnStatistics, DataFile
 
 _BOUNDS: st.SearchStrategy[Any] = st.one_of(
     st.none(),

@@ -9,10 +9,10 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
+from parquetry.data_files.bounds import LONGEST_BOUND, FileBounds, bounds_reader, column_statistics
+from parquetry.data_files.footer_statistics import from_bridge, read_footers, read_parquet_footer
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
-from parquetry.layout.bounds import LONGEST_BOUND, FileBounds, bounds_reader, column_statistics
-from parquetry.layout.statistics import from_bridge, read_footers, read_parquet_footer
-from parquetry.metastore.model import Column, ColumnStatistics, DataFile
+from parquetry.metastore.storage.model import Column, ColumnStatistics, DataFile
 
 LOCAL = pafs.LocalFileSystem()
 SPARK = {b"org.apache.spark.version": b"4.0.0"}

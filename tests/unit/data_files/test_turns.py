@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from parquetry.layout.turns import Turns
+from parquetry.data_files.interleave import Turns
 
 
 @pytest.mark.parametrize("most", [1, 3, 40, 400])

@@ -12,7 +12,7 @@ from parquetry.ddl.clustered_by import parse_clustered_by
 from parquetry.ddl.rewrite import WORDS, rewrite
 from parquetry.ddl.session import Session
 from parquetry.ddl.skewed_by import parse_skewed_by
-from parquetry.predicate.tokens import tokenise
+from parquetry.sqltext.tokens import tokenise
 from tests.support.goldens import GOLDENS, check_golden
 
 FILES = [GOLDENS / folder / "statements.txt" for folder in ("skewed-ddl", "bucketed-ddl", "maintenance")]

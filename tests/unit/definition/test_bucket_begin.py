@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import PropertyError
-from parquetry.layout.bucket_begin import bucket_begin
 from parquetry.types import parse_type
 
 

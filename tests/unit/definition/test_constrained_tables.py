@@ -11,7 +11,7 @@ import pytest
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore import DataFile, Metastore, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from tests.support.asked_lake import Lake
 
 POSITIVE = {"name": "Positive", "kind": "check", "predicate": "`x` > 0 AND s.a < 9", "enforced": True}

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from parquetry.definition.drop_columns import require_droppable
 from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.metastore import Arrangement, BucketSpec, DataFile, Transaction, open_metastore
-from parquetry.metastore.commit import commit
-from parquetry.planner.dropped_columns import require_droppable
+from parquetry.metastore.commits.committer import commit
 from tests.support.asked_lake import Lake
 
 NESTED = {

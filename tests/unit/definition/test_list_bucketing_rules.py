@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
+from parquetry.definition.list_bucketing_rules import RULES, Occasion, Subject, require_allowed
 from parquetry.errors import ListBucketingError, LoadIntoSkewedError, SkewError
-from parquetry.layout.list_bucketing_rules import RULES, Occasion, Subject, require_allowed
 
 FINE = Subject(label="db.t", directories=True)
 BREAKING = {

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from parquetry.data_files.records import PHYSICAL_NAME, Column
+from parquetry.definition.schema_changes import changed
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
-from parquetry.layout.records import PHYSICAL_NAME, Column
 from parquetry.layout.schema_json import declared, logical_schema, physical_schema
-from parquetry.metastore.model import TableMetadata
-from parquetry.planner.schema_changes import changed
+from parquetry.metastore.storage.model import TableMetadata
 from parquetry.types import type_text
 
 

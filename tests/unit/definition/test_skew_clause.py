@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquetry.ddl.constants import constants
+from parquetry.data_files.records import PHYSICAL_NAME, Column
 from parquetry.ddl.skewed_by import SkewedBy, parse_skewed_by
 from parquetry.ddl.skewed_locations import parse_skewed_locations
+from parquetry.definition.skew_clause import located, skew_map
+from parquetry.definition.skew_text import described_skew, skewed_by_text, skewed_locations_text
 from parquetry.errors import (
     ClauseError,
     DuplicateSkewedColumnError,
@@ -26,9 +28,7 @@ from parquetry.errors import (
     SkewError,
 )
 from parquetry.layout.arrangement import AutoSkew, SkewMap
-from parquetry.layout.records import PHYSICAL_NAME, Column
-from parquetry.layout.skew_clause import located, skew_map
-from parquetry.layout.skew_text import described_skew, skewed_by_text, skewed_locations_text
+from parquetry.sqltext.literals import constants
 
 COLUMNS = (
     Column("i", "integer"),

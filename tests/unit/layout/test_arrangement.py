@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from parquetry.data_files.records import DataFile
 from parquetry.errors import ArrangementError, MetastoreDamagedError, ParquetryError
 from parquetry.layout.arrangement import PLAIN, REST, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
-from parquetry.layout.records import DataFile
-from parquetry.metastore.wire import decode_arrangement, encode_arrangement
+from parquetry.metastore.storage.wire import decode_arrangement, encode_arrangement
 from parquetry.types import parse_type
 from tests.support.arrangements import MEASURED, OWN, SKEW, TABLES
 

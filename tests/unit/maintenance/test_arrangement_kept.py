@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquetry.catalog import Catalog
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.dump_format import metadata_from_json, metadata_to_json
-from parquetry.maintenance.restore import restore
+from parquetry.definition.schema_changes import changed
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.format import metadata_from_json, metadata_to_json
+from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import (
     Arrangement,
     DataFile,
@@ -23,13 +24,12 @@ from parquetry.metastore import (
     TableSnapshot,
     Totals,
     Transaction,
-    entries,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
-from parquetry.metastore.keyspace import head_key
-from parquetry.metastore.wire import encode
-from parquetry.planner.schema_changes import changed
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.storage.keyspace import head_key
+from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, SQLiteStore
 from tests.support.arrangements import (
     EARLIER,

@@ -12,22 +12,15 @@ from typer.testing import CliRunner
 
 from parquetry.catalog import Catalog
 from parquetry.cli.main import app
+from parquetry.data_files.records import Column, ColumnStatistics, DataFile
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
-from parquetry.layout.records import Column, ColumnStatistics, DataFile
-from parquetry.maintenance.compact_metadata import compact_metadata
+from parquetry.maintenance.compaction.compact_metadata import compact_metadata
 from parquetry.maintenance.results import Compacted
-from parquetry.metastore import (
-    Metastore,
-    TableMetadata,
-    TableSnapshot,
-    Transaction,
-    chunk_growth,
-    entries,
-    open_metastore,
-)
-from parquetry.metastore.chunks import read_summaries
-from parquetry.metastore.commit import commit
-from parquetry.metastore.keyspace import chunk_key
+from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, Transaction, open_metastore
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries, merge_policy
+from parquetry.metastore.manifest.chunks import read_summaries
+from parquetry.metastore.storage.keyspace import chunk_key
 from parquetry.store import MemoryStore, Store
 
 COLUMNS = (Column("v", "long"), Column("p", "integer"))
@@ -41,7 +34,7 @@ def file(place: int) -> DataFile:
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "INLINE_BYTES", 200)
     monkeypatch.setattr(entries, "CHUNK_FILES", 50)
-    monkeypatch.setattr(chunk_growth, "TAIL_BYTES", 0)  # as if 50 files were many
+    monkeypatch.setattr(merge_policy, "TAIL_BYTES", 0)  # as if 50 files were many
 
 
 def grown(store: Store, warehouse: str = "/lake", **properties: str) -> TableSnapshot:

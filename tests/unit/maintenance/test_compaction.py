@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parquetry.data_files.records import Column, ColumnStatistics, DataFile
 from parquetry.layout.arrangement import PLAIN, REST, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
 from parquetry.layout.heavy_values import Counted
-from parquetry.layout.records import Column, ColumnStatistics, DataFile
-from parquetry.maintenance.compaction import rewrites, worth_rewriting
+from parquetry.maintenance.compaction.compact import rewrites, worth_rewriting
 from parquetry.metastore import Metastore, Partition, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore
 from parquetry.types import parse_type
 

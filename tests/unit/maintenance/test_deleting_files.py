@@ -12,14 +12,14 @@ import pyarrow.fs as pafs
 import pytest
 
 from parquetry.errors import LocationTakenError
-from parquetry.maintenance.claims import claims, require_free, require_outside
-from parquetry.maintenance.deleting import DoomedTable, purge
-from parquetry.maintenance.files import Files, RealPlaces
+from parquetry.maintenance.deletion.claims import claims, require_free, require_outside
+from parquetry.maintenance.deletion.file_access import Files, RealPlaces
+from parquetry.maintenance.deletion.owned_files import DoomedTable, purge
+from parquetry.maintenance.deletion.vacuum import DAY_MS, vacuum
 from parquetry.maintenance.results import Removed
-from parquetry.maintenance.vacuum import DAY_MS, vacuum
 from parquetry.metastore import Arrangement, DataFile, SkewMap, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.keyspace import metadata_key, partition_prefix, prefix_range
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.keyspace import metadata_key, partition_prefix, prefix_range
 from tests.support.lakes import NOW, Lake
 from tests.support.metastores import metadata
 

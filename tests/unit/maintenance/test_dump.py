@@ -10,13 +10,14 @@ import msgspec
 import pytest
 
 from parquetry.errors import MetastoreVersionError, TableNotFoundError, WarehouseError
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.dump_format import VERSION, read_manifest, write_manifest
-from parquetry.maintenance.restore import restore
-from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Transaction, entries
-from parquetry.metastore.commit import commit
-from parquetry.metastore.keyspace import CHUNKS, SUMMARIES, prefix_range
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.format import VERSION, read_manifest, write_manifest
+from parquetry.maintenance.dump.restore import restore
+from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.storage.keyspace import CHUNKS, SUMMARIES, prefix_range
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.lakes import busy
 from tests.support.metastores import Content, Crash, FaultyStore, content, metadata

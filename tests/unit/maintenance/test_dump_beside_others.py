@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.restore import restore
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore
 from parquetry.store import MemoryStore
 from tests.support.interleavings.steps import Call, SteppedStore, interrupted

@@ -9,13 +9,14 @@ import msgspec
 import pytest
 
 from parquetry.errors import MetastoreDamagedError, WarehouseError
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.fsck import Finding, fsck
-from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Totals, Transaction, entries, snapshot
-from parquetry.metastore.chunks import encode_summary, read_summaries
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
-from parquetry.metastore.keyspace import (
+from parquetry.maintenance.check.fsck import Finding, fsck
+from parquetry.maintenance.dump.dump import dump
+from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Totals, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.manifest.chunks import encode_summary, read_summaries
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     chunk_key,
     commit_key,
@@ -25,7 +26,8 @@ from parquetry.metastore.keyspace import (
     prefix_range,
     summary_key,
 )
-from parquetry.metastore.wire import encode
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.versions import snapshot
 from tests.support.lakes import Lake, busy
 from tests.support.metastores import Crash, FaultyStore, content, leftovers
 

@@ -11,15 +11,16 @@ import pytest
 
 from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, FileMissingError, TableNotFoundError
-from parquetry.maintenance import vacuum as vacuum_module
+from parquetry.maintenance.deletion import vacuum as vacuum_module
+from parquetry.maintenance.deletion.vacuum import SAFETY_MS, vacuum
 from parquetry.maintenance.history import history
 from parquetry.maintenance.results import Removed
 from parquetry.maintenance.rollback import rollback
-from parquetry.maintenance.vacuum import SAFETY_MS, vacuum
-from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction, entries
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
-from parquetry.metastore.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
+from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.storage.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
 from parquetry.store import MemoryStore, Store
 from tests.support.lakes import NOW, Lake, busy
 from tests.support.metastores import Crash, FaultyStore, content, leftovers
@@ -218,7 +219,7 @@ def test_crash_of_vacuum_at_every_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version stays readable until it has not been the table's content for as long as asked for."""
-    from parquetry.metastore import commit as committer
+    from parquetry.metastore.commits import committer
 
     lake = Lake(tmp_path)
     for time_, name in ((1000, "one"), (2000, "two"), (3000, "three")):
@@ -238,7 +239,7 @@ def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_vacuum_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file goes with the last version that has it, also if the commit that listed it went long before."""
-    from parquetry.metastore import commit as committer
+    from parquetry.metastore.commits import committer
 
     lake = Lake(tmp_path)
     start = 1 << 45

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from parquetry.maintenance.fsck import Finding, fsck
-from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore.head import Head, edit_head, read_head
-from parquetry.metastore.newest import Newest, decode_newest, encode_newest
+from parquetry.maintenance.check.fsck import Finding, fsck
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.metastore.storage.head import Head, edit_head, read_head
+from parquetry.metastore.versions.newest_rows import Newest, decode_newest, encode_newest
 from tests.support.lakes import NOW, Lake
 
 ROUNDS = 8

@@ -9,14 +9,15 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
+from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.results import Removed
-from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import DataFile, Metastore, StagedTable, Transaction, orphans
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
-from parquetry.metastore.keyspace import RESTORING, head_key
-from parquetry.metastore.names import Names
-from parquetry.metastore.wire import encode
+from parquetry.metastore import DataFile, Metastore, StagedTable, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.namespace import orphans
+from parquetry.metastore.namespace.names import Names
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.storage.keyspace import RESTORING, head_key
+from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, Store
 from tests.support.crashes import leftovers
 from tests.support.failing_client import Client

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.indexes import create_index
-from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import (
     Column,
     DataFile,
@@ -17,8 +17,8 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.owner import now_ms
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.owner import now_ms
 from tests.support.rows_examined import rows_examined
 
 PARTITIONS = 40

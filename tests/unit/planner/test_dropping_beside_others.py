@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
-from parquetry.layout.places import join_location
+from parquetry.locations.uri import join_location
 from parquetry.metastore import DataFile, Metastore, Transaction, open_metastore
-from parquetry.metastore.commit import commit
-from parquetry.planner import namespaces, questions, tables
+from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake
-from parquetry.planner.protocol import PROTOCOL
+from parquetry.planner.protocol import questions
+from parquetry.planner.protocol.codec import PROTOCOL
+from parquetry.planner.tables import namespaces, tables
 from parquetry.store import MemoryStore
 from tests.support.asked_lake import Lake as AskedLake
 from tests.support.interleavings.steps import interrupted

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.indexes import create_index
-from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import (
     Column,
     DataFile,
@@ -20,12 +20,12 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.planner import metadata_tables
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.metadata_tables import PAGE
 from parquetry.planner.planner import Planner
-from parquetry.planner.protocol import PROTOCOL
+from parquetry.planner.protocol.codec import PROTOCOL
 from tests.support.rows_examined import rows_examined
 
 PARTITIONS = 7

@@ -41,7 +41,12 @@ def ask(tmp_path: Path) -> Any:
     planner = Planner(NoEngine("UTC"))
 
     def ask(op: str, **question: Any) -> Any:
-        asked = {"protocol": parquetry.planner.protocol.PROTOCOL, "op": op, "catalog": "lake", **question}
+        asked = {
+            "protocol": parquetry.planner.protocol.codec.PROTOCOL,
+            "op": op,
+            "catalog": "lake",
+            **question,
+        }
         answer = json.loads(planner.ask(json.dumps({**asked, "options": {"warehouse": str(tmp_path)}})))
         return answer["ok"] if "ok" in answer else answer["error"]
 
@@ -87,7 +92,11 @@ def test_columns_cannot_be_inferred_without_an_engine(ask: Any, tmp_path: Path) 
 
 def test_a_parser_asks_without_a_catalog() -> None:
     """A statement is shown before it is known which catalog it is about: null means that it may stay as it is."""
-    asked = {"protocol": parquetry.planner.protocol.PROTOCOL, "op": "rewrite_statement", "text": "SELECT 1"}
+    asked = {
+        "protocol": parquetry.planner.protocol.codec.PROTOCOL,
+        "op": "rewrite_statement",
+        "text": "SELECT 1",
+    }
     assert json.loads(Planner(NoEngine("UTC")).ask(json.dumps(asked))) == {"ok": {"text": None}}
 
 

@@ -10,19 +10,20 @@ import msgspec
 import pytest
 
 from parquetry.errors import BridgeError
-from parquetry.planner import answers, checks, planner, protocol, questions, statements
+from parquetry.planner import planner, setting_checks, statements
+from parquetry.planner.protocol import answers, codec, questions
 
-BASE = {"protocol": protocol.PROTOCOL, "catalog": "lake", "options": {"warehouse": "/w"}}
+BASE = {"protocol": codec.PROTOCOL, "catalog": "lake", "options": {"warehouse": "/w"}}
 TABLE = {"id": "ab", "version": 3, "database": "db", "table": "t"}
 
 
 def test_a_question() -> None:
     """A question is typed by its `op`; what it leaves out has its default."""
-    question = protocol.decode(json.dumps({**BASE, "op": "load_table", "namespace": ["db"], "name": "t"}))
+    question = codec.decode(json.dumps({**BASE, "op": "load_table", "namespace": ["db"], "name": "t"}))
     assert question == questions.LoadTable(
         protocol=2, catalog="lake", options={"warehouse": "/w"}, namespace=["db"], name="t"
     )
-    asked = protocol.decode(
+    asked = codec.decode(
         json.dumps(
             {**BASE, "op": "drop_partitions", "table": TABLE, "partitions": [["1", None]], "purge": True}
         )
@@ -42,16 +43,16 @@ def test_a_question_nobody_understands(change: dict[str, object]) -> None:
     with pytest.raises(
         BridgeError, match=r"versions differ, start the session again with parquetry\.configure"
     ):
-        protocol.decode(json.dumps(question))
+        codec.decode(json.dumps(question))
 
 
 def test_another_protocol() -> None:
     """A question of another protocol is refused with both numbers, even where it could be read."""
-    question = {**BASE, "op": "list_namespaces", "protocol": protocol.PROTOCOL + 1}
+    question = {**BASE, "op": "list_namespaces", "protocol": codec.PROTOCOL + 1}
     with pytest.raises(
-        BridgeError, match=rf"speaks protocol {protocol.PROTOCOL + 1} and this Parquetry {protocol.PROTOCOL}:"
+        BridgeError, match=rf"speaks protocol {codec.PROTOCOL + 1} and this Parquetry {codec.PROTOCOL}:"
     ):
-        protocol.decode(json.dumps(question))
+        codec.decode(json.dumps(question))
 
 
 BRIDGE = Path(__file__).resolve().parents[3] / "bridge"
@@ -66,7 +67,7 @@ def test_both_sides_know_the_same_questions() -> None:
 
 def test_every_question_has_an_answer_of_a_type() -> None:
     """What answers a question says so in its signature, and the question's docstring names the type."""
-    functions = {**planner._ANSWERS, **statements.ANSWERS, **checks.ANSWERS}
+    functions = {**planner._ANSWERS, **statements.ANSWERS, **setting_checks.ANSWERS}
     # writes are answered where Spark is
     assert {*functions, questions.Write, questions.RewriteRows} == set(questions.QUESTIONS)
     for kind, function in functions.items():

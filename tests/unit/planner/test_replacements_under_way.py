@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from parquetry.metastore import DataFile, Metastore, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake, Staged
-from parquetry.planner.questions import TableRef
+from parquetry.planner.protocol.questions import TableRef
 from parquetry.store import MemoryStore
 from tests.support.metastores import metadata
 

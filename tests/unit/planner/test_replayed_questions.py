@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from parquetry.planner import answers, protocol, questions
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import answers, codec, questions
 from tests.support.recording import Names, lay_out, recorded
 
 
@@ -22,7 +22,7 @@ def test_the_planner_answers_as_recorded(tmp_path: Path) -> None:
             statement = each
             continue
         question, answer = each
-        asked = protocol.decode(json.dumps(names.taken(question)))
+        asked = codec.decode(json.dumps(names.taken(question)))
         if isinstance(asked, questions.Write | questions.RewriteRows):
             continue
         found = json.loads(planner.ask(json.dumps(names.taken(question))))
@@ -36,14 +36,14 @@ def test_every_kind_of_question_is_recorded() -> None:
     _, told = recorded()
     kinds = {each[0]["op"] for each in told if not isinstance(each, str)}
     assert kinds == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
-    assert all(each[0]["protocol"] == protocol.PROTOCOL for each in told if not isinstance(each, str))
+    assert all(each[0]["protocol"] == codec.PROTOCOL for each in told if not isinstance(each, str))
 
 
 def test_options_and_settings_reach_the_planner() -> None:
     """Those of a read with its options, and of a session with its settings, stand in the questions about it."""
     _, told = recorded()
     asked = [
-        protocol.decode(json.dumps({**each[0], "table": {**each[0]["table"], "id": ""}}))
+        codec.decode(json.dumps({**each[0], "table": {**each[0]["table"], "id": ""}}))
         for each in told
         if not isinstance(each, str) and each[0]["op"] in ("push_predicates", "plan_scan", "write")
     ]

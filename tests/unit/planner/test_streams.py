@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from tests.support.asked_lake import Lake
 from tests.support.rows_examined import rows_examined
 

@@ -28,7 +28,7 @@ from parquetry.predicate.nodes import (
     truth_of,
 )
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.spark_json import from_json
+from parquetry.predicate.reading.spark_json import from_json
 from parquetry.types import STRING, ColumnType, parse_type
 
 TYPES = {

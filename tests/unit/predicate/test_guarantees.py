@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from parquetry.predicate.guarantees import allowed_values
 from parquetry.predicate.nodes import Not, Opaque, equal
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.pruning.guarantees import allowed_values
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.types import parse_type
 
 INT = parse_type("int")

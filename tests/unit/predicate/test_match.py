@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from parquetry.layout.bounds import FileBounds
+from parquetry.data_files.bounds import FileBounds
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.guarantees import Row
-from parquetry.predicate.knowledge import Bounds, Knowledge, KnownValues
-from parquetry.predicate.match import Match, match
 from parquetry.predicate.nodes import TRUE, And, Compare, In, Like, Not, Opaque, Or, Predicate, TupleIn
-from parquetry.predicate.parse import parse_condition, parse_filter
+from parquetry.predicate.pruning.guarantees import Row
+from parquetry.predicate.pruning.knowledge import Bounds, Knowledge, KnownValues
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.predicate.reading.parse import parse_condition, parse_filter
 from parquetry.types import ColumnType, parse_type
 from tests.support.knowledge import answer as answer_of
 from tests.support.knowledge import stated
@@ -285,6 +285,6 @@ def test_tuples_that_may_be_there(text: str, answers: list[Match]) -> None:
 
 def test_too_many_tuples_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """An IN of more values than are few leaves every directory."""
-    monkeypatch.setattr("parquetry.predicate.match.MOST_TUPLES", 2)
+    monkeypatch.setattr("parquetry.predicate.pruning.match.MOST_TUPLES", 2)
     for values, answers in (((1, 2), [CANNOT, CANNOT, MIGHT]), ((1, 2, 3), [MIGHT, MIGHT, MIGHT])):
         assert match(Filter(In("x", values, INT)), Directories()).tolist() == answers

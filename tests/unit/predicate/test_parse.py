@@ -11,7 +11,7 @@ import pytest
 from parquetry.errors import FilterError
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import DEEPEST, depth
-from parquetry.predicate.parse import parse_condition
+from parquetry.predicate.reading.parse import parse_condition
 from parquetry.types import ColumnType, parse_type
 
 TYPES = {
@@ -299,8 +299,8 @@ def test_a_number_in_quotes_is_one_number_however_written() -> None:
 def test_only_parsing_imports_sqlglot() -> None:
     """Planning a scan starts without it."""
     code = (
-        "import sys, parquetry.types, parquetry.keys, parquetry.predicate.nodes, parquetry.predicate.parse, "
-        "parquetry.predicate.spark_json, parquetry.scan; sys.exit('sqlglot' in sys.modules)"
+        "import sys, parquetry.types, parquetry.keys, parquetry.predicate.nodes, parquetry.predicate.reading.parse, "
+        "parquetry.predicate.reading.spark_json, parquetry.scan; sys.exit('sqlglot' in sys.modules)"
     )
     path = os.pathsep.join(sys.path)
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": path})

@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from parquetry.layout.hive_hash import buckets_of
+from parquetry.hashing.bucket_hash import buckets_of
 from parquetry.metastore import (
     Arrangement,
     BucketSpec,
@@ -19,12 +19,12 @@ from parquetry.metastore import (
     TableMetadata,
     Transaction,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import Report
+from parquetry.prune.report.report import Report
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, parse_type

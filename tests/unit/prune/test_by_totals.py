@@ -14,11 +14,11 @@ from parquetry.metastore import (
     TableSnapshot,
     Transaction,
 )
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate
-from parquetry.prune.by_totals import by_totals
 from parquetry.prune.condition import Condition
-from parquetry.prune.cost_model import LIMITS
+from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.prune.runtime.totals import by_totals
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type

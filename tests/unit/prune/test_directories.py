@@ -15,17 +15,17 @@ from parquetry.metastore import (
     TableMetadata,
     Transaction,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.predicates import conditions
-from parquetry.predicate.knowledge import Bounds
-from parquetry.predicate.parse import parse_filter
-from parquetry.prune import directory_values as values_of_directories
+from parquetry.predicate.pruning.knowledge import Bounds
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune import steps
-from parquetry.prune.aggregate import answer_aggregate
 from parquetry.prune.condition import Condition
-from parquetry.prune.directory_values import DirectoryValues, directory_values
-from parquetry.prune.report import Report
+from parquetry.prune.metadata_aggregates import answer_aggregate
+from parquetry.prune.report.report import Report
+from parquetry.prune.rules import directory_values as values_of_directories
+from parquetry.prune.rules.directory_values import DirectoryValues, directory_values
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from parquetry.layout.records import Column
-from parquetry.prune.row_groups import Usable, usable
+from parquetry.data_files.records import Column
+from parquetry.prune.reader_filters import Usable, usable
 
 COLUMNS = [
     Column("a", "integer"),

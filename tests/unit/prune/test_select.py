@@ -3,13 +3,13 @@
 import pytest
 
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Not, Opaque, Or, TupleIn
-from parquetry.prune.aggregate import answer_aggregate
-from parquetry.prune.partitions import on_partitions, partition_plan
-from parquetry.prune.scan_report import NotBy
+from parquetry.prune.metadata_aggregates import answer_aggregate
+from parquetry.prune.partition_plans import on_partitions, partition_plan
+from parquetry.prune.report.scan import NotBy
 from parquetry.prune.select import exact_conditions, select_files
-from parquetry.prune.whole import whole_partitions
+from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
 from tests.support.filters import filter_of, filters_of

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.predicate.match import Match
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.nodes import Compare, In
+from parquetry.predicate.pruning.match import Match
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import Report
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.scan import NotBy, ScanReport, Step
 from parquetry.prune.rule import Left, Rule, Scan
-from parquetry.prune.scan_report import NotBy, ScanReport, Step
 from parquetry.prune.select import select_files
 from parquetry.prune.tally import Tally
 from parquetry.store.memory import MemoryStore

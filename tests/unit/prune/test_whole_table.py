@@ -19,13 +19,13 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
-from parquetry.metastore.snapshot import load, load_commit
-from parquetry.prune.aggregate import AggregateCall, answer_aggregate
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.head import read_head
+from parquetry.metastore.versions.snapshot import load, load_commit
+from parquetry.prune.metadata_aggregates import AggregateCall, answer_aggregate
 from parquetry.prune.select import select_files
 from parquetry.prune.steps import unread
-from parquetry.prune.whole_table import MOST_KEYS, answer_whole_table
+from parquetry.prune.whole_table_aggregates import MOST_KEYS, answer_whole_table
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value
 from tests.support.rows_examined import rows_examined

@@ -9,7 +9,7 @@ import pytest
 
 from parquetry.key_schema import KeySchema
 from parquetry.metastore import TableSnapshot
-from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.predicate.evaluate import evaluate
 from parquetry.scan import plan_scan
 from parquetry.scan.plan_text import plan_text

@@ -27,7 +27,7 @@ from parquetry.predicate.nodes import (
     columns_of,
     equal,
 )
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan import EVERYTHING, KeyScan, compile_residual, plan_scan
 from parquetry.scan.generate import MAX_SCANS, MERGE_POINTS
 from parquetry.scan.plan_text import plan_text

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
+from parquetry.data_files.records import DataFile
+from parquetry.definition.skew import require_concatenable
 from parquetry.layout.heavy_values import Counted
 from parquetry.layout.measured_maps import skewed_columns
-from parquetry.layout.places import join_location
-from parquetry.layout.records import DataFile
-from parquetry.maintenance.compaction import Rewrite, require_selected, rewrites
-from parquetry.maintenance.recutting import STAYING
-from parquetry.maintenance.skew import require_concatenable
-from parquetry.metastore.partition import Partition
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.compaction.compact import Rewrite, require_selected, rewrites
+from parquetry.maintenance.compaction.recut import STAYING
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import Progress, progress_bar

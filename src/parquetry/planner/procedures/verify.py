@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from parquetry.maintenance.verifying import verify
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import progress_bar
+from parquetry.verification.verify import verify
 
 
 class Verify(Arguments, frozen=True, kw_only=True):

@@ -9,8 +9,10 @@ import pytest
 
 from parquetry.catalog import Arrangement as Shown
 from parquetry.catalog import Buckets, Catalog, Skew
+from parquetry.data_files.records import PHYSICAL_NAME
+from parquetry.definition.drop_columns import require_droppable
+from parquetry.definition.schema_changes import changed
 from parquetry.errors import ArrangementError, CommitConflictError, SkewError, UnsupportedError
-from parquetry.layout.records import PHYSICAL_NAME
 from parquetry.metastore import (
     PLAIN,
     Arrangement,
@@ -24,12 +26,10 @@ from parquetry.metastore import (
     SortColumn,
     TableSnapshot,
     Totals,
-    entries,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.transaction import Transaction
-from parquetry.planner.dropped_columns import require_droppable
-from parquetry.planner.schema_changes import changed
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.manifest import entries
 from parquetry.store import MemoryStore
 from tests.support.metastores import file, leftovers, metadata, whole_day
 

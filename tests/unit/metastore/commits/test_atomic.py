@@ -11,9 +11,10 @@ from parquetry.errors import (
     CommitUnknownError,
     StoreError,
 )
-from parquetry.metastore import Metastore, Transaction, entries
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
+from parquetry.metastore import Metastore, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.storage.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.commits import NEW, OLD, big_change, check_next_commit, count_writes
 from tests.support.metastores import (

@@ -12,10 +12,11 @@ from parquetry.errors import (
     UnsupportedError,
     ValueTypeError,
 )
-from parquetry.metastore import Metastore, TableSnapshot, Transaction, entries
-from parquetry.metastore.commit import commit
+from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.store import MemoryStore

@@ -8,7 +8,7 @@ import pytest
 
 from parquetry.errors import CommitUnknownError, ParquetryError, StoreError
 from parquetry.metastore import Metastore, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore
 from tests.support.interleavings.steps import Call, SteppedStore
 from tests.support.metastores import content, file, new_table

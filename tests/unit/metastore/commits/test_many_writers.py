@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from parquetry.metastore import Metastore, Transaction
-from parquetry.metastore.commit import commit
+from parquetry.metastore.commits.committer import commit
 from parquetry.store import SQLiteStore
 from tests.support.effort import examples
 from tests.support.metastores import (
@@ -25,7 +25,7 @@ from tests.support.metastores import (
 DECODE = """
 import sys, threading, types
 import msgspec
-from parquetry.metastore.wire import decoder
+from parquetry.metastore.storage.wire import decoder
 sys.setswitchinterval(1e-6)
 data = msgspec.msgpack.encode([1, "x", None, [[2, "y", None, []]]])
 for number in range(100):

@@ -10,16 +10,16 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.fsck import fsck
-from parquetry.maintenance.restore import restore
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.rollback import rollback
-from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.indexes import new_index
-from parquetry.metastore.keyspace import INDEXES, partition_prefix, prefix_range
-from parquetry.metastore.model import PartitionIndex
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.keyspace import INDEXES, partition_prefix, prefix_range
+from parquetry.metastore.storage.model import PartitionIndex
+from parquetry.metastore.versions.indexes import new_index
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare
 from parquetry.scan.generate import plan_scan

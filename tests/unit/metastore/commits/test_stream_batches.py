@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import BatchCommittedError
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.restore import restore
-from parquetry.maintenance.vacuum import vacuum
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.model import StreamBatch
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.model import StreamBatch
 from parquetry.store import MemoryStore
 from tests.support.lakes import NOW, Lake
 from tests.support.metastores import content, file, leftovers, new_table

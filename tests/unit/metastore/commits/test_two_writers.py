@@ -12,9 +12,10 @@ from parquetry.errors import (
     CommitAbortedError,
     CommitConflictError,
 )
-from parquetry.metastore import Metastore, TableSnapshot, Transaction, owner
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import read_head
+from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage import owner
+from parquetry.metastore.storage.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.commits import (
     ACTIONS,

@@ -10,14 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, RecordedFiles
+from parquetry.data_files.records import ColumnStatistics, DataFile
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.file_columns import UNKNOWN, Bound, FileColumns, RecordedFiles
-from parquetry.layout.records import ColumnStatistics, DataFile
-from parquetry.metastore import chunk_columns
-from parquetry.metastore.chunk_columns import ChunkColumns, encode_columns
-from parquetry.metastore.packed import Packed, pack_bound, pack_numbers, unpack_bound, unpack_numbers
-from parquetry.metastore.packed_together import bounds_together, numbers_together
-from parquetry.metastore.wire import encode_file
+from parquetry.metastore.manifest import columns
+from parquetry.metastore.manifest.batch_decoding import bounds_together, numbers_together
+from parquetry.metastore.manifest.columns import ChunkColumns, encode_columns
+from parquetry.metastore.manifest.encoding import (
+    Packed,
+    pack_bound,
+    pack_numbers,
+    unpack_bound,
+    unpack_numbers,
+)
+from parquetry.metastore.storage.wire import encode_file
 from tests.unit.data_files.test_file_columns import FILES, told
 
 
@@ -65,7 +71,7 @@ def test_some_files_are_read_alone(records: list[DataFile], data: st.DataObject,
     """Of some of the files, in any order, all is read as of all of them."""
     wanted = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=5)) if records else []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunk_columns, "_FEW", 1 if few else 1000)
+        patch.setattr(columns, "_FEW", 1 if few else 1000)
         files = ChunkColumns(encode_columns(RecordedFiles(records))).take(np.array(wanted, np.intp))
         assert everything(files) == [told(records[place]) for place in wanted]
 
@@ -77,7 +83,7 @@ def test_several_are_read_as_one(parts: list[list[DataFile]], data: st.DataObjec
     records = [file for part in parts for file in part]
     wanted = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=5)) if records else []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunk_columns, "_FEW", 1 if few else 1000)
+        patch.setattr(columns, "_FEW", 1 if few else 1000)
         files = ChunkColumns(*values)
         assert files.counts == list(map(len, parts))
         assert everything(files) == [told(file) for file in records]
@@ -108,7 +114,7 @@ def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
         with contextlib.suppress(MetastoreDamagedError):
             everything(ChunkColumns(damaged))
         with pytest.MonkeyPatch.context() as patch, contextlib.suppress(MetastoreDamagedError):
-            patch.setattr(chunk_columns, "_FEW", 1)
+            patch.setattr(columns, "_FEW", 1)
             files = ChunkColumns(damaged)
             everything(files.take(np.arange(files.count)))
         with contextlib.suppress(MetastoreDamagedError):

@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parquetry.data_files.records import Column, ColumnStatistics, DataFile
 from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SortColumn
-from parquetry.layout.records import Column, ColumnStatistics, DataFile
-from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, Transaction, entries
-from parquetry.metastore.chunk_columns import MARK
-from parquetry.metastore.chunk_growth import (
+from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.manifest.chunks import chunk_files, read_chunks, read_summaries, read_together
+from parquetry.metastore.manifest.columns import MARK
+from parquetry.metastore.manifest.merge_policy import (
     LEVELS,
     TAIL_BYTES,
     TAIL_TIMES,
@@ -24,13 +27,18 @@ from parquetry.metastore.chunk_growth import (
     sort_column,
     to_rewrite,
 )
-from parquetry.metastore.chunk_summary import types_of
-from parquetry.metastore.chunks import chunk_files, read_chunks, read_summaries, read_together
-from parquetry.metastore.commit import commit
-from parquetry.metastore.format import FormatRow
-from parquetry.metastore.keyspace import CHUNKS, FORMAT, SUMMARIES, chunk_key, prefix_range, summary_key
-from parquetry.metastore.model import FileChunk
-from parquetry.metastore.wire import encode
+from parquetry.metastore.manifest.summary import types_of
+from parquetry.metastore.storage.format import FormatRow
+from parquetry.metastore.storage.keyspace import (
+    CHUNKS,
+    FORMAT,
+    SUMMARIES,
+    chunk_key,
+    prefix_range,
+    summary_key,
+)
+from parquetry.metastore.storage.model import FileChunk
+from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, Store
 from parquetry.store.base import Fields
 from tests.support.effort import examples

@@ -11,9 +11,9 @@ import pytest
 
 from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.file_blocks import FileBlock, file_blocks
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.file_blocks import FileBlock, file_blocks
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.predicate.nodes import Compare, In
 from parquetry.prune.condition import Condition

@@ -8,8 +8,8 @@ import pytest
 
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore import Metastore, Partition, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.entries import FILES_AT_ONCE
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest.entries import FILES_AT_ONCE
 from parquetry.store import MemoryStore
 from tests.support.metastores import file, new_table
 

@@ -15,11 +15,11 @@ import pytest
 
 from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, WarehouseError
-from parquetry.layout.below_warehouse import BelowWarehouse
-from parquetry.layout.places import join_location
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.fsck import fsck
-from parquetry.maintenance.restore import restore
+from parquetry.locations.uri import join_location
+from parquetry.locations.warehouse_relative import BelowWarehouse
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import (
     Arrangement,
     DataFile,
@@ -29,11 +29,11 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.format import MAGIC, RELATIVE, FormatRow
-from parquetry.metastore.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS, prefix_range
-from parquetry.metastore.model import ColumnStatistics
-from parquetry.metastore.wire import encode
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.format import MAGIC, RELATIVE, FormatRow
+from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS, prefix_range
+from parquetry.metastore.storage.model import ColumnStatistics
+from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.lakes import busy
 from tests.support.metastores import Crash, FaultyStore, metadata

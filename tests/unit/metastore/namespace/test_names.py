@@ -25,10 +25,10 @@ from parquetry.errors import (
     WarehouseError,
 )
 from parquetry.metastore import Metastore, TableSnapshot, Transaction, open_metastore
-from parquetry.metastore.commit import commit
-from parquetry.metastore.format import FORMAT_VERSION, MAGIC, FormatRow
-from parquetry.metastore.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
-from parquetry.metastore.wire import encode
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
+from parquetry.metastore.storage.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
+from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore
 from tests.support.metastores import Crash, FaultyStore, content, file, metadata, new_table
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import NamespaceNotEmptyError, NamespaceNotFoundError, TableNotFoundError
-from parquetry.maintenance.files import Files
-from parquetry.maintenance.fsck import fsck
-from parquetry.maintenance.orphan_tables import remove_orphans
-from parquetry.metastore import Metastore, Transaction, orphans
-from parquetry.metastore.commit import commit
-from parquetry.metastore.keyspace import HEADS, NAMES, name_key, prefix_range
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.orphan_tables import remove_orphans
+from parquetry.metastore import Metastore, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.namespace import orphans
+from parquetry.metastore.storage.keyspace import HEADS, NAMES, name_key, prefix_range
 from parquetry.store import MemoryStore, Store
 from tests.support.failing_client import Client
 from tests.support.interleavings.steps import interrupted

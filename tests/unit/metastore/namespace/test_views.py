@@ -6,12 +6,12 @@ import pytest
 
 from parquetry.catalog import Catalog
 from parquetry.errors import NamespaceNotEmptyError, OtherKindError, TableExistsError, TableNotFoundError
-from parquetry.maintenance.claims import claims
-from parquetry.maintenance.files import Files, RealPlaces
-from parquetry.maintenance.orphan_tables import remove_orphans
+from parquetry.maintenance.deletion.claims import claims
+from parquetry.maintenance.deletion.file_access import Files, RealPlaces
+from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.metastore import Metastore
-from parquetry.metastore.owner import Owner
-from parquetry.metastore.staging import create_staged
+from parquetry.metastore.namespace.staging import create_staged
+from parquetry.metastore.storage.owner import Owner
 from parquetry.store import MemoryStore
 from tests.support.arrangements import full_view
 from tests.support.metastores import metadata

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from parquetry.errors import MetastoreDamagedError, ParquetryError
-from parquetry.maintenance.fsck import fsck
+from parquetry.maintenance.check.fsck import fsck
 from parquetry.metastore import (
     Arrangement,
     Column,
@@ -24,12 +24,11 @@ from parquetry.metastore import (
     TableSnapshot,
     Transaction,
 )
-from parquetry.metastore.checksums import _KINDS, is_damaged, with_checksum, without_checksum
-from parquetry.metastore.chunks import read_summaries
-from parquetry.metastore.commit import commit
-from parquetry.metastore.file_blocks import file_blocks
-from parquetry.metastore.indexes import new_index
-from parquetry.metastore.keyspace import (
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.manifest.chunks import read_summaries
+from parquetry.metastore.storage.checksums import _KINDS, is_damaged, with_checksum, without_checksum
+from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     FORMAT,
     HEADS,
@@ -39,9 +38,10 @@ from parquetry.metastore.keyspace import (
     SUMMARIES,
     prefix_range,
 )
-from parquetry.metastore.model import TakenOut
-from parquetry.metastore.partition import Partition
-from parquetry.metastore.taken_out import taken_out
+from parquetry.metastore.storage.model import TakenOut
+from parquetry.metastore.versions.file_blocks import file_blocks
+from parquetry.metastore.versions.indexes import new_index
+from parquetry.metastore.versions.partition import Partition
 from parquetry.store import MemoryStore, Store
 from tests.support.metastores import Crash, FaultyStore
 

@@ -20,10 +20,11 @@ import msgspec
 import pytest
 
 from parquetry.catalog import Catalog
+from parquetry.definition.schema_changes import changed
 from parquetry.errors import MetastoreVersionError
-from parquetry.maintenance.chunk_check import KnownTypes, check_chunks
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.restore import restore
+from parquetry.maintenance.check.chunk_check import KnownTypes, check_chunks
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.results import Finding
 from parquetry.metastore import (
     Arrangement,
@@ -35,12 +36,19 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.checksums import with_checksum, without_checksum
-from parquetry.metastore.chunk_columns import MARK
-from parquetry.metastore.commit import commit
-from parquetry.metastore.entries import TOMBSTONE
-from parquetry.metastore.format import CHECKED, FORMAT_VERSION, MAGIC, RELATIVE, FormatRow, require_format
-from parquetry.metastore.keyspace import (
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest.columns import MARK
+from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.storage.checksums import with_checksum, without_checksum
+from parquetry.metastore.storage.format import (
+    CHECKED,
+    FORMAT_VERSION,
+    MAGIC,
+    RELATIVE,
+    FormatRow,
+    require_format,
+)
+from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     DATABASES,
     FORMAT,
@@ -50,9 +58,14 @@ from parquetry.metastore.keyspace import (
     SUMMARIES,
     prefix_range,
 )
-from parquetry.metastore.model import Column, ColumnStatistics, Constraint, PartitionIndex, StreamBatch
-from parquetry.metastore.wire import encode
-from parquetry.planner.schema_changes import changed
+from parquetry.metastore.storage.model import (
+    Column,
+    ColumnStatistics,
+    Constraint,
+    PartitionIndex,
+    StreamBatch,
+)
+from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.arrangements import full_view
 from tests.support.metastores import Crash, FaultyStore, content, file, leftovers, metadata

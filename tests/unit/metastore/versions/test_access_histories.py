@@ -10,10 +10,10 @@ import pytest
 
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Column, Examined, Metastore, TableMetadata, TableSnapshot, Transaction
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commit import commit
-from parquetry.metastore.replacement import Replacement
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.replacement import Replacement
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.store import MemoryStore, Store
 from parquetry.store.sqlite import SQLiteStore

@@ -11,13 +11,13 @@ import pytest
 from parquetry.errors import UnsupportedError
 from parquetry.maintenance.indexes import create_index, drop_index
 from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commit import commit
-from parquetry.metastore.key_sample import sample_keys
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.access.key_sample import sample_keys
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import IndexOrder, ScanPlan
 from parquetry.scan.plan_text import plan_text

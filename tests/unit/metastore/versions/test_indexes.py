@@ -16,20 +16,20 @@ from parquetry.errors import (
     ParquetryError,
     UnsupportedError,
 )
-from parquetry.maintenance.dump import dump
-from parquetry.maintenance.fsck import fsck
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
-from parquetry.maintenance.restore import restore
 from parquetry.maintenance.rollback import rollback
-from parquetry.maintenance.vacuum import vacuum
 from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commit import commit
-from parquetry.metastore.index_upkeep import missing_entries
-from parquetry.metastore.indexes import new_index
-from parquetry.metastore.keyspace import INDEXES, delete_prefix, index_prefix, prefix_range
-from parquetry.metastore.owner import now_ms
-from parquetry.predicate.parse import parse_filter
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.cleanup.index_upkeep import missing_entries
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.keyspace import INDEXES, delete_prefix, index_prefix, prefix_range
+from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.versions.indexes import new_index
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.scan.plan_text import plan_text

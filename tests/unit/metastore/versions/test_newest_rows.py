@@ -13,14 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.rollback import rollback
-from parquetry.maintenance.vacuum import vacuum
-from parquetry.metastore import Metastore, TableSnapshot, Transaction, newest
-from parquetry.metastore.commit import commit
-from parquetry.metastore.head import Head, edit_head, read_head
-from parquetry.metastore.newest import Newest, decode_newest, encode_newest, whole_of
-from parquetry.metastore.snapshot import load, load_commit
-from parquetry.metastore.visible_rows import Examined, VisibleRows
+from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.head import Head, edit_head, read_head
+from parquetry.metastore.versions import newest_rows
+from parquetry.metastore.versions.newest_rows import Newest, decode_newest, encode_newest, whole_of
+from parquetry.metastore.versions.snapshot import load, load_commit
+from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
 from parquetry.store import MemoryStore, Store
 from tests.support.metastores import Crash, FaultyStore, content, file, metadata
 
@@ -103,12 +104,12 @@ def test_a_list_is_bounded() -> None:
     random.seed(9)
     long = {random.randbytes(40): Newest(ticket) for ticket in range(1, 1001)}
     data = encode_newest(long)
-    assert newest.MOST_BYTES // 3 < len(data) <= newest.MOST_BYTES
+    assert newest_rows.MOST_BYTES // 3 < len(data) <= newest_rows.MOST_BYTES
     named = dict(decode_newest(data))
     assert named == {key: row for key, row in long.items() if row.ticket > 1000 - len(named)}
     gone = {b"%03d" % n: Newest(n + 1, True) for n in range(500)}
     there = {b"%03d-" % n: Newest(1) for n in range(500)}
-    expected = {key: row for key, row in gone.items() if row.ticket > 500 - newest.MOST_GONE} | there
+    expected = {key: row for key, row in gone.items() if row.ticket > 500 - newest_rows.MOST_GONE} | there
     assert dict(decode_newest(encode_newest({**gone, **there}))) == expected
     assert decode_newest(encode_newest({random.randbytes(5000): Newest(1)})) == ()
 
@@ -143,7 +144,7 @@ def test_tables_without_partitions_or_with_many_have_none(monkeypatch: pytest.Mo
         transaction.append((), [file(f"f{number}")])
         table = commit(transaction)
     assert head_of(table).newest == b""
-    monkeypatch.setattr(newest, "MOST_PARTITIONS", 2)
+    monkeypatch.setattr(newest_rows, "MOST_PARTITIONS", 2)
     assert head_of(filled(3)).newest == b""
     assert head_of(filled(2)).newest != b""
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from parquetry.maintenance.dump import dump
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.indexes import create_index
-from parquetry.maintenance.restore import restore
 from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commit import commit
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.parse import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import MemoryStore
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition

@@ -9,14 +9,16 @@ import pytest
 from msgspec.structs import replace
 
 from parquetry.errors import TableNotFoundError
-from parquetry.maintenance.compact_metadata import compact_metadata
-from parquetry.metastore import Metastore, TableSnapshot, Transaction, entries, version_changes
-from parquetry.metastore.commit import commit
-from parquetry.metastore.entries import TOMBSTONE
-from parquetry.metastore.head import live_head, read_head
-from parquetry.metastore.keyspace import commit_key, complement, head_key, partition_prefix
-from parquetry.metastore.version_changes import changes_between
-from parquetry.metastore.wire import encode
+from parquetry.maintenance.compaction.compact_metadata import compact_metadata
+from parquetry.metastore import Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.manifest import entries
+from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.storage.head import live_head, read_head
+from parquetry.metastore.storage.keyspace import commit_key, complement, head_key, partition_prefix
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.versions import changes_between as version_changes
+from parquetry.metastore.versions.changes_between import changes_between
 from parquetry.store import MemoryStore
 from tests.support.metastores import file, metadata
 

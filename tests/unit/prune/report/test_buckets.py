@@ -13,12 +13,12 @@ from parquetry.metastore import (
     TableMetadata,
     Transaction,
 )
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.predicate.parse import parse_filter
-from parquetry.prune.bucket_reasons import without_buckets
-from parquetry.prune.bucket_report import BucketReport
-from parquetry.prune.scan_report import ScanReport
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.predicate.reading.parse import parse_filter
+from parquetry.prune.report.buckets import BucketReport
+from parquetry.prune.report.scan import ScanReport
+from parquetry.prune.rules.bucket_reasons import without_buckets
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from parquetry.prune.report import Report
-from parquetry.prune.scan_report import NotBy, ScanReport, Step
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.scan import NotBy, ScanReport, Step
 from parquetry.texts import size_text
 
 HASH = NotBy("hash(v) = 3", "function on the column")

@@ -9,22 +9,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from parquetry.prune import joins
-from parquetry.prune.bucket_report import BucketReport
-from parquetry.prune.join_report import JoinReport
-from parquetry.prune.joins import Column, JoinFacts, Key, ScanFacts, Side, judge
-from parquetry.prune.report import Report
+from parquetry.prune.report import shuffle_reasons
+from parquetry.prune.report.buckets import BucketReport
+from parquetry.prune.report.join import JoinReport
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.shuffle_reasons import Column, JoinFacts, Key, ScanFacts, Side, judge
 
 BY_ID = BucketReport(("id",), ("int",), "2", 8)
 BY_TWO = BucketReport(("x", "y"), ("int", "string"), "2", 8)
 SET = {
-    joins.ENABLED: "true",
-    joins.PUSH_VALUES: "true",
-    joins.COMPATIBLE: "true",
-    joins.PARTIAL: "false",
-    joins.SUBSET: "false",
-    joins.SHUFFLE: "false",
-    joins.ALL_KEYS: "false",
+    shuffle_reasons.ENABLED: "true",
+    shuffle_reasons.PUSH_VALUES: "true",
+    shuffle_reasons.COMPATIBLE: "true",
+    shuffle_reasons.PARTIAL: "false",
+    shuffle_reasons.SUBSET: "false",
+    shuffle_reasons.SHUFFLE: "false",
+    shuffle_reasons.ALL_KEYS: "false",
 }
 
 
@@ -160,17 +160,17 @@ def test_a_setting_that_stands_in_the_way_is_named() -> None:
     more = side("a", BY_ID, plain("v"), plain("id")), side("b", BY_ID, plain("v"), plain("id"))
     two = side("a", BY_TWO, plain("x"), plain("y")), side("b", BY_TWO, plain("x"), plain("y"))
     for sides, name, value, wrong in (
-        (equal, joins.ENABLED, "true", "false"),
-        (equal, joins.PUSH_VALUES, "true", "false"),
-        (unequal, joins.COMPATIBLE, "true", "false"),
-        (unequal, joins.PARTIAL, "false", "true"),
-        (more, joins.ALL_KEYS, "false", "true"),
-        (two, joins.SUBSET, "false", "true"),
-        (two, joins.SHUFFLE, "false", "true"),
+        (equal, shuffle_reasons.ENABLED, "true", "false"),
+        (equal, shuffle_reasons.PUSH_VALUES, "true", "false"),
+        (unequal, shuffle_reasons.COMPATIBLE, "true", "false"),
+        (unequal, shuffle_reasons.PARTIAL, "false", "true"),
+        (more, shuffle_reasons.ALL_KEYS, "false", "true"),
+        (two, shuffle_reasons.SUBSET, "false", "true"),
+        (two, shuffle_reasons.SHUFFLE, "false", "true"),
     ):
         assert told(*sides, {name: wrong}) == f"{name} is {wrong}: set it to {value}"
-        assert name in joins.SETTINGS
-    for name in (joins.COMPATIBLE, joins.ALL_KEYS):
+        assert name in shuffle_reasons.SETTINGS
+    for name in (shuffle_reasons.COMPATIBLE, shuffle_reasons.ALL_KEYS):
         assert told(*equal, {name: "false" if SET[name] == "true" else "true"}) == "Spark does not say why"
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from parquetry.prune.outcomes import Told, reports
-from parquetry.prune.report import Report
-from parquetry.prune.runtime import Build, Candidate, Gathered, Known, Part, Step, Verdict
-from parquetry.prune.runtime_rules import judge
-from parquetry.prune.scan_report import NotBy, ScanReport
-from parquetry.prune.scan_report import Step as Counted
-from parquetry.prune.selected_rows import KeyFiles, Spread
-from parquetry.prune.values_report import How, ValuesReport
+from parquetry.prune.report.join_values import How, ValuesReport
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.scan import NotBy, ScanReport
+from parquetry.prune.report.scan import Step as Counted
+from parquetry.prune.runtime.candidates import Build, Candidate, Gathered, Known, Part, Step, Verdict
+from parquetry.prune.runtime.estimates import KeyFiles, Spread
+from parquetry.prune.runtime.judge import judge
+from parquetry.prune.runtime.outcomes import Told, reports
 
 MB = 1 << 20
 LIMIT = 10 * MB

@@ -8,11 +8,11 @@ import pytest
 
 from parquetry.errors import ValueTypeError
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.prune.file_ends import file_ends
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.prune.runtime.estimates import KeyFiles, key_files
+from parquetry.prune.runtime.key_ranges import file_ends
 from parquetry.prune.select import Selection, select_files
-from parquetry.prune.selected_rows import KeyFiles, key_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value
 

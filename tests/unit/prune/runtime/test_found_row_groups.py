@@ -8,13 +8,13 @@ from typing import Any, Literal
 import pytest
 
 from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.model import Column, TableMetadata
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage.model import Column, TableMetadata
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
-from parquetry.prune.cost_model import LIMITS
-from parquetry.prune.found_row_groups import (
+from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.prune.runtime.row_group_ranges import (
     FoundRanges,
     found_ranges,
 )

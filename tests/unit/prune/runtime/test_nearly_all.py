@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
-from parquetry.prune.nearly_all import nearly_all
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.prune.runtime.dense_keys import nearly_all
 from parquetry.store.memory import MemoryStore
 
 COLUMNS = (Column("k", "long"), Column("name", "string"), Column("day", "integer"))

@@ -8,11 +8,11 @@ from decimal import Decimal
 import pytest
 
 from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
-from parquetry.metastore.commit import commit
-from parquetry.metastore.snapshot import TableSnapshot
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate
+from parquetry.prune.runtime.estimates import selected_rows, spread
 from parquetry.prune.select import Selection, select_files
-from parquetry.prune.selected_rows import selected_rows, spread
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
 

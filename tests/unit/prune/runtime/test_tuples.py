@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
-from parquetry.metastore.model import Column, TableMetadata
-from parquetry.prune.outcomes import Told, reports
-from parquetry.prune.runtime import Candidate, Known, Verdict
-from parquetry.prune.runtime_rules import judge
-from parquetry.prune.runtime_tuples import Placing, placing
+from parquetry.metastore.storage.model import Column, TableMetadata
+from parquetry.prune.runtime.candidates import Candidate, Known, Verdict
+from parquetry.prune.runtime.judge import judge
+from parquetry.prune.runtime.outcomes import Told, reports
+from parquetry.prune.runtime.tuples import Placing, placing
 from tests.unit.prune.runtime.test_candidates import LIMIT, build, candidate
 
 BY_PARTITIONS = Placing(frozenset(("day", "y", "h")))

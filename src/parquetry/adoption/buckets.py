@@ -1,0 +1,107 @@
+"""Put files that others laid down into the buckets of a table's partitions, as far as names and rows prove that they lie there.
+
+How that is proved is `adoption.bucket_names`'s; here it is said which buckets a partition may have, and what is told of those
+that have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from parquetry.adoption.bucket_names import Bucketed, in_buckets
+from parquetry.adoption.cells import Adopted
+from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.layout.arrangement import BucketSpec
+from parquetry.locations.file_names import bucket_of
+from parquetry.locations.uri import join_relative, path_within
+from parquetry.maintenance.results import Difference
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.manifest.entries import row_sum
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.pruning.knowledge import KnownValues
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.types import Value
+
+
+def in_buckets_of(
+    snapshot: TableSnapshot,
+    values: tuple[Value, ...],
+    location: str,
+    adopted: Adopted,
+    specs: Sequence[BucketSpec | None],
+) -> Bucketed:
+    """Return the new files of a partition with their buckets.
+
+    Args:
+        snapshot: of the table.
+        values: of the partition.
+        location: of the partition.
+        adopted: its new files, and those of before.
+        specs: the buckets that it may have; see `bucket_names.in_buckets`.
+    """
+    metadata = snapshot.metadata
+    begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
+    if begin is not None and not _holds(begin, snapshot, values):
+        return Bucketed(adopted.files, specs[0] if adopted.before else None)
+    return in_buckets(location, metadata.format, adopted.files, metadata.data_columns, specs, adopted.before)
+
+
+def unbucketed(
+    snapshot: TableSnapshot, values: tuple[Value, ...], location: str, bucketed: Bucketed
+) -> Iterator[Difference]:
+    """Tell of a partition whose files do not lie in the buckets that they are said to lie in."""
+    if bucketed.refused is None:
+        return
+    so = (
+        "The partition is read as not bucketed; CALL system.rebucket puts its rows into buckets."
+        if bucketed.buckets is None
+        else "The new files are read as of no bucket; CALL system.compact puts their rows into buckets."
+    )
+    base = snapshot.metadata.location
+    below = "" if location.rstrip("/") == base.rstrip("/") else path_within(base, location)
+    detail = f"{join_relative(below, bucketed.refused)}. {so}"
+    yield Difference("ignored", _name(snapshot, values), detail=detail)
+
+
+def look_again(transaction: Transaction, condition: Filter | None) -> Iterator[Difference]:
+    """Have a transaction put partitions into buckets whose files were not believed to lie in any, if they do now.
+
+    What the table was declared to be may have been wrong, such as the version of the hash.
+
+    Args:
+        transaction: partitions that it changes otherwise are left alone.
+        condition: only these partitions; None: all.
+    """
+    snapshot = transaction.base
+    spec = snapshot.metadata.arrangement.buckets
+    for partition in snapshot.partitions() if spec is not None else ():
+        arrangement, values = partition.arrangement, partition.values
+        if arrangement.buckets is not None or partition.key in transaction.changes:
+            continue
+        if condition is not None and not _holds(condition, snapshot, values):
+            continue
+        files = partition.files
+        if not files or any(bucket_of(file.path) is None for file in files):
+            continue
+        adopted = Adopted(list(files), [], arrangement, [], [])
+        bucketed = in_buckets_of(snapshot, values, partition.location, adopted, [spec])
+        if bucketed.buckets is not None:
+            now = msgspec.structs.replace(arrangement, buckets=bucketed.buckets)
+            transaction.replace(values, bucketed.files, partition.entry.location, now)
+            size = sum(file.bytes for file in files)
+            detail = f"in {bucketed.buckets.count} buckets"
+            yield Difference("changed", _name(snapshot, values), len(files), row_sum(files), size, detail)
+        yield from unbucketed(snapshot, values, partition.location, bucketed)
+
+
+def _holds(condition: Filter, snapshot: TableSnapshot, values: tuple[Value, ...]) -> bool:
+    """Return whether a partition is one of those of a condition."""
+    answers = match(condition, KnownValues(snapshot.metadata.partition_by, [values]))
+    return bool(answers[0] == Match.MUST)
+
+
+def _name(snapshot: TableSnapshot, values: tuple[Value, ...]) -> str | None:
+    return snapshot.describe(snapshot.key_of(values)) if values else None

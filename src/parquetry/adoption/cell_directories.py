@@ -1,0 +1,132 @@
+"""Find the files of a partition that lie in directories of its own: list bucketing, as Hive and Parquetry lay it down.
+
+    ds=1/x=10/y=a/000000_0
+    ds=1/x=20_copy_1/y=b/000000_0           of a second INSERT into Hive's table, or of the text '20_copy_1'
+    ds=1/HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME/HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME/000000_0
+
+All have one depth, and on each level one data column. Directories that are not so belong to nobody known, and are not looked into
+but for files that the partition lists already. What files hold is not looked at here: `cells` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
+from parquetry.locations.partition_path import unescape_path_name
+from parquetry.locations.uri import join_relative
+
+COPY = re.compile(r"_copy_\d+$", re.ASCII)
+"""What Hive ends the name of a directory with if there is one already."""
+
+_REST = ""
+"""In place of a column's name, for the directory of all rows that are in none of the others."""
+
+
+class FoundFile(NamedTuple):
+    """A file: its path relative to its partition, its size, and when it was modified (milliseconds)."""
+
+    path: str
+    bytes: int
+    modified: int | None
+
+
+class Listing(NamedTuple):
+    """What lies in a directory: names of directories, and files."""
+
+    directories: Sequence[str]
+    files: Sequence[FoundFile]
+
+
+Lists = Callable[[Iterable[str]], Iterable[Listing]]
+"""Lists directories, given their paths below a partition."""
+
+
+class Level(NamedTuple):
+    """One level of a directory's name: a column, in lower case, and the text of a value; empty texts for the rest."""
+
+    column: str
+    text: str
+
+
+def levels_of(directory: str) -> tuple[Level, ...] | None:
+    """Return what a directory below a partition says; None: it is none of a cell, nor of the rest.
+
+    >>> levels_of("x=10/y=a%2Fb_copy_1")
+    (Level(column='x', text='10'), Level(column='y', text='a%2Fb_copy_1'))
+    >>> levels_of("HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME_copy_1"), levels_of("backup")
+    ((Level(column='', text=''),), None)
+    """
+    levels = tuple(map(_level, directory.split("/")))
+    return None if None in levels else levels  # type: ignore[return-value]
+
+
+def _level(name: str) -> Level | None:
+    if COPY.sub("", name) == DEFAULT_DIRECTORY:
+        return Level(_REST, "")
+    column, equals, text = name.partition("=")
+    return Level(unescape_path_name(column).lower(), text) if column and equals and text else None
+
+
+def files_in_cells(
+    lists: Lists, directories: Sequence[str], columns: Collection[str], listed: Collection[str]
+) -> tuple[list[FoundFile], list[str]]:
+    """Return the files in a partition's directories, and which of these nothing was found out about.
+
+    Args:
+        lists: lists some of them.
+        directories: names of those directly below the partition.
+        columns: names of the data columns in the files, in lower case.
+        listed: paths of files below the partition that it lists already: these are found wherever they are.
+    """
+    ours = [
+        name
+        for name in directories
+        if (level := _level(name)) is not None and level.column in (_REST, *columns)
+    ]
+    found = _walked(lists, ours, columns)
+    read = set() if found is None else set(ours)
+    files = {file.path: file for file in found or ()}
+    elsewhere = sorted(
+        {path.rpartition("/")[0] for path in listed if "/" in path and path.partition("/")[0] not in read}
+    )
+    there = [path for path in elsewhere if path.partition("/")[0] in directories]
+    for path, listing in zip(there, lists(there), strict=True):
+        names = ((join_relative(path, file.path), file) for file in listing.files)
+        files |= {name: file._replace(path=name) for name, file in names if name in listed}
+    known = {path.partition("/")[0] for path in there}
+    return sorted(files.values()), [name for name in directories if name not in read and name not in known]
+
+
+def _walked(lists: Lists, paths: Sequence[str], columns: Collection[str]) -> list[FoundFile] | None:
+    """Return the files in directories of one depth; None: they are not, or of different columns."""
+    taken: list[str] = []
+    while paths:
+        here = {level.column for path in paths if (level := _level(path.rpartition("/")[2])) is not None}
+        here.discard(_REST)
+        if len(here) > 1 or not here <= set(columns) - set(taken):
+            return None
+        taken += here
+        listings = list(zip(paths, lists(paths), strict=True))
+        deeper = [(path, name) for path, listing in listings for name in listing.directories]
+        files = [
+            file._replace(path=join_relative(path, file.path))
+            for path, listing in listings
+            for file in listing.files
+        ]
+        if not deeper:
+            return files
+        # a directory is of a cell, or the rest's, on all of its levels
+        if files or any(_is_rest(path.partition("/")[0]) != _is_rest(name) for path, name in deeper):
+            return None
+        if any(_level(name) is None for _, name in deeper):
+            return None
+        paths = [f"{path}/{name}" for path, name in deeper]
+    return []
+
+
+def _is_rest(name: str) -> bool:
+    level = _level(name)
+    return level is not None and level.column == _REST

@@ -1,0 +1,222 @@
+"""Of which cells the files are that others laid down in directories of heavy values.
+
+A directory is believed only where the file's own statistics prove what its name says, since a wrong cell would lose rows:
+
+    directory                        x in the file, by its statistics    is read as
+    x=10                             10 to 10, no NULL                   the cell of 10
+    x=6_copy_1                       '6' to '6', no NULL                 the cell of '6'
+    x=6_copy_1                       '6_copy_1' to '6_copy_1', no NULL   the cell of '6_copy_1'
+    x=__HIVE_DEFAULT_PARTITION__     '' to '', no NULL                   the cell of ''
+    x=__HIVE_DEFAULT_PARTITION__     NULL in all rows                    the cell of NULL
+    x=10                             3 to 20                             any row, which is told
+    x=0.5                            0.5 to 0.5                          any row: NaN is left out of statistics
+    x=10                             no such column                      nothing: it is not list bucketing
+    HIVE_DEFAULT_LIST_…              11 to 500                           the rest, if no cell is within
+    HIVE_DEFAULT_LIST_…              1 to 500                            the rest, if no row has a cell's values; else any row
+
+Hive gives no proof of the last one: an INSERT into dynamic partitions goes by the map of the table, so that a value can get a
+directory whose rows of before are in the default one. So the column is read (`verification.tuple_check`). What is told to be in any
+cell is read by every query, as far as its statistics allow, until a compaction puts each row where it belongs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from parquetry.adoption.cell_directories import COPY, Level, levels_of
+from parquetry.data_files.bounds import bounds_reader
+from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.tuple_statistics import StatedTuples, lacks
+from parquetry.errors import ValueTypeError
+from parquetry.layout.arrangement import MOST_CELLS, REST, Arrangement, SkewMap
+from parquetry.locations.partition_path import DEFAULT_PARTITION, unescape_path_name
+from parquetry.locations.uri import is_absolute
+from parquetry.types import Value, order_key, value_from_text
+from parquetry.verification.tuple_check import Lacks
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What became of files that others laid down in a partition.
+
+    Attributes:
+        files: those that are taken in, of the new ones.
+        before: those that were there already; of some it is no longer known of which cell they are.
+        arrangement: of the partition, with its map.
+        refused: directories of which the files are not taken in.
+        doubted: files of which the statistics contradict the names of their directories.
+    """
+
+    files: list[DataFile]
+    before: list[DataFile]
+    arrangement: Arrangement
+    refused: list[str]
+    doubted: list[str]
+
+
+def adopt(
+    files: Sequence[DataFile],
+    columns: Sequence[Column],
+    own: Arrangement,
+    lacks: Lacks,
+    before: Sequence[DataFile] = (),
+) -> Adopted:
+    """Say of which cells new files of a partition are.
+
+    Args:
+        files: with statistics, their paths below the partition.
+        columns: of the table, those that are in files.
+        own: how the partition is arranged, or would be.
+        lacks: asked about files of all other rows, where their statistics do not tell that they are.
+        before: the files that the partition has besides.
+    """
+    by_name = {column.physical.lower(): column for column in columns}
+    taken: list[DataFile] = []
+    refused: dict[str, None] = {}
+    levels: dict[str, tuple[Level, ...]] = {}
+    for file in files:
+        directory = "" if is_absolute(file.path) else file.path.rpartition("/")[0]
+        found = levels_of(directory) if directory else ()
+        if found is None or not _in_file(found, file):
+            refused[directory] = None
+        else:
+            taken.append(file)
+            levels[file.path] = found
+    known = own.skew
+    if taken and known is not None and known.auto is not None:  # these rows were not measured, and are there
+        known = msgspec.structs.replace(known, auto=None)
+    named = next((each for each in levels.values() if each and each[0].column), ())
+    skew = _map(known, [by_name[level.column] for level in named if level.column in by_name])
+    physical = {column.physical: column for column in columns}
+    if skew is None or not skew.directories or any(name not in physical for name in skew.columns):
+        return Adopted(taken, list(before), own, list(refused), [])
+    cells = _Cells([physical[name] for name in skew.columns], skew, lacks)
+    new, still, doubted = cells.given(taken, levels, before)
+    now = own if cells.skew == own.skew else msgspec.structs.replace(own, skew=cells.skew)
+    return Adopted(new, still, now, list(refused), doubted)
+
+
+def _in_file(levels: Sequence[Level], file: DataFile) -> bool:
+    """Return whether the columns are in a file that its directory names; those of partitions are not."""
+    names = {name.lower() for name in file.columns or ()}
+    return all(level.column in names for level in levels if level.column)
+
+
+def _map(known: SkewMap | None, named: Sequence[Column]) -> SkewMap | None:
+    """Return the map to begin with."""
+    names = tuple(column.physical for column in named)
+    if known is not None and (not names or set(names) == set(known.columns)):
+        return known
+    return SkewMap(names, (), directories=True) if names and known is None else known
+
+
+class _Cells:
+    """The cells of a map, to which proved ones are added.
+
+    Attributes:
+        skew: the map.
+    """
+
+    def __init__(self, columns: Sequence[Column], skew: SkewMap, lacks: Lacks) -> None:
+        self._lacks = lacks
+        self._columns = columns
+        self._readers = [bounds_reader(column) for column in columns]
+        self._stated = StatedTuples(columns)
+        self.skew = skew
+        self._rows = [*skew.values([column.column_type for column in columns])]
+        self._numbers = {tuple(map(order_key, row)): number for number, row in enumerate(self._rows)}
+
+    def given(
+        self,
+        files: Sequence[DataFile],
+        levels: Mapping[str, tuple[Level, ...]],
+        before: Sequence[DataFile],
+    ) -> tuple[list[DataFile], list[DataFile], list[str]]:
+        """Return new files with their cells, those of before with theirs, and the paths of files in doubt."""
+        cells: dict[str, int] = {}
+        doubted = []
+        for file in files:
+            said = {level.column: level.text for level in levels[file.path] if level.column}
+            if said.keys() != {column.physical.lower() for column in self._columns}:
+                continue
+            row = self._stated.only(file)
+            if row is None:
+                if self._contradicts(file, said):
+                    doubted.append(file.path)
+            elif not self._is_named(row, said):
+                doubted.append(file.path)
+            elif (number := self._number(row)) is not None:
+                cells[file.path] = number
+        added = self._rows[len(self.skew.cells) :]
+        if added:
+            self.skew = self.skew.with_cells(added)
+        found = [self._with_cell(file, cells.get(file.path), levels[file.path]) for file in files]
+        return found, [self._still(file, added) for file in before], doubted
+
+    def _is_named(self, row: Sequence[Value], said: Mapping[str, str]) -> bool:
+        """Return whether a tuple is what a directory's name says."""
+        pairs = zip(self._columns, row, strict=True)
+        return all(_says(said[column.physical.lower()], column, value) for column, value in pairs)
+
+    def _contradicts(self, file: DataFile, said: Mapping[str, str]) -> bool:
+        """Return whether no row of a file can have the value that its directory's name says."""
+        for column, read in zip(self._columns, self._readers, strict=True):
+            texts = _texts(said[column.physical.lower()])
+            values = [value for text in texts if (value := _value(column, text)) is not None]
+            bounds = read(file)
+            if bounds is not None and values and all(lacks(bounds, value) for value in values):
+                return True
+        return False
+
+    def _number(self, row: tuple[Value, ...]) -> int | None:
+        key = tuple(map(order_key, row))
+        if key not in self._numbers:
+            if len(self._rows) >= MOST_CELLS:
+                return None
+            self._numbers[key] = len(self._rows)
+            self._rows.append(row)
+        return self._numbers[key]
+
+    def _with_cell(self, file: DataFile, cell: int | None, levels: Sequence[Level]) -> DataFile:
+        if cell is None and not any(level.column for level in levels) and self._is_rest(file, self._rows):
+            cell = REST
+        return file if cell is None else msgspec.structs.replace(file, cell=cell)
+
+    def _still(self, file: DataFile, added: Sequence[tuple[Value, ...]]) -> DataFile:
+        """Return a file of the rest, which may have rows of cells that were added."""
+        if file.cell != REST or self._is_rest(file, added):
+            return file
+        return msgspec.structs.replace(file, cell=None)
+
+    def _is_rest(self, file: DataFile, rows: Sequence[tuple[Value, ...]]) -> bool:
+        """Return whether no row of a file has one of some tuples, by its statistics or, where they do not tell, its rows."""
+        open_ = self._stated.possible(file, rows)
+        return not open_ or self._lacks(file, self._columns, open_)
+
+
+def _texts(text: str) -> list[str]:
+    """Return what a directory's text may stand for: it as it is, and without Hive's mark of a copy."""
+    return list(dict.fromkeys((text, COPY.sub("", text))))
+
+
+def _value(column: Column, text: str) -> Value:
+    """Return the value of a directory's text; None: of a timestamp, in whose zone nobody knows, or of no value."""
+    plain = unescape_path_name(text)
+    if plain == DEFAULT_PARTITION or column.column_type.name == "timestamp":
+        return None
+    try:
+        return value_from_text(column.column_type, plain)
+    except ValueTypeError:
+        return None
+
+
+def _says(text: str, column: Column, value: Value) -> bool:
+    if column.column_type.name == "timestamp":
+        return True
+    if value is None or value in ("", b""):
+        return any(unescape_path_name(each) == DEFAULT_PARTITION for each in _texts(text))
+    found = [_value(column, each) for each in _texts(text)]
+    return any(each is not None and order_key(each) == order_key(value) for each in found)

@@ -1,0 +1,143 @@
+"""What differs between the files that lie below a location and the files a metastore knows.
+
+`discover` found the ones, the metastore lists the others; what to do about it is the caller's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from parquetry.adoption.discover import FoundFile, FoundPartition
+from parquetry.data_files.records import DataFile
+from parquetry.locations.uri import is_absolute, join_location, path_within
+from parquetry.types import Value, identity
+
+
+class SizeAndTime(Protocol):
+    """What tells one file from another of the same path."""
+
+    @property
+    def bytes(self) -> int:
+        """Return the file's size."""
+
+    @property
+    def modified(self) -> int | None:
+        """Return when it was changed, in milliseconds since the epoch, or None if that is not known."""
+
+
+class KnownPartition(Protocol):
+    """A partition as recorded: its values, where it lies, and its files."""
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Return the values of the partition columns."""
+
+    @property
+    def location(self) -> str:
+        """Return where the partition lies."""
+
+    @property
+    def files(self) -> Sequence[DataFile]:
+        """Return the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPartition:
+    """A partition with other files than recorded.
+
+    Attributes:
+        partition: as it is now.
+        added: files not recorded, or recorded with another size or time.
+        gone: paths below the partition that are recorded and are no more, or hold other data now; a rewritten file
+            is in both.
+    """
+
+    partition: FoundPartition
+    added: tuple[FoundFile, ...]
+    gone: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Partitions that are not recorded, that have other files than recorded, and that are no more."""
+
+    added: tuple[FoundPartition, ...]
+    changed: tuple[ChangedPartition, ...]
+    gone: tuple[tuple[Value, ...], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.gone)
+
+
+def compare(
+    found: Iterable[FoundPartition],
+    known: Iterable[KnownPartition],
+    location: str,
+) -> Changes:
+    """Compare what `discover` found with what is recorded, by path below the partition, size and time of modification.
+
+    Partitions recorded elsewhere than below `location` were not looked for, and count as unchanged.
+
+    Args:
+        found: what lies below the location.
+        known: the partitions recorded.
+        location: the table's location, in the spelling of the partitions' locations.
+    """
+    base = location.rstrip("/")
+    recorded = {identity(partition.values): partition for partition in known}
+    added, changed, seen = [], [], set()
+    for partition in found:
+        key = identity(partition.values)
+        seen.add(key)
+        old = recorded.get(key)
+        if old is None:
+            added.append(partition)
+        elif old.location.rstrip("/") == join_location(base, partition.relative_path):
+            change = _change(partition, old)
+            if change.added or change.gone:
+                changed.append(change)
+    gone = [
+        partition.values
+        for key, partition in recorded.items()
+        if key not in seen
+        and f"{partition.location}/".startswith(f"{base}/")
+        and len(files_below(partition)) == len(partition.files)
+    ]
+    return Changes(tuple(added), tuple(changed), tuple(gone))
+
+
+def _change(found: FoundPartition, known: KnownPartition) -> ChangedPartition:
+    old = files_below(known)
+    same = {
+        file.path
+        for file in found.files
+        if file.path in old and is_same(old[file.path], file.bytes, file.modified)
+    }
+    return ChangedPartition(
+        found,
+        tuple(file for file in found.files if file.path not in same),
+        tuple(path for path in old if path not in same),
+    )
+
+
+def files_below(partition: KnownPartition) -> dict[str, DataFile]:
+    """Return the files that lie where their partition does, by their paths below it.
+
+    That path is what tells one file from another: `x=10/000000_0` and `x=20/000000_0` have one name. Files that lie
+    elsewhere, as those written into a partition with a location of its own do, are left out, whatever their names.
+    """
+    below = {path_within(partition.location, file.path): file for file in partition.files}
+    return {path: file for path, file in below.items() if not is_absolute(path)}
+
+
+def is_same(recorded: SizeAndTime, size: int, modified: int | None) -> bool:
+    """Return whether a file that lies there is the one that was recorded, as far as its size and its time tell.
+
+    Args:
+        recorded: what is known of it.
+        size: its bytes now.
+        modified: when it was changed, in milliseconds since the epoch; None: the file system does not say.
+    """
+    return recorded.bytes == size and (None in (recorded.modified, modified) or recorded.modified == modified)

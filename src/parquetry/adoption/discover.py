@@ -1,0 +1,172 @@
+"""Find the partitions and files that lie below a table's location, and what changed since they were recorded.
+
+Directories are listed, no file is opened (`data_files.footer_statistics` does that), nothing is recorded (the metastore does).
+Names that start with `_` or `.` are hidden, as for Spark and Hive; empty files hold nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow.fs as pafs
+
+from parquetry.adoption.cell_directories import FoundFile, Listing, files_in_cells
+from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
+from parquetry.locations.file_names import is_hidden
+from parquetry.locations.partition_path import parse_partition_path, stored_value
+from parquetry.locations.uri import join_relative
+from parquetry.types import ColumnType, Value, identity
+
+__all__ = ["NOT_READ", "FoundFile", "FoundPartition", "Unfit", "discover"]
+
+NOT_READ = "directories below a partition are not read. Move the files up."
+"""Why a directory below a partition is passed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPartition:
+    """A directory that holds a partition, or the location of a table without partition columns.
+
+    Attributes:
+        values: internal values of the partition columns.
+        relative_path: the directory below the location as it is spelt, `''` for the location itself; when
+            it is not the spelling of `locations.partition_path.partition_path` (`p=007`), it has to be recorded.
+        files: the files in it, by their paths.
+    """
+
+    values: tuple[Value, ...]
+    relative_path: str
+    files: tuple[FoundFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """A file or directory that belongs to no partition: its path below the location, and why."""
+
+    path: str
+    reason: str
+
+
+def discover(
+    filesystem: pafs.FileSystem,
+    location: str,
+    names: Sequence[str],
+    types: Sequence[ColumnType],
+    zone: str = "UTC",
+    *,
+    unfit: list[Unfit] | None = None,
+    threads: int = 8,
+    progress: Callable[[int, int], None] | None = None,
+    columns: Collection[str] = (),
+    listed: Callable[[str], Iterable[str]] = lambda _: (),
+) -> Iterator[FoundPartition]:
+    """Find the partitions below a location, in the order of their paths.
+
+    Args:
+        filesystem: where the table lies; see `locations.filesystem.open_location`.
+        location: the table's path on `filesystem`.
+        names: the partition columns, in the order of the directories; letter case does not matter.
+        types: their types.
+        zone: the time zone of timestamps in paths.
+        unfit: takes what belongs to no partition, which otherwise is an error. Directories below the last
+            level, other than those of heavy values, are no error in either case: Spark does not read them.
+        threads: how many directories are listed at a time.
+        progress: called with the number of partitions listed so far and of all.
+        columns: names of the data columns, in lower case: directories for their heavy values are looked into.
+        listed: returns the paths of files in directories below a partition that are found in any case, given its own path.
+
+    Raises:
+        FileMissingError: the location does not exist.
+        ValueTypeError: a path does not fit, and `unfit` was not given; or two paths mean one partition.
+        WarehouseError: a directory cannot be listed.
+    """
+    root = location.rstrip("/") or "/"
+
+    def listing(relative: str) -> Listing:
+        return _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
+
+    def list_below(partition: str, below: Iterable[str]) -> Iterator[Listing]:
+        return pool.map(listing, [join_relative(partition, path) for path in below])
+
+    def misfit(path: str, reason: str) -> None:
+        if unfit is None:
+            raise ValueTypeError(f"Below '{location}', {reason}")
+        unfit.append(Unfit(path, reason))
+
+    pool = ThreadPoolExecutor(max_workers=max(1, threads))
+    try:
+        paths = [""]
+        for depth in range(len(names)):
+            below: list[str] = []
+            for path, found in zip(paths, pool.map(listing, paths), strict=True):
+                for file in found.files:
+                    name = join_relative(path, file.path)
+                    misfit(name, f"the file '{name}' lies outside the partitions. Move it into one, or away.")
+                below += [join_relative(path, name) for name in found.directories]
+            last = depth == len(names) - 1
+            paths = [path for path in below if last or _fits(path, names, types, zone, misfit)]
+        seen: dict[tuple[Value, ...], str] = {}
+        partitions = []
+        for path in paths:
+            values = _fits(path, names, types, zone, misfit) if names else ()
+            if values is None:
+                continue
+            first = seen.setdefault(identity(values), path)
+            if first == path:
+                partitions.append((path, values))
+            else:
+                misfit(path, f"'{path}' and '{first}' are the same partition. Merge them into one directory.")
+        listings = pool.map(listing, [path for path, _ in partitions])
+        for done, ((path, values), found) in enumerate(zip(partitions, listings, strict=True), 1):
+            in_cells, unread = files_in_cells(
+                functools.partial(list_below, path),
+                found.directories,
+                columns,
+                set(listed(path)) if found.directories else (),
+            )
+            if unfit is not None:
+                unfit += [Unfit(join_relative(path, name), NOT_READ) for name in unread]
+            if progress is not None:
+                progress(done, len(partitions))
+            yield FoundPartition(values, path, tuple(sorted((*found.files, *in_cells))))
+    finally:
+        # Whoever stops early, or fails, need not wait for the other directories.
+        pool.shutdown(cancel_futures=True)
+
+
+def _fits(
+    path: str,
+    names: Sequence[str],
+    types: Sequence[ColumnType],
+    zone: str,
+    misfit: Callable[[str, str], None],
+) -> tuple[Value, ...] | None:
+    depth = path.count("/") + 1
+    try:
+        return tuple(map(stored_value, parse_partition_path(path, names[:depth], types[:depth], zone)))
+    except ValueTypeError as error:
+        misfit(path, f"a directory does not fit. {error.message}")
+        return None
+
+
+def _list(filesystem: pafs.FileSystem, path: str) -> Listing:
+    try:
+        infos = filesystem.get_file_info(pafs.FileSelector(path))
+    except FileNotFoundError as error:
+        raise FileMissingError(f"There is no directory '{path}'. Check the table's location.") from error
+    except OSError as error:
+        raise WarehouseError(f"Cannot list the directory '{path}': {error}. Check its rights.") from error
+    directories, files = [], []
+    for info in infos:
+        name = info.base_name
+        if is_hidden(name):
+            continue
+        if info.type == pafs.FileType.Directory:
+            directories.append(name)
+        elif info.size:
+            modified = info.mtime_ns
+            files.append(FoundFile(name, info.size, None if modified is None else modified // 1_000_000))
+    return Listing(sorted(directories), sorted(files))

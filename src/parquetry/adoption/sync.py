@@ -1,0 +1,253 @@
+"""Adopt what lies on disk: partitions and files that others wrote, changed or removed.
+
+What lies there, and how it differs from what the table lists, is `table_diff`'s to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from parquetry.adoption.buckets import in_buckets_of, look_again, unbucketed
+from parquetry.adoption.cells import Adopted, adopt
+from parquetry.adoption.compare import ChangedPartition, Changes
+from parquetry.adoption.discover import NOT_READ, FoundPartition, Unfit
+from parquetry.adoption.removed_before import PassingOver
+from parquetry.adoption.table_diff import changes_of
+from parquetry.data_files.footer_reader import FooterReader
+from parquetry.data_files.records import DataFile
+from parquetry.data_files.spark_readable import twice_named, unfit_columns
+from parquetry.errors import CommitConflictError
+from parquetry.locations.uri import join_location, join_relative, path_below, path_within
+from parquetry.maintenance.deletion.file_access import require_files
+from parquetry.maintenance.partition_condition import partition_condition
+from parquetry.maintenance.results import Difference
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.manifest.entries import row_sum
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.progress import Progress, silent, track
+from parquetry.types import Value
+from parquetry.verification.tuple_check import lacks_tuples
+
+_ATTEMPTS = 5
+"""How often to look at what others have just changed."""
+
+
+def synchronise(
+    snapshot: TableSnapshot,
+    footers: FooterReader,
+    *,
+    where: str | None = None,
+    dry_run: bool = False,
+    add: bool = True,
+    drop: bool = True,
+    readopt: bool = False,
+    buckets: bool = False,
+    progress: Progress = silent,
+) -> list[Difference]:
+    """Make a table agree with the files below its location, in one commit.
+
+    What others change meanwhile is looked at again: two who adopt one file at once both succeed, and it is listed
+    once.
+
+    Args:
+        snapshot: the table as it is.
+        footers: reads those of the files that are new.
+        where: a filter on partition columns: only these partitions.
+        dry_run: report what would be done, and do nothing.
+        add: take in what is new or changed.
+        drop: take out what is gone.
+        readopt: take in again what a version took out on purpose, too.
+        buckets: look again at files that were not believed to lie in buckets.
+        progress: called with what is listed or read.
+
+    Returns:
+        What is said of each partition that differs, or in which something is passed over.
+
+    Raises:
+        FilterError: the filter cannot be used.
+        FileMissingError: the table's location is not there.
+        CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting files.
+    """
+    sync = _Sync(footers, where, dry_run, add, drop, readopt, buckets, progress)
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return sync.run(snapshot)
+        except CommitConflictError:
+            now = snapshot.refresh()
+            if now.version == snapshot.version:
+                raise
+            snapshot = now
+    return sync.run(snapshot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sync:
+    """What was asked for; see `synchronise`."""
+
+    footers: FooterReader
+    where: str | None
+    dry_run: bool
+    add: bool
+    drop: bool
+    readopt: bool
+    buckets: bool
+    progress: Progress
+
+    def run(self, snapshot: TableSnapshot) -> list[Difference]:
+        condition = self._condition(snapshot)
+        unfit: list[Unfit] = []
+        passing = PassingOver(snapshot, self.readopt)
+        changes = changes_of(snapshot, condition, unfit, passing, self.footers, self.progress)
+        transaction = Transaction(snapshot, "sync")
+        transaction.leave_records()
+        if condition is None:  # otherwise not all folders were looked at
+            transaction.record_taken_out(dict.fromkeys(passing.stale()))
+        taken = _locations(snapshot, changes)
+        transaction.adopt(lambda: require_files(snapshot.label, taken))
+        told: list[Difference] = []
+        if self.add:
+            for found in track(self.progress, "Reading new partitions", changes.added):
+                told += self._added(transaction, found, unfit)
+            for change in track(self.progress, "Reading changed partitions", changes.changed):
+                told += self._changed(transaction, change, unfit)
+        if self.add and self.buckets:
+            told += look_again(transaction, condition)
+        told += [self._gone(transaction, values) for values in changes.gone]
+        told += passing.told()
+        told += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
+        if not self.dry_run:
+            commit(transaction)
+        return told
+
+    def _condition(self, snapshot: TableSnapshot) -> Filter | None:
+        if self.where is None:
+            return None
+        timed = any(type.name == "timestamp" for type in snapshot.metadata.partition_types)
+        return partition_condition(snapshot, self.where, self.footers.time_zone if timed else "UTC")
+
+    def _added(
+        self, transaction: Transaction, found: FoundPartition, unfit: list[Unfit]
+    ) -> Iterator[Difference]:
+        """Have the transaction add a partition, with the files that lie in its folder."""
+        snapshot = transaction.base
+        root, place = snapshot.metadata.location, found.relative_path
+        files, told = self._read(snapshot, found, [file.path for file in found.files])
+        metadata, lies_at = snapshot.metadata, join_location(root, place)
+        lacks = lacks_tuples(lies_at, metadata.format)
+        adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
+        bucketed = in_buckets_of(snapshot, found.values, lies_at, adopted, [metadata.arrangement.buckets])
+        own_place = place != path_below(root, snapshot.default_location(found.values))
+        location = lies_at if own_place and place else None
+        arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
+        transaction.add(found.values, location, bucketed.files, arrangement)
+        yield _told(snapshot, "added", found.values, adopted.files)
+        yield from told
+        yield from _doubted(snapshot, found, adopted, unfit)
+        yield from unbucketed(snapshot, found.values, lies_at, bucketed)
+
+    def _changed(
+        self, transaction: Transaction, change: ChangedPartition, unfit: list[Unfit]
+    ) -> Iterator[Difference]:
+        """Have the transaction replace a partition's files: those unchanged, and those read anew."""
+        snapshot, values = transaction.base, change.partition.values
+        known = snapshot.partition(values)
+        assert known is not None  # `compare` found it among the known ones
+        read, told = self._read(snapshot, change.partition, [file.path for file in change.added])
+        found = {file.path for file in read}
+        broken = {file.path for file in change.added} - found
+        # a file that was listed and is broken now stays listed: queries fail, instead of passing over its rows in silence
+        gone = [path for path in change.gone if path not in broken]
+        dropped = {*gone, *found}
+        kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
+        lacks = lacks_tuples(known.location, snapshot.metadata.format)
+        adopted = adopt(read, snapshot.metadata.data_columns, known.arrangement, lacks, kept)
+        specs = [known.arrangement.buckets]
+        if not kept:  # whoever wrote all of it anew may have gone by what the table says today
+            specs.append(snapshot.metadata.arrangement.buckets)
+        bucketed = in_buckets_of(snapshot, values, known.location, adopted, specs)
+        if adopted.files or gone:
+            files = [*adopted.before, *bucketed.files]
+            arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
+            transaction.replace(values, files, known.entry.location, arrangement)
+            detail = f"{len(adopted.files)} read, {len(gone)} gone"
+            yield _told(snapshot, "changed", values, files, detail)
+        yield from told
+        yield from _doubted(snapshot, change.partition, adopted, unfit)
+        yield from unbucketed(snapshot, values, known.location, bucketed)
+
+    def _gone(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
+        """Have the transaction drop a partition whose files are gone, if that was asked for."""
+        snapshot = transaction.base
+        known = snapshot.partition(values)
+        files = list(known.files) if known is not None else []
+        if self.drop:
+            transaction.drop(values)
+        kept = "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
+        return _told(snapshot, "gone", values, files, None if self.drop else kept)
+
+    def _read(
+        self, snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]
+    ) -> tuple[list[DataFile], list[Difference]]:
+        """Return what the footers of files say, and what to tell of those that are broken or do not fit the table's columns."""
+        metadata, broken = snapshot.metadata, dict[str, str]()
+        unfit: dict[str, list[str]] = {}
+
+        def look(path: str, footer: Any) -> None:
+            if sentences := list(unfit_columns(footer, metadata.data_columns)):
+                unfit[path] = sentences
+
+        location = join_location(metadata.location, found.relative_path)
+        files = self.footers.data_files(metadata.format, location, paths, broken=broken, look=look)
+        if metadata.format != "parquet":  # of which nobody shows the footers
+            for file in files:
+                if sentences := list(twice_named(file.columns or (), metadata.data_columns)):
+                    unfit[file.path] = sentences
+        name = snapshot.describe(snapshot.key_of(found.values)) if found.values else None
+        told = [Difference("broken", name, detail=broken[path]) for path in paths if path in broken]
+        for path in sorted(unfit):
+            told += [
+                Difference("unfit", name, detail=f"{join_relative(found.relative_path, path)}: {each}.")
+                for each in unfit[path]
+            ]
+        return files, told
+
+
+def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
+    """Return where the files lie that are taken in."""
+    found = [*changes.added, *(change.partition for change in changes.changed)]
+    return [
+        join_location(join_location(snapshot.metadata.location, each.relative_path), file.path)
+        for each in found
+        for file in each.files
+    ]
+
+
+def _doubted(
+    snapshot: TableSnapshot, found: FoundPartition, adopted: Adopted, unfit: list[Unfit]
+) -> Iterator[Difference]:
+    """Tell of directories that are not taken in, and of files that are not what their directories are named for."""
+    unfit += [Unfit(join_relative(found.relative_path, path), NOT_READ) for path in adopted.refused]
+    name = snapshot.describe(snapshot.key_of(found.values)) if found.values else None
+    for path in adopted.doubted:
+        reason = (
+            "the file's statistics contradict the name of its directory. It is read, and every query looks at it as far "
+            "as its statistics do not rule it out."
+        )
+        yield Difference("ignored", name, detail=f"{join_relative(found.relative_path, path)}: {reason}")
+
+
+def _told(
+    snapshot: TableSnapshot,
+    action: str,
+    values: tuple[Value, ...],
+    files: Sequence[DataFile],
+    detail: str | None = None,
+) -> Difference:
+    name = snapshot.describe(snapshot.key_of(values)) if values else None
+    return Difference(action, name, len(files), row_sum(files), sum(file.bytes for file in files), detail)

@@ -1,0 +1,158 @@
+"""What lies below a table's location, compared with what the table lists.
+
+The table's own files are known by their names: those a commit has listed are live, those it no longer lists are
+left over from older versions, and neither is new. Nor are others' files that the table took out on purpose, as
+long as they have not changed since (`removed_before`). What is done about the differences is `sync`'s.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
+from typing import Any
+
+import pyarrow.fs as pafs
+
+from parquetry.adoption.compare import Changes, compare, files_below
+from parquetry.adoption.discover import FoundPartition, Unfit, discover
+from parquetry.adoption.removed_before import PassingOver
+from parquetry.data_files.footer_reader import FooterReader
+from parquetry.locations.file_names import is_own
+from parquetry.locations.filesystem import open_location
+from parquetry.locations.uri import join_location, path_below
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.pruning.knowledge import KnownValues
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.progress import Progress
+from parquetry.types import Value, identity
+
+
+def changes_of(
+    snapshot: TableSnapshot,
+    condition: Filter | None,
+    unfit: list[Unfit],
+    passing: PassingOver,
+    footers: FooterReader,
+    progress: Progress,
+) -> Changes:
+    """Return how the files below a table's location differ from those that it lists.
+
+    Args:
+        snapshot: the table as it is.
+        condition: on partition columns: only these partitions are compared; None: all.
+        unfit: takes what cannot be read as a partition, or is another's, and why.
+        passing: takes what is passed over.
+        footers: knows the time zone of directories that are named for timestamps.
+        progress: called while directories are listed.
+
+    Raises:
+        FileMissingError: the location is not there.
+    """
+    metadata = snapshot.metadata
+    filesystem, path = open_location(metadata.location)
+    names = [column.physical for column in metadata.partition_columns]
+    progress("Listing", 0, None)
+
+    def which(values: Sequence[tuple[Value, ...]]) -> list[bool]:
+        if condition is None:
+            return [True] * len(values)
+        answers = match(condition, KnownValues(metadata.partition_by, values))
+        return [bool(answer) for answer in answers == Match.MUST]
+
+    def wanted(values: tuple[Value, ...]) -> bool:
+        return which([values])[0]
+
+    every = list(snapshot.partitions())
+    known = list(compress(every, which([part.values for part in every])))
+    if not metadata.external and not known and filesystem.get_file_info(path).type == pafs.FileType.NotFound:
+        return Changes((), (), ())  # nothing was written yet
+    timed = any(type.name == "timestamp" for type in metadata.partition_types)
+    zone = footers.time_zone if timed else "UTC"
+    lying: dict[str, list[Partition]] = defaultdict(list)
+    for part in known:
+        lying[part.location.rstrip("/")].append(part)
+    by_place = dict(lying)
+    columns = frozenset(column.physical.lower() for column in metadata.data_columns)
+
+    def listed(relative: str) -> Iterator[str]:
+        for part in by_place.get(join_location(metadata.location, relative), ()):
+            yield from files_below(part)
+
+    found = discover(
+        filesystem, path, names, metadata.partition_types, zone, unfit=unfit,
+        progress=lambda done, total: progress("Listing", done, total), columns=columns, listed=listed,
+    )  # fmt: skip
+    places = {identity(part.values): part.location for part in known}
+    present = []
+    for folder in found:
+        here = lying.pop(join_location(metadata.location, folder.relative_path), [])
+        lives = _live(snapshot, folder, here, passing, wanted)
+        place = None if here else places.get(identity(folder.values))
+        if place is None:
+            present += lives
+        elif any(part.files for part in lives):
+            reason = f"the partition lies at {place}. Move the files there, or drop the partition and run this again."
+            unfit.append(Unfit(folder.relative_path, reason))
+    present += _elsewhere(metadata.location, path, filesystem, lying, unfit)
+    changes = compare(present, known, metadata.location)
+    # a partition that was added empty has no folder, and has lost nothing
+    empty = {identity(part.values) for part in known if not part.files}
+    return dataclasses.replace(changes, gone=tuple(v for v in changes.gone if identity(v) not in empty))
+
+
+def _live(
+    snapshot: TableSnapshot,
+    found: FoundPartition,
+    here: Sequence[Partition],
+    passing: PassingOver,
+    wanted: Callable[[tuple[Value, ...]], bool],
+) -> list[FoundPartition]:
+    """Return what a folder holds of each wanted partition that lies in it, without what older versions left there.
+
+    A renamed partition stays in its folder, so that one that gets its old name comes to lie there, too. Files
+    that nobody knows belong to the partition that the folder is named for.
+    """
+    listed = {identity(part.values): files_below(part).keys() for part in here}
+    every: set[str] = set().union(*listed.values())
+    new = tuple(file for file in found.files if not is_own(file.path, snapshot.id) and file.path not in every)
+    owner = here[0].values if here and identity(found.values) not in listed else found.values
+    passing.meet(found, every)
+    new = passing.sift(found, owner, new) if wanted(owner) else ()
+    lives = []
+    for part in here:
+        if not wanted(part.values):
+            continue
+        mine = listed[identity(part.values)]
+        files = tuple(file for file in found.files if file.path in mine)
+        files += new if identity(part.values) == identity(owner) else ()
+        lives.append(dataclasses.replace(found, values=part.values, files=tuple(sorted(files))))
+    # a folder that holds only what older versions left is no new partition
+    if here or not wanted(owner):
+        return lives
+    return [dataclasses.replace(found, files=new)] if new or not found.files else []
+
+
+def _elsewhere(
+    location: str, path: str, filesystem: Any, lying: dict[str, list[Partition]], unfit: list[Unfit]
+) -> list[FoundPartition]:
+    """Return the partitions whose folders are below the table's, and not named for their values."""
+    present = []
+    for place, partitions in lying.items():
+        relative = path_below(location, place)
+        if relative is None or filesystem.get_file_info(f"{path}/{relative}").type == pafs.FileType.NotFound:
+            continue
+        listed = frozenset(name for part in partitions for name in files_below(part))
+        for folder in discover(filesystem, f"{path}/{relative}", (), (), listed=_always(listed)):
+            files = {file.path: file for file in folder.files}
+            for part in partitions:
+                mine = (files[path] for path in files_below(part).keys() & files.keys())
+                present.append(FoundPartition(part.values, relative, tuple(sorted(mine))))
+        unfit[:] = [item for item in unfit if not f"{relative}/".startswith(f"{item.path}/")]
+    return present
+
+
+def _always(paths: frozenset[str]) -> Callable[[str], frozenset[str]]:
+    return lambda _: paths

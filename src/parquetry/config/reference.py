@@ -1,0 +1,97 @@
+"""Write the reference of the settings, `docs/configuration.md`, from their registry.
+
+python -m parquetry.config.reference > docs/configuration.md
+"""
+
+from __future__ import annotations
+
+from parquetry.config.registry import CATALOG_OPTIONS, TABLE_SETTINGS
+from parquetry.config.setting import Setting
+from parquetry.config.spark import SPARK_SETTINGS, SparkSetting
+
+_INTRODUCTION = """\
+# Configuration
+
+<!-- Written by `python -m parquetry.config.reference > docs/configuration.md`; change src/parquetry/config/registry.py instead. -->
+
+`parquetry.configure(SparkSession.builder, catalog="lake", warehouse="…")` makes these settings of Spark's:
+
+| setting | value |
+|---|---|
+| `spark.jars` | the bridge's jar, after what is there already |
+| `spark.sql.extensions` | `org.apache.spark.sql.parquetry.ParquetryExtensions`, after what is there already |
+| `spark.sql.catalog.lake` | `org.apache.spark.sql.parquetry.ParquetryCatalog` |
+| `spark.sql.catalog.lake.warehouse` | the warehouse |
+
+and, unless they have been given already, those of Spark's own that joins of [bucketed tables](buckets.md) depend on:
+
+| setting of Spark's | value | what it is for |
+|---|---|---|
+{of_spark}
+
+`parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`; a session that has them needs
+`parquetry.attach(spark)` only. `parquetry doctor` shows which warehouse and store are in effect outside a session, and
+where they were set, and these settings of Spark's.
+
+Whoever can read a metastore sees minimum and maximum values of files, also of those that he may not read: it has the rights of the warehouse's folder, unless you
+give it others. A session opens a port on 127.0.0.1 that wants a token. Both in [Concepts](concepts.md#who-may-read-and-who-may-ask).
+"""
+
+_TABLE_SETTINGS = """
+## Settings of tables
+
+A setting can be given in several places. The first of these in which it is given decides:
+
+| place | example |
+|---|---|
+| option of the write | `df.write.option("target-file-size", "64mb").insertInto("lake.db.t")` |
+| session | ``SET `parquetry.target-file-size` = 64mb``, or `spark.conf.set("parquetry.target-file-size", "64mb")` |
+| table property | `TBLPROPERTIES ('target-file-size' = '64mb')` at creation, or `ALTER TABLE … SET TBLPROPERTIES` |
+| default | |
+
+In `SET` and `RESET`, Spark wants backticks around a name with hyphens. `spark-submit --conf` and `spark-defaults.conf` take
+names that begin with `spark.` only: give those of the session to `SparkSession.builder.config`, or `SET` them.
+
+A value that cannot be used is an error, which says in which place it was given; `SET` and `spark.conf.set` do not take it, and the one before holds. Of names that are not in the table below,
+
+- options are ignored, as Spark's own sources ignore them (letter case does not count), but for those with which Delta or Iceberg would read or
+  write other rows (`snapshot-id`, `branch`, `readChangeFeed`, `txnAppId`, …): they are an error that says what to give instead;
+- session settings `parquetry.…` are an error of `SET`, and of each read and write that finds one, because a misspelt setting would otherwise do
+  nothing and say nothing;
+- table properties are the user's own and are kept; slips such as `target_file_size`, and all `parquetry.…`, are an error.
+
+A known setting in a place that the table does not name for it, such as `partition-order` as an option, is an error as well.
+`parquet.*` and `orc.*`, as options or table properties, are handed to the file writers.
+"""
+
+
+def reference() -> str:
+    """Return the reference of all settings as Markdown."""
+    parts = [
+        _INTRODUCTION.format(of_spark="\n".join(map(_of_spark, SPARK_SETTINGS))),
+        "## Catalog options\n\n`spark.sql.catalog.<name>.<option>`, or keyword arguments of `parquetry.configure`.\n",
+        "| name | default | meaning |\n|---|---|---|",
+        *(f"| {_name_and_default(setting)} | {setting.text} |" for setting in CATALOG_OPTIONS),
+        _TABLE_SETTINGS,
+        "| name | default | given as | meaning |\n|---|---|---|---|",
+        *map(_row, TABLE_SETTINGS),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _row(setting: Setting) -> str:
+    fixed = " Only when the table is created." if setting.fixed else ""
+    return f"| {_name_and_default(setting)} | {', '.join(setting.levels)} | {setting.text}{fixed} |"
+
+
+def _of_spark(setting: SparkSetting) -> str:
+    value = "left alone" if setting.value is None else f"`{setting.value}`"
+    return f"| `{setting.name}` | {value} | {setting.text} |"
+
+
+def _name_and_default(setting: Setting) -> str:
+    return f"`{setting.name}` | {'' if setting.default is None else f'`{setting.default}`'}"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

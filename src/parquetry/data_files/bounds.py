@@ -1,0 +1,249 @@
+"""From bounds as a file states them to bounds a predicate may rely on, for the type a column has today.
+
+`column_statistics` is the way in: it shortens long strings. `bounds_reader` is the way out: a file may have been written
+when the column was an int, or before the column was added. What holds for one file is said here; `bounds_vectorized` says
+it of many at once. Reading footers is `footer_statistics`' business, judging a predicate is `parquetry.predicate.pruning.match`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import msgspec
+
+from parquetry.data_files.records import EXISTS_DEFAULT, Column, ColumnStatistics, DataFile
+from parquetry.predicate.pruning.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
+from parquetry.temporal import MICROS_PER_DAY
+from parquetry.types import INTEGER_BITS, ColumnType, Value
+
+LONGEST_BOUND = 64
+"""Characters (or bytes) of a string bound that are kept."""
+
+LARGEST_DAY = 1 << 31
+"""Bounds of a day before or after these numbers are none of days, but of microseconds."""
+_LEAST_TIME = -(1 << 63)
+# Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
+_FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * MICROS_PER_DAY}
+EXACT_INTEGERS = {"float": 1 << 24, "double": 1 << 53}
+
+
+class FileBounds(msgspec.Struct, frozen=True):
+    """What is known of a column in one file.
+
+    Attributes:
+        min: no value is less; may be less than the least, as truncated text is. None is unknown.
+        max: no value is greater; may be greater than the greatest. None is unknown. NaN takes no part in
+            either: a float column may always hold it.
+        nulls: how many rows are NULL; None is unknown.
+        rows: how many rows there are; None is unknown.
+        min_exact: whether `min` is the least value itself.
+        max_exact: whether `max` is the greatest value itself.
+        all_null: whether every row is NULL, as in a file written before the column was added.
+    """
+
+    min: Value = None
+    max: Value = None
+    nulls: int | None = None
+    rows: int | None = None
+    min_exact: bool = True
+    max_exact: bool = True
+    all_null: bool = False
+
+    @property
+    def null_state(self) -> int:
+        """Return which rows are NULL, as `predicate.pruning.knowledge` numbers it."""
+        if self.rows == 0:
+            return NO_ROWS
+        if self.all_null or (self.nulls is not None and self.nulls == self.rows):
+            return ONLY_NULL
+        return NO_NULL if self.nulls == 0 else SOME_NULL
+
+
+def is_ancient(calendar: str | None, low: Any) -> bool:
+    """Say whether a date (days) or timestamp (microseconds) lies where calendars differ, before 1900."""
+    return calendar in _FIRST_SAFE and low < _FIRST_SAFE[calendar]
+
+
+def column_statistics(
+    size: int | None, nulls: int | None, low: Value, high: Value, min_exact: bool, max_exact: bool
+) -> ColumnStatistics:
+    """Return the record of a column's statistics, long strings shortened, decimals as text.
+
+    Args:
+        size: compressed bytes.
+        nulls: number of NULLs.
+        low: not greater than any value.
+        high: not less than any value.
+        min_exact: `low` occurs.
+        max_exact: `high` occurs.
+    """
+    if isinstance(low, str | bytes) and len(low) > LONGEST_BOUND:
+        low, min_exact = low[:LONGEST_BOUND], False
+    if isinstance(high, str | bytes) and len(high) > LONGEST_BOUND:
+        prefix = high[:LONGEST_BOUND]
+        high, max_exact = _above_text(prefix) if isinstance(prefix, str) else _above_bytes(prefix), False
+    return ColumnStatistics(size, nulls, _recorded(low), _recorded(high), min_exact, max_exact)
+
+
+def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
+    """Return the function that gives a column's bounds in a file; prepare once, use for many files.
+
+    A file with statistics, but none for the column, was written before the column was added: it holds NULLs.
+    """
+    kind, physical, filled = column.column_type, column.physical, has_default(column)
+    if not kind.primitive:
+        return lambda _: None
+
+    def read(file: DataFile) -> FileBounds | None:
+        columns = file.columns
+        if not columns:
+            return None
+        # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
+        spelled = [name for name in columns if name.lower() == physical.lower()]
+        if not spelled and not filled:
+            return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
+        if len(spelled) != 1:
+            return None
+        statistics = columns[spelled[0]]
+        return bounds_of(kind, statistics, file.rows)
+
+    return read
+
+
+def has_default(column: Column) -> bool:
+    """Return whether Spark gives the rows of files from before the column was added another value than NULL."""
+    return EXISTS_DEFAULT in column.metadata
+
+
+def bounds_of(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) -> FileBounds | None:
+    """Return what a file's statistics of a column are good for; None: nothing.
+
+    Args:
+        kind: the type that the column has today.
+        statistics: of the file.
+        rows: of the file; None is unknown.
+    """
+    nulls = statistics.nulls
+    if nulls is not None and nulls == rows:
+        return FileBounds(None, None, nulls=nulls, rows=rows, all_null=True)
+    pair = _converted(kind, statistics.min, statistics.max)
+    if pair is None:
+        return None if nulls is None else FileBounds(None, None, nulls=nulls, rows=rows)
+    low, high, same = pair
+    return FileBounds(
+        low,
+        high,
+        nulls=nulls,
+        rows=rows,
+        min_exact=same and low is not None and statistics.min_exact,
+        max_exact=same and high is not None and statistics.max_exact,
+    )
+
+
+def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, bool] | None:
+    """Return both bounds as values of a column's type, and whether they are still values of the file."""
+    name, found = kind.name, type(low)
+    # Of texts and bytes the upper bound may be lacking; else one without the other, or of another type, is damaged.
+    if (
+        low is None
+        or (high is None and found not in (str, bytes))
+        or (high is not None and type(high) is not found)
+    ):
+        return None
+    if name in INTEGER_BITS:
+        limit = 1 << (INTEGER_BITS[name] - 1)
+        # What does not fit would be cut by Spark's reader, and then be any number.
+        return (low, high, True) if found is int and -limit <= low and high < limit else None
+    if name in ("string", "varchar"):
+        return _as_text(low, high) if found is bytes else (low, high, True) if found is str else None
+    if name == "char":
+        texts = _as_text(low, high) if found is bytes else (low, high, True) if found is str else None
+        return None if texts is None else (*padded_bounds(kind.length, *texts[:2]), False)
+    if name == "binary":
+        return _as_bytes(low, high) if found is str else (low, high, True) if found is bytes else None
+    if name in ("date", "timestamp"):
+        return (low, high, True) if found is int else None
+    if name == "timestamp_ntz":
+        return _as_local_time(low, high) if found is int else None
+    if name in EXACT_INTEGERS:
+        if found is int:
+            limit = EXACT_INTEGERS[name]
+            return (float(low), float(high), True) if -limit <= low and high <= limit else None
+        return (low, high, True) if found is float else None
+    if name == "decimal":
+        return _as_decimals(low, high) if found in (int, str) else None
+    if name == "boolean":
+        return (low, high, True) if found is bool else None
+    return None
+
+
+def padded_bounds(length: int, low: Any, high: Any) -> tuple[str | None, str | None]:
+    """Return bounds of chars as Spark reads them, padded, from those of the texts in a file.
+
+    A padded text sorts behind what the file has, and behind one that goes on with a character below the blank.
+
+    Args:
+        length: of the char; texts of others may be longer, which Spark reads as they are, or cuts.
+        low: not greater than any text; None is not known.
+        high: not less than any text; None is not known.
+
+    >>> padded_bounds(3, 'a', 'x\\t')
+    ('a', 'x  ')
+    """
+    if high is not None:
+        plain = next((place for place, character in enumerate(high) if character < " "), len(high))
+        high = max(high.ljust(length), high[:plain].ljust(length))
+    return None if low is None else low[:length], high
+
+
+def _as_text(low: bytes, high: bytes | None) -> tuple[Value, Value, bool] | None:
+    # Unannotated binary that the table calls a string. A bound cut within a character is no text.
+    try:
+        return low.decode(), None if high is None else high.decode(), True
+    except UnicodeDecodeError:
+        return None
+
+
+def _as_bytes(low: str, high: str | None) -> tuple[Value, Value, bool]:
+    return low.encode(), None if high is None else high.encode(), True
+
+
+def _as_decimals(low: int | str, high: int | str | None) -> tuple[Value, Value, bool] | None:
+    try:
+        pair = Decimal(low), Decimal("NaN" if high is None else high)
+    except InvalidOperation:
+        return None
+    return (*pair, True) if all(value.is_finite() for value in pair) else None
+
+
+def _as_local_time(low: int, high: int) -> tuple[Value, Value, bool]:
+    # The file may hold dates, as days, from before the column was widened. Days and microseconds can be
+    # mistaken for each other only within half an hour of 1970: there, take bounds that hold for both.
+    if low < -LARGEST_DAY or high >= LARGEST_DAY:
+        return low, high, True
+    return (
+        max(min(low, low * MICROS_PER_DAY), _LEAST_TIME),
+        min(max(high, high * MICROS_PER_DAY), -_LEAST_TIME - 1),
+        False,
+    )
+
+
+def _recorded(value: Value) -> Any:
+    return format(value, "f") if isinstance(value, Decimal) else value
+
+
+def _above_text(prefix: str) -> str | None:
+    """Return the least text greater than all that start with `prefix`; None when there is none."""
+    kept = prefix.rstrip("\U0010ffff")
+    if not kept:
+        return None
+    # Surrogates are no characters, and UTF-8 has none.
+    return kept[:-1] + ("\ue000" if kept[-1] == "\ud7ff" else chr(ord(kept[-1]) + 1))
+
+
+def _above_bytes(prefix: bytes) -> bytes | None:
+    """Return the least bytes greater than all that start with `prefix`; None when there are none."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

@@ -1,0 +1,256 @@
+"""Bounds that a predicate may rely on, of a column in many files at once; the rules are `bounds`'s, for one file.
+
+Integers, dates, times, floats and booleans are judged in arrays, texts and decimals in lists. What is rare - few
+files, names spelled in another way, values of a type that the column had before, or of none - goes file by file
+through `bounds.bounds_of`, to which the arrays are held equal by a property.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.bounds import (
+    EXACT_INTEGERS,
+    LARGEST_DAY,
+    FileBounds,
+    bounds_of,
+    has_default,
+    padded_bounds,
+)
+from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, Flags, StatisticsColumn
+from parquetry.data_files.records import Column, ColumnStatistics
+from parquetry.predicate.pruning.held_values import Values
+from parquetry.predicate.pruning.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds
+from parquetry.predicate.pruning.truth_sets import FEW
+from parquetry.temporal import MICROS_PER_DAY
+from parquetry.types import INTEGER_BITS, ColumnType
+
+_Converted: TypeAlias = tuple[Values, Values, Flags]
+"""Least and greatest values of files as a column's type has them, and where both are known, or a text's least alone."""
+
+_MOST_DAYS = ((1 << 63) - 1) // MICROS_PER_DAY
+_GREATEST = (1 << 63) - 1
+
+
+class KnownInFiles(NamedTuple):
+    """What is known of a column in each of many files.
+
+    Attributes:
+        bounds: as a predicate takes them.
+        some: whether a bound is known of any file, or that all of its rows are NULL.
+    """
+
+    bounds: Bounds
+    some: bool
+
+
+def bounds_in_files(column: Column, files: FileColumns) -> KnownInFiles | None:
+    """Return what is known of a column in each of many files; None when nothing is known in any.
+
+    Args:
+        column: of the table.
+        files: with statistics.
+    """
+    kind = column.column_type
+    if not kind.primitive or not files.count:
+        return None
+    said, absent = _said(column, files)
+    if said is None and not absent.any():
+        return None
+    if said is None:
+        said = StatisticsColumn.of([None] * files.count)
+    converted = None if files.count <= FEW else _converted(kind, said)
+    if converted is not None:
+        return _in_arrays(kind, converted, said, absent, files)
+    return _one_by_one(kind, said, absent, files)
+
+
+def each_in_files(column: Column, files: FileColumns) -> list[FileBounds | None]:
+    """Return what is known of a column in each of many files; None where nothing is."""
+    kind = column.column_type
+    if not kind.primitive:
+        return [None] * files.count
+    said, absent = _said(column, files)
+    if said is None:
+        said = StatisticsColumn.of([None] * files.count)
+    return _each(kind, said, absent, files)
+
+
+def _said(column: Column, files: FileColumns) -> tuple[StatisticsColumn | None, Flags]:
+    """Return what files say of a column in whatever spelling, and which have been written before it was added."""
+    physical = column.physical
+    exact = files.statistics(physical)
+    absent = np.zeros(files.count, np.bool_)
+    # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
+    spelled = [name for name in files.names if name != physical and name.lower() == physical.lower()]
+    variants = [found for name in spelled if (found := files.statistics(name)) is not None]
+    if not variants and exact is not None and np.array_equal(exact.there, files.described):
+        return exact, absent
+    named = [*variants, exact] if exact is not None else variants
+    spellings = np.sum([found.there for found in named], axis=0) if named else np.zeros(files.count, int)
+    if not has_default(column):
+        absent = files.with_entries() & (spellings == 0)
+    if not variants:
+        return exact, absent
+    once = spellings == 1
+    if not once.any():
+        return None, absent
+    records: list[ColumnStatistics | None] = [None] * files.count
+    for found in named:
+        for place in np.flatnonzero(found.there & once).tolist():
+            records[place] = found.take(np.array([place])).records()[0]
+    return StatisticsColumn.of(records), absent
+
+
+def _each(
+    kind: ColumnType, said: StatisticsColumn, absent: Flags, files: FileColumns
+) -> list[FileBounds | None]:
+    records = zip(said.records(), absent.tolist(), files.rows.tolist(), strict=True)
+    found: list[FileBounds | None] = []
+    for record, is_absent, count in records:
+        rows = None if count == UNKNOWN else count
+        if is_absent:
+            found.append(FileBounds(None, None, nulls=rows, rows=rows, all_null=True))
+        else:
+            found.append(None if record is None else bounds_of(kind, record, rows))
+    return found
+
+
+def _one_by_one(
+    kind: ColumnType, said: StatisticsColumn, absent: Flags, files: FileColumns
+) -> KnownInFiles | None:
+    found = _each(kind, said, absent, files)
+    if not any(found):
+        return None
+    known = [each or FileBounds() for each in found]
+    bounds = Bounds.of_statistics(
+        kind,
+        [each.min for each in known],
+        [each.max for each in known],
+        [each.null_state for each in known],
+    )
+    return KnownInFiles(bounds, any(each.all_null or each.min is not None for each in known))
+
+
+def _in_arrays(
+    kind: ColumnType, pair: _Converted, said: StatisticsColumn, absent: Flags, files: FileColumns
+) -> KnownInFiles | None:
+    low, high, bounded = pair
+    counted = said.there & (said.nulls != UNKNOWN)
+    only_null = absent | (counted & (said.nulls == files.rows))
+    bounded = bounded & ~only_null
+    told = bounded | only_null | counted
+    if not told.any():
+        return None
+    nulls = np.full(files.count, SOME_NULL, np.uint8)
+    nulls[counted & (said.nulls == 0)] = NO_NULL
+    nulls[only_null] = ONLY_NULL
+    nulls[told & (files.rows == 0)] = NO_ROWS
+    if isinstance(low, list) or isinstance(high, list):
+        known = bounded.tolist()
+        bounds = Bounds.of_statistics(
+            kind,
+            [value if there else None for value, there in zip(low, known, strict=True)],
+            [value if there else None for value, there in zip(high, known, strict=True)],
+            nulls.tolist(),
+        )
+    else:
+        bounds = Bounds.of_arrays(kind, low, high, bounded, nulls)
+    return KnownInFiles(bounds, bool((only_null | bounded).any()))
+
+
+def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
+    """Return both bounds as values of a column's type, and where they are known; None: not by arrays."""
+    low, high = said.min, said.max
+    there = _known(low) & said.there
+    if not there.any():
+        nothing = [None] * len(there)
+        return nothing, nothing, there
+    if isinstance(low.values, list) or isinstance(high.values, list):
+        return _converted_lists(kind, low.listed(), high.listed(), there)
+    if low.values.dtype != high.values.dtype:
+        return None
+    there = there & _known(high)  # one without the other is damaged
+    convert = _BY_TYPE.get((kind.name, low.values.dtype.kind))
+    return None if convert is None else convert(kind, low.values, high.values, there)
+
+
+def _known(bound: Bound) -> Flags:
+    return np.ones(len(bound.values), np.bool_) if bound.known is None else bound.known
+
+
+def _converted_lists(kind: ColumnType, low: list[Any], high: list[Any], there: Flags) -> _Converted | None:
+    found = {value.__class__ for value in low} | {value.__class__ for value in high}
+    found.discard(type(None))
+    if (kind.name in ("string", "varchar") and found == {str}) or (
+        kind.name == "binary" and found == {bytes}
+    ):
+        return low, high, there
+    if kind.name == "char" and found == {str}:
+        pairs = [padded_bounds(kind.length, *pair) for pair in zip(low, high, strict=True)]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs], there
+    if kind.name == "decimal" and found == {str}:
+        try:
+            return _decimals(low), _decimals(high), there & np.array([value is not None for value in high])
+        except InvalidOperation:
+            return None
+    return None
+
+
+def _decimals(values: Iterable[Any]) -> list[Decimal | None]:
+    found = [None if value is None else Decimal(value) for value in values]
+    if not all(value is None or value.is_finite() for value in found):
+        raise InvalidOperation
+    return found
+
+
+def _within(kind: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
+    bits = INTEGER_BITS[kind.name]
+    if bits < 64:
+        limit = 1 << (bits - 1)
+        there = there & (low >= -limit) & (high < limit)
+    return low, high, there
+
+
+def _as_they_are(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
+    return low, high, there
+
+
+def _as_floats(kind: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
+    limit = EXACT_INTEGERS[kind.name]
+    return low.astype(np.float64), high.astype(np.float64), there & (low >= -limit) & (high <= limit)
+
+
+def _as_decimals(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
+    return list(map(Decimal, low.tolist())), list(map(Decimal, high.tolist())), there
+
+
+def _as_local_times(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
+    """Do as `bounds` does for one file; a product that does not fit 64 bits is cut where it is there, too."""
+    times = (low < -LARGEST_DAY) | (high >= LARGEST_DAY)
+    least = np.where(low < -_MOST_DAYS, -_GREATEST - 1, _in_days(low) * MICROS_PER_DAY)
+    greatest = np.where(high > _MOST_DAYS, _GREATEST, _in_days(high) * MICROS_PER_DAY)
+    least, greatest = np.where(low >= 0, low, least), np.where(high <= 0, high, greatest)
+    return np.where(times, low, least), np.where(times, high, greatest), there
+
+
+def _in_days(values: NDArray[Any]) -> Any:
+    return np.clip(values, -_MOST_DAYS, _MOST_DAYS)
+
+
+_BY_TYPE: dict[tuple[str, str], Callable[[ColumnType, NDArray[Any], NDArray[Any], Flags], _Converted]] = {
+    **{(name, "i"): _within for name in INTEGER_BITS},
+    ("date", "i"): _as_they_are,
+    ("timestamp", "i"): _as_they_are,
+    ("timestamp_ntz", "i"): _as_local_times,
+    **{(name, "i"): _as_floats for name in EXACT_INTEGERS},
+    **{(name, "f"): _as_they_are for name in EXACT_INTEGERS},
+    ("decimal", "i"): _as_decimals,
+    ("boolean", "b"): _as_they_are,
+}
+"""By the column's type and the kind of the arrays; what is not here goes one by one."""

@@ -1,0 +1,265 @@
+"""What is known of many data files, in columns: an array for each property in place of an object for each file.
+
+Three files, with statistics of a column `amount` in two of them:
+
+    paths               bytes    rows       | amount  there  size     nulls    min   max    min_exact
+    p=1/a.parquet       1000     10         |         True   400      0        1     7      True
+    p=1/b.parquet       2000     UNKNOWN    |         True   500      2        3     9      True
+    p=1/c.parquet       500      5          |         False  UNKNOWN  UNKNOWN  None  None   True
+
+A row of this table is a `DataFile`, a row of `amount` its `ColumnStatistics`. Where files come from (records, the
+chunks of a long list) is a subclass's; it makes a column when it is first asked for, and no other.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from parquetry.data_files.records import NO_CELL, ColumnStatistics, DataFile
+from parquetry.data_files.statistics_batch import (
+    UNKNOWN,
+    Bound,
+    Flags,
+    Numbers,
+    Places,
+    RecordedColumn,
+    StatisticsColumn,
+    numbers,
+    optional,
+)
+
+__all__ = [
+    "UNKNOWN",
+    "Bound",
+    "FileColumns",
+    "Flags",
+    "Numbers",
+    "Places",
+    "RecordedColumn",
+    "RecordedFiles",
+    "StatisticsColumn",
+    "TakenFiles",
+    "numbers",
+    "optional",
+    "without_earlier_rest",
+]
+
+
+def without_earlier_rest(cells: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the cells of files, given the numbers of `DataFile.cell_number`, and of how many first cells each is the rest."""
+    earlier = (cells < NO_CELL) & (cells != UNKNOWN)
+    return np.where(earlier, UNKNOWN, cells), np.where(earlier, NO_CELL - cells, UNKNOWN)
+
+
+class FileColumns(ABC):
+    """N data files, in columns.
+
+    Attributes:
+        count: N.
+        bytes: sizes of the files.
+        rows: numbers of rows; UNKNOWN where they are not known.
+        modified: milliseconds since the epoch; UNKNOWN where it is not known.
+        names: of the columns that any of the files has statistics of, as the files spell them.
+        described: whether the file's statistics were collected at all; see `DataFile.columns`.
+    """
+
+    count: int
+    bytes: Numbers
+    rows: Numbers
+    modified: Numbers
+    names: Sequence[str]
+    described: Flags
+
+    @property
+    @abstractmethod
+    def paths(self) -> Sequence[str]:
+        """Return the files' paths, as their records have them."""
+
+    @property
+    @abstractmethod
+    def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
+        """Return the numbers of the files' cells, buckets (UNKNOWN where not known), and whether they are sorted.
+
+        None: no file is any of it. See `DataFile.cell_number` for the numbers of cells.
+        """
+
+    @abstractmethod
+    def statistics(self, name: str) -> StatisticsColumn | None:
+        """Return what the files say of a column, by its name in the files to the letter; None: no file has an entry."""
+
+    def paths_at(self, places: Places) -> list[str]:
+        """Return the paths of some of the files."""
+        paths = self.paths
+        return [paths[place] for place in places.tolist()]
+
+    def statistics_at(self, name: str, places: Places) -> StatisticsColumn | None:
+        """Return what some of the files say of a column."""
+        found = self.statistics(name)
+        return None if found is None else found.take(places)
+
+    def take(self, places: Places) -> FileColumns:
+        """Return some of the files, by their places."""
+        return TakenFiles(self, places)
+
+    def narrowed(self, places: Places, names: Collection[str] | None) -> FileColumns:
+        """Return some of the files, of which no other columns will be asked for.
+
+        Args:
+            places: of the files.
+            names: of the columns, as the table spells them for its files; None: any may be.
+        """
+        del names  # of use to those that would decode each column by itself
+        return self.take(places)
+
+    def with_entries(self) -> Flags:
+        """Return which files have statistics of any column."""
+        found = np.zeros(self.count, np.bool_)
+        for name in self.names:
+            if np.array_equal(found, self.described):
+                break
+            column = self.statistics(name)
+            if column is not None:
+                found |= column.there
+        return found
+
+    def records(self) -> list[DataFile]:
+        """Return an object for each file."""
+        columns: list[dict[str, ColumnStatistics] | None] = [
+            {} if described else None for described in self.described.tolist()
+        ]
+        for name in self.names:
+            found = self.statistics(name)
+            for held, record in zip(columns, found.records() if found else (), strict=False):
+                if held is not None and record is not None:
+                    held[name] = record
+        plain = zip(
+            self.paths,
+            self.bytes.tolist(),
+            optional(self.rows),
+            optional(self.modified),
+            columns,
+            strict=True,
+        )
+        if self.arranged is None:
+            return [DataFile(*fields) for fields in plain]
+        cells, buckets, in_order = self.arranged
+        cells, rest_of = without_earlier_rest(cells)
+        rest = zip(optional(cells), optional(buckets), in_order.tolist(), optional(rest_of), strict=True)
+        return [DataFile(*fields, *more) for fields, more in zip(plain, rest, strict=True)]
+
+
+class RecordedFiles(FileColumns):
+    """Files of which the records are at hand."""
+
+    def __init__(self, records: Sequence[DataFile]) -> None:
+        self._records = records
+        self.count = len(records)
+
+    @cached_property
+    def bytes(self) -> Numbers:  # type: ignore[override]
+        """Return the sizes."""
+        return numbers([file.bytes for file in self._records])
+
+    @cached_property
+    def rows(self) -> Numbers:  # type: ignore[override]
+        """Return the numbers of rows."""
+        return numbers([file.rows for file in self._records])
+
+    @cached_property
+    def modified(self) -> Numbers:  # type: ignore[override]
+        """Return when the files changed."""
+        return numbers([file.modified for file in self._records])
+
+    @cached_property
+    def names(self) -> Sequence[str]:  # type: ignore[override]
+        """Return the names of the columns that any file has."""
+        return tuple(dict.fromkeys(name for file in self._records for name in file.columns or ()))
+
+    @cached_property
+    def described(self) -> Flags:  # type: ignore[override]
+        """Return of which files statistics were collected."""
+        return np.array([file.columns is not None for file in self._records], np.bool_)
+
+    def with_entries(self) -> Flags:
+        """Return which files have statistics of any column."""
+        return np.array([bool(file.columns) for file in self._records], np.bool_)
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths."""
+        return [file.path for file in self._records]
+
+    @property
+    def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
+        """Return cells, buckets, and which are sorted."""
+        if not any(file.is_arranged for file in self._records):
+            return None
+        return (
+            numbers([file.cell_number for file in self._records]),
+            numbers([file.bucket for file in self._records]),
+            np.array([file.sorted for file in self._records], np.bool_),
+        )
+
+    def statistics(self, name: str) -> StatisticsColumn | None:
+        """Return what the files say of a column."""
+        found = [file.columns and file.columns.get(name) for file in self._records]
+        return StatisticsColumn.of([each or None for each in found]) if any(found) else None
+
+    def take(self, places: Places) -> FileColumns:
+        """Return some of these files."""
+        return RecordedFiles([self._records[place] for place in places.tolist()])
+
+    def records(self) -> list[DataFile]:
+        """Return the records."""
+        return list(self._records)
+
+
+class TakenFiles(FileColumns):
+    """Some of other files."""
+
+    def __init__(self, files: FileColumns, places: Places) -> None:
+        self._files = files
+        self._places = places
+        self.count = len(places)
+        self.bytes = files.bytes[places]
+        self.rows = files.rows[places]
+        self.modified = files.modified[places]
+        self.described = files.described[places]
+
+    @property
+    def names(self) -> Sequence[str]:  # type: ignore[override]
+        """Return the names of the columns that any of all files has."""
+        return self._files.names
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths."""
+        return self._files.paths_at(self._places)
+
+    @property
+    def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
+        """Return cells, buckets, and which are sorted."""
+        found = self._files.arranged
+        if found is None:
+            return None
+        return found[0][self._places], found[1][self._places], found[2][self._places]
+
+    def statistics(self, name: str) -> StatisticsColumn | None:
+        """Return what the files say of a column."""
+        return self._files.statistics_at(name, self._places)
+
+    def take(self, places: Places) -> FileColumns:
+        """Return some of these files."""
+        return self._files.take(self._places[places])
+
+    def narrowed(self, places: Places, names: Collection[str] | None) -> FileColumns:
+        """Return some of these files."""
+        return self._files.narrowed(self._places[places], names)
+
+    def with_entries(self) -> Flags:
+        """Return which files have statistics of any column."""
+        return self._files.with_entries()[self._places]

@@ -1,0 +1,95 @@
+"""Who reads what files say of themselves: PyArrow for Parquet; an engine, such as Spark, reads ORC, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from parquetry.data_files.footer_statistics import Look, read_footers
+from parquetry.data_files.records import DataFile
+from parquetry.errors import UnsupportedError
+from parquetry.locations.filesystem import open_location
+
+_THREADS = 8
+
+
+class FooterReader(Protocol):
+    """Reads footers, and knows how directories' names are meant."""
+
+    @property
+    def time_zone(self) -> str:
+        """Return the zone of the timestamps in directories' names, such as ``Europe/Berlin``."""
+        ...
+
+    def data_files(
+        self,
+        file_format: str,
+        location: str,
+        paths: Sequence[str],
+        progress: Callable[[int, int], None] | None = None,
+        broken: dict[str, str] | None = None,
+        look: Look | None = None,
+    ) -> list[DataFile]:
+        """Return what the footers of files say.
+
+        Args:
+            file_format: ``parquet`` or ``orc``.
+            location: a folder, as Hadoop writes it.
+            paths: relative to `location`; the records keep them.
+            progress: called with the number of files read so far and of all.
+            broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
+            look: called with the path and the footer of each Parquet file.
+
+        Returns:
+            One record per path, in the same order, save those that are broken.
+
+        Raises:
+            FileMissingError, FileCorruptError: for the first file that cannot be read.
+            UnsupportedError: nothing here reads this format.
+        """
+        ...
+
+
+class ArrowFooters:
+    """Reads the footers of Parquet files with PyArrow; needs neither Spark nor Java.
+
+    Args:
+        time_zone: of the timestamps in directories' names; None: not known.
+    """
+
+    def __init__(self, time_zone: str | None = None) -> None:
+        self._time_zone = time_zone
+
+    @property
+    def time_zone(self) -> str:
+        """Return the zone that was given.
+
+        Raises:
+            UnsupportedError: none was.
+        """
+        if self._time_zone is None:
+            raise UnsupportedError(
+                "The directories of the table are named for timestamps, and in which time zone is not known: give "
+                "time_zone, such as 'Europe/Berlin' or 'UTC', the zone of the session that wrote them."
+            )
+        return self._time_zone
+
+    def data_files(
+        self,
+        file_format: str,
+        location: str,
+        paths: Sequence[str],
+        progress: Callable[[int, int], None] | None = None,
+        broken: dict[str, str] | None = None,
+        look: Look | None = None,
+    ) -> list[DataFile]:
+        """Return what the footers of Parquet files say; see `FooterReader.data_files`."""
+        if file_format != "parquet" and paths:
+            raise UnsupportedError(
+                f"The files below {location} are {file_format}, and without Spark only the footers of Parquet files "
+                "can be read: run it in a session with Spark, as CALL system.sync."
+            )
+        filesystem, root = open_location(location)
+        return read_footers(
+            filesystem, paths, root=root, threads=_THREADS, progress=progress, broken=broken, look=look
+        )

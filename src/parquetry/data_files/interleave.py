@@ -1,0 +1,92 @@
+"""Things that stand in several parts, brought in turn: those of the first partition from all parts, then those of the second.
+
+    part 0   partitions 0 0 0 1 1     a b c f g
+    part 1   partitions 0 1 1         d h i          together: a b c d f g h i
+
+In long lists of files there are few turns, of hundreds of files each: arrays are made of whole slices then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.file_batch import Places
+
+_T = TypeVar("_T")
+_N = TypeVar("_N", bound=np.generic)
+
+_LONG = 8
+"""Things of a turn on average, from which on slices take less time than places."""
+
+
+class Turns:
+    """In which order the things of several parts come.
+
+    Args:
+        numbers: of each thing in each part the number of its partition, ascending within a part. Of those of a partition come
+            those of the first part first.
+
+    >>> turns = Turns([np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1])])
+    >>> turns.array([np.array([1, 2, 3, 6, 7]), np.array([4, 8, 9])]).tolist()
+    [1, 2, 3, 4, 6, 7, 8, 9]
+    >>> "".join(turns.list(["abcfg", "dhi"]))
+    'abcdfghi'
+    """
+
+    def __init__(self, numbers: Sequence[NDArray[np.int32]]) -> None:
+        self._numbers = numbers
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Return whether the parts follow each other."""
+        some = [part for part in self._numbers if len(part)]
+        return all(part[-1] <= other[0] for part, other in pairwise(some))
+
+    @cached_property
+    def places(self) -> Places:
+        """Return where the things that come one after the other stand among those of all parts."""
+        return np.argsort(np.concatenate(self._numbers), kind="stable")
+
+    @cached_property
+    def _slices(self) -> list[tuple[int, slice]] | None:
+        """Return the turns: which part, and what of it; None if they are short."""
+        starts = [np.flatnonzero(np.append(True, part[1:] != part[:-1])) for part in self._numbers]
+        if _LONG * sum(map(len, starts)) > sum(map(len, self._numbers)):
+            return None
+        turns = sorted(
+            (number, place, first, stop)
+            for place, (part, firsts) in enumerate(zip(self._numbers, starts, strict=True))
+            if len(part)
+            for number, first, stop in zip(
+                part[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(part)], strict=True
+            )
+        )
+        slices: list[tuple[int, slice]] = []
+        for _, place, first, stop in turns:
+            if slices and slices[-1][0] == place and slices[-1][1].stop == first:
+                first = slices.pop()[1].start  # nothing of another part came between them
+            slices.append((place, slice(first, stop)))
+        return slices
+
+    def array(self, parts: Sequence[NDArray[_N]]) -> NDArray[_N]:
+        """Return an array of all, given one of each part."""
+        if self.in_order:
+            return np.concatenate(parts)
+        if self._slices is None:
+            return np.concatenate(parts)[self.places]
+        return np.concatenate([parts[place][some] for place, some in self._slices])
+
+    def list(self, parts: Sequence[Sequence[_T]]) -> list[_T]:
+        """Return a list of all, given one of each part."""
+        if self.in_order:
+            return list(chain.from_iterable(parts))
+        if self._slices is None:
+            whole = list(chain.from_iterable(parts))
+            return [whole[place] for place in self.places.tolist()]
+        return list(chain.from_iterable([parts[place][some] for place, some in self._slices]))

@@ -1,0 +1,156 @@
+"""Files of which only what is still needed is held: paths, sizes, and the statistics of some columns.
+
+Of a million files read, judged and kept block by block, nothing else stays in memory. `hold` makes them of any files;
+what the files are that it is given, and how far they were decoded, is those files' affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from parquetry.data_files.file_batch import (
+    FileColumns,
+    Flags,
+    Numbers,
+    Places,
+    RecordedFiles,
+    StatisticsColumn,
+    numbers,
+)
+from parquetry.data_files.interleave import Turns
+
+FEW_FILES = 256
+"""Files, up to which their records are as good as anything that could be made of them."""
+
+
+def hold(files: FileColumns, places: Places | None, names: Collection[str] | None) -> FileColumns:
+    """Return some of other files, and let go of the rest.
+
+    Args:
+        files: of which to hold some.
+        places: which; None: all.
+        names: of the columns whose statistics are still needed, as the table spells them for its files; None: all.
+    """
+    if files.count <= FEW_FILES and isinstance(files, RecordedFiles):
+        return files if places is None else files.take(places)
+    taken = files if places is None else files.narrowed(places, names)
+    return RecordedFiles(taken.records()) if names is None else HeldFiles.of(taken, names)
+
+
+def joined(parts: Sequence[FileColumns], names: Collection[str] | None, turns: Turns) -> FileColumns:
+    """Return the files of several as one, with the columns that are still needed.
+
+    Args:
+        parts: of the files.
+        names: as `hold` takes them.
+        turns: in which order they come.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    if names is None or not parts:
+        return RecordedFiles(turns.list([part.records() for part in parts]))
+    return HeldFiles.joined([HeldFiles.of(part, names) for part in parts], turns)
+
+
+def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, StatisticsColumn]:
+    """Return what files say of some columns, under each of the spellings that they have there.
+
+    Args:
+        files: of which others were not decoded, as long as none spells a column otherwise or lacks it.
+        names: of the columns, as the table spells them for its files.
+    """
+    found = {name: files.statistics(name) for name in names}
+    if isinstance(files, RecordedFiles) or any(
+        each is None or not np.array_equal(each.there, files.described) for each in found.values()
+    ):
+        wanted = {name.lower() for name in names}
+        found = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
+    return {name: column for name, column in found.items() if column is not None}
+
+
+class HeldFiles(FileColumns):
+    """Files in arrays and lists that are there, whatever they were made of.
+
+    `described` is True only of those that have statistics of some column, be it one that is not held.
+    """
+
+    def __init__(
+        self,
+        paths: Callable[[], Sequence[str]],
+        sizes: tuple[Numbers, Numbers, Numbers],
+        described: Flags,
+        columns: dict[str, StatisticsColumn],
+        arranged: tuple[Numbers, Numbers, Flags] | None,
+    ) -> None:
+        """Take what is to be held; `sizes` are bytes, rows and time of change. Paths are put together when they are asked for."""
+        self.count = len(sizes[0])
+        self._make_paths = paths
+        self.bytes, self.rows, self.modified = sizes
+        self.described = described
+        self.names = tuple(columns)
+        self._columns = columns
+        self._arranged = arranged
+
+    @classmethod
+    def of(cls, files: FileColumns, names: Collection[str]) -> HeldFiles:
+        """Hold what is needed of files; a column is held under each of its spellings."""
+        if isinstance(files, HeldFiles):
+            return files
+        columns = in_all_spellings(files, names)
+        described = files.with_entries() if names else files.described
+        paths = files.paths  # now: the files are let go of
+        sizes = (files.bytes, files.rows, files.modified)
+        return cls(lambda: paths, sizes, described, columns, files.arranged)
+
+    @classmethod
+    def joined(cls, parts: Sequence[HeldFiles], turns: Turns) -> HeldFiles:
+        """Return the files of several, at least one, as one; see the function of this name."""
+
+        def column(name: str) -> StatisticsColumn:
+            found = StatisticsColumn.joined(
+                [part.statistics(name) or StatisticsColumn.nothing(part.count) for part in parts]
+            )
+            return found if turns.in_order else found.take(turns.places)
+
+        arranged = None
+        if any(part.arranged is not None for part in parts):
+            each = [part.arranged or _not_arranged(part.count) for part in parts]
+            cells, buckets, in_order = zip(*each, strict=True)
+            arranged = (turns.array(cells), turns.array(buckets), turns.array(in_order))
+        paths = [part.paths for part in parts]  # and not the parts, which would be held with them
+        return cls(
+            lambda: turns.list(paths),
+            (
+                turns.array([part.bytes for part in parts]),
+                turns.array([part.rows for part in parts]),
+                turns.array([part.modified for part in parts]),
+            ),
+            turns.array([part.described for part in parts]),
+            {name: column(name) for name in dict.fromkeys(name for part in parts for name in part.names)},
+            arranged,
+        )
+
+    @cached_property
+    def paths(self) -> Sequence[str]:
+        """Return the paths."""
+        return self._make_paths()
+
+    @property
+    def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
+        """Return cells, buckets, and which are sorted."""
+        return self._arranged
+
+    def statistics(self, name: str) -> StatisticsColumn | None:
+        """Return what the files say of a column that is held."""
+        return self._columns.get(name)
+
+    def with_entries(self) -> Flags:
+        """Return which files have statistics of any column."""
+        return self.described
+
+
+def _not_arranged(count: int) -> tuple[Numbers, Numbers, Flags]:
+    return numbers([None] * count), numbers([None] * count), np.zeros(count, np.bool_)

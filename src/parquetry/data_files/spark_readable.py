@@ -1,0 +1,198 @@
+"""Columns of files that Spark's readers cannot read as what the table says they are.
+
+Of types, those of Parquet are told of which it is certain, by the physical type alone; the readers have the last word on the others:
+
+    in the file      the table says        is
+    BYTE_ARRAY       bigint                told: no text is read as a number
+    INT64            double                told: longs become no doubles
+    INT32            bigint                read
+    INT64            timestamp             left to the readers, which know what the numbers stand for
+
+Names are looked up without regard to letter case, whatever the session says, so that of a file with `id` and `ID` no column `id` can be read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parquetry.data_files.parquet_leaves import top_level
+from parquetry.data_files.records import PHYSICAL_NAME, Column
+from parquetry.locations.filesystem import open_location
+from parquetry.locations.listing import visible_files
+from parquetry.types import INTEGER_BITS, type_text
+
+_TIMES = ("timestamp", "timestamp_ntz")
+_READ_AS: Mapping[str, frozenset[str]] = {
+    "BOOLEAN": frozenset({"boolean"}),
+    "INT32": frozenset({*INTEGER_BITS, "double", "decimal", "date", *_TIMES}),
+    "INT64": frozenset({*INTEGER_BITS, "decimal", *_TIMES}),
+    "INT96": frozenset({"timestamp", "timestamp_ntz"}),
+    "FLOAT": frozenset({"float", "double"}),
+    "DOUBLE": frozenset({"double"}),
+    "BYTE_ARRAY": frozenset({"string", "char", "varchar", "binary", "decimal"}),
+}
+"""As what columns a physical type may be read; what is not here is left to the readers."""
+
+_MOST_FILES = 100
+"""Files of a new table's LOCATION that are looked into for columns of other names or types."""
+
+
+def unfit_columns(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
+    """Yield a sentence for each column of a file that cannot be read as the table has it.
+
+    Args:
+        footer: of the file, as PyArrow reads it.
+        columns: of the table, those that are in files.
+    """
+    by_name = {column.physical.lower(): column for column in columns}
+    found = list(top_level(footer))
+    yield from twice_named([name for name, _ in found], columns)
+    yield from _twice_in_structs(footer, columns)
+    for name, leaves in found:
+        column = by_name.get(name.lower())
+        if column is None or not column.column_type.primitive or leaves[0].nested:
+            continue
+        stored = footer.schema.column(leaves[0].place)
+        fitting = _READ_AS.get(stored.physical_type)
+        if fitting is not None and column.column_type.name not in fitting:
+            yield (
+                f"column {column.name} is {type_text(column.type)} in the table, and {stored.physical_type} in the file, which cannot "
+                "be read as that: queries of the column fail. Have the file written with the table's type, or take it out"
+            )
+
+
+def twice_named(names: Iterable[str], columns: Sequence[Column]) -> Iterator[str]:
+    """Yield a sentence for each column of a table whose name a file has more than once.
+
+    Args:
+        names: of the file's columns.
+        columns: of the table, those that are in files.
+    """
+    spelled: dict[str, list[str]] = {}
+    for name in names:
+        spelled.setdefault(name.lower(), []).append(name)
+    for column in columns:
+        if len(found := spelled.get(column.physical.lower(), ())) > 1:
+            yield _twice(column.name, found)
+
+
+def _twice_in_structs(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
+    """Yield a sentence for each field within a table's columns whose name a file has more than once."""
+    try:
+        held = footer.schema.to_arrow_schema()
+    except (pa.ArrowException, NotImplementedError):  # of types that Arrow does not know
+        return
+    for column in columns:
+        for name in held.names:
+            if name.lower() == column.physical.lower() and len(held.get_all_field_indices(name)) == 1:
+                yield from _twice_within(column.type, held.field(name).type, column.name)
+
+
+def _twice_within(kind: Any, held: pa.DataType, path: str) -> Iterator[str]:
+    """Yield a sentence for each field of a struct that a file has more than once.
+
+    Args:
+        kind: Spark's JSON type, with the names that the fields have in files.
+        held: the type in the file.
+        path: what the struct is called in the sentence.
+    """
+    match kind:
+        case {"type": "struct", "fields": fields} if pa.types.is_struct(held):
+            there = [held.field(place) for place in range(held.num_fields)]
+            for field in fields:
+                stored = field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]).lower()
+                found = [each for each in there if each.name.lower() == stored]
+                name = f"{path}.{field['name']}"
+                if len(found) > 1:
+                    yield _twice(name, [each.name for each in found])
+                elif found:
+                    yield from _twice_within(field["type"], found[0].type, name)
+        case {"type": "array", "elementType": element} if hasattr(held, "value_type"):
+            yield from _twice_within(element, held.value_type, f"{path}.element")
+        case {"type": "map", "keyType": key, "valueType": value} if pa.types.is_map(held):
+            yield from _twice_within(key, held.key_type, f"{path}.key")
+            yield from _twice_within(value, held.item_type, f"{path}.value")
+
+
+def _twice(name: str, spelled: Sequence[str]) -> str:
+    return (
+        f"column {name} is in the file {len(spelled)} times, as {', '.join(spelled)}, and names do not count in letter case: queries of the "
+        "column fail. Have the file written with other names, or take it out"
+    )
+
+
+def unknown_columns(location: str) -> str | None:
+    """Return what to say of the first file below a location with columns of types that Spark has not; None: of none.
+
+    Args:
+        location: a folder, as Hadoop writes it.
+    """
+    filesystem, root = open_location(location)
+    try:
+        for path in itertools.islice(visible_files(filesystem, root), _MOST_FILES):
+            footer = pq.read_metadata(path, filesystem=filesystem)
+            told = [*_unknown_leaves(footer)] or [
+                text for field in footer.schema.to_arrow_schema() if (text := _unknown(field))
+            ]
+            if told:
+                return f"in {posixpath.basename(path)}, {'; '.join(told)}"
+    except (pa.ArrowException, OSError):
+        pass  # Spark's own error says enough
+    return None
+
+
+def mixed_columns(location: str, columns: Sequence[Column]) -> list[str]:
+    """Return what to say of Parquet files below a location whose columns are others than those that were read from one of them.
+
+    Args:
+        location: a folder, as Hadoop writes it.
+        columns: that a table over it is to have.
+    """
+    filesystem, root = open_location(location)
+    known = {column.name.lower() for column in columns}
+    told: dict[str, str] = {}
+    try:
+        for path in itertools.islice(visible_files(filesystem, root), _MOST_FILES):
+            footer = pq.read_metadata(path, filesystem=filesystem)
+            name = path.removeprefix(f"{root.rstrip('/')}/")
+            for sentence in unfit_columns(footer, columns):
+                told.setdefault(sentence, f"{name}: {sentence}")
+            for column, _ in top_level(footer):
+                if column.lower() not in known:
+                    told.setdefault(
+                        column, f"{name}: column {column} is not in the table; ADD COLUMN adds it"
+                    )
+    except (pa.ArrowException, OSError):
+        pass  # of files that are broken MSCK tells
+    return list(told.values())
+
+
+def _unknown_leaves(footer: Any) -> Iterator[str]:
+    """Yield a sentence for each leaf column of a type that Arrow reads as bytes, and Spark does not read."""
+    leaves = (footer.schema.column(place) for place in range(len(footer.schema)))
+    for leaf in leaves:
+        if leaf.logical_type.type == "UUID":
+            yield f"column {leaf.path} is a UUID, which Spark does not read from Parquet: have it written as a text (in DuckDB: {leaf.path}::VARCHAR)"
+        elif leaf.converted_type == "INTERVAL":
+            yield (
+                f"column {leaf.path} is an INTERVAL of months, days and milliseconds, which Spark does not read from Parquet: have it written "
+                "as a text or as a number of one unit"
+            )
+
+
+def _unknown(field: pa.Field) -> str | None:
+    kind = field.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return (
+            f"column {field.name} is a timestamp in nanoseconds, which Spark has not: SET spark.sql.legacy.parquet.nanosAsLong=true "
+            "reads it as a BIGINT, and pandas and PyArrow write microseconds with coerce_timestamps='us'"
+        )
+    if pa.types.is_float16(kind) or (pa.types.is_time(kind) and kind.unit == "ns"):
+        return f"column {field.name} is a {kind}, which Spark does not read from Parquet: have it written as another type"
+    return None

@@ -1,0 +1,246 @@
+"""What many files say of one of their columns: arrays of the fields of `ColumnStatistics`.
+
+Which files these are, and which columns they have, is `file_batch`'s to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.records import ColumnStatistics
+
+UNKNOWN = -(1 << 63)
+"""In an array of whole numbers, in place of None."""
+
+Numbers: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+Places: TypeAlias = NDArray[np.intp]
+
+_NONE = type(None)
+_OF_NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+
+
+class Bound(msgspec.Struct, frozen=True, eq=False):
+    """The least or the greatest values that N files state of a column.
+
+    Attributes:
+        values: an array where all that are known are numbers of one type (int64, float64, bool), which holds anything
+            where they are not known; else a list, with None there.
+        known: where they are known; None: everywhere.
+    """
+
+    values: NDArray[Any] | list[Any]
+    known: Flags | None = None
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Bound:
+        """Hold values; None is not known.
+
+        >>> Bound.of([3, None]).known
+        array([ True, False])
+        >>> Bound.of(["a", None])
+        Bound(values=['a', None], known=array([ True, False]))
+        """
+        kinds = set(map(type, values))
+        known = None
+        if _NONE in kinds:
+            kinds.remove(_NONE)
+            known = np.array([value is not None for value in values], np.bool_)
+        dtype = _OF_NUMBERS.get(kinds.pop()) if len(kinds) == 1 else None
+        if dtype is None:
+            return cls(list(values), known)
+        held = values if known is None else [0 if value is None else value for value in values]
+        try:
+            return cls(np.array(held, dtype), known)
+        except OverflowError:  # integers of damaged statistics
+            return cls(list(values), known)
+
+    def take(self, places: Places) -> Bound:
+        """Return the values of some files."""
+        known = None if self.known is None else self.known[places]
+        if isinstance(self.values, list):
+            return Bound([self.values[place] for place in places], known)
+        return Bound(self.values[places], known)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Bound]) -> Bound:
+        """Return the values of several as one, the files of one part after those of the part before.
+
+        >>> Bound.joined([Bound.of([3]), Bound.of([None, 4])]).listed()
+        [3, None, 4]
+        """
+        kinds = {None if isinstance(part.values, list) else part.values.dtype for part in parts}
+        if len(kinds) > 1 or None in kinds:
+            return cls.of([value for part in parts for value in part.listed()])
+        known = None
+        if any(part.known is not None for part in parts):
+            known = np.concatenate(
+                [np.ones(len(part.values), np.bool_) if part.known is None else part.known for part in parts]
+            )
+        return cls(np.concatenate([part.values for part in parts]), known)
+
+    def listed(self) -> list[Any]:
+        """Return the values as Python's own, None where they are not known."""
+        if isinstance(self.values, list):
+            return self.values
+        found: list[Any] = self.values.tolist()
+        if self.known is None:
+            return found
+        return [value if known else None for value, known in zip(found, self.known.tolist(), strict=True)]
+
+
+class StatisticsColumn:
+    """What N files say of one of their columns: the fields of `ColumnStatistics`, an array of each.
+
+    Attributes:
+        there: whether the file's record has an entry of this name at all.
+        size: compressed bytes.
+        nulls: numbers of NULLs.
+        min: lower bounds.
+        max: upper bounds.
+        min_exact: whether the bound occurs in the file.
+        max_exact: likewise.
+    """
+
+    def __init__(
+        self,
+        there: Flags,
+        size: Numbers,
+        nulls: Numbers,
+        min: Bound,
+        max: Bound,
+        min_exact: Flags,
+        max_exact: Flags,
+    ) -> None:
+        self.there = there
+        self.size = size
+        self.nulls = nulls
+        self.min = min
+        self.max = max
+        self.min_exact = min_exact
+        self.max_exact = max_exact
+
+    @classmethod
+    def of(cls, records: Sequence[ColumnStatistics | None]) -> StatisticsColumn:
+        """Return the columns of records; None: the file has none."""
+        found = RecordedColumn(records)
+        fields = (found.size, found.nulls, found.min, found.max, found.min_exact, found.max_exact)
+        return StatisticsColumn(found.there, *fields)
+
+    @classmethod
+    def joined(cls, parts: Sequence[StatisticsColumn]) -> StatisticsColumn:
+        """Return what the files of several say as one, the files of one part after those of the part before."""
+        return StatisticsColumn(
+            np.concatenate([part.there for part in parts]),
+            np.concatenate([part.size for part in parts]),
+            np.concatenate([part.nulls for part in parts]),
+            Bound.joined([part.min for part in parts]),
+            Bound.joined([part.max for part in parts]),
+            np.concatenate([part.min_exact for part in parts]),
+            np.concatenate([part.max_exact for part in parts]),
+        )
+
+    @classmethod
+    def nothing(cls, count: int) -> StatisticsColumn:
+        """Return the columns of so many files that have no entry."""
+        return cls.of([None] * count)
+
+    def take(self, places: Places) -> StatisticsColumn:
+        """Return what some of the files say."""
+        return StatisticsColumn(
+            self.there[places],
+            self.size[places],
+            self.nulls[places],
+            self.min.take(places),
+            self.max.take(places),
+            self.min_exact[places],
+            self.max_exact[places],
+        )
+
+    def records(self) -> list[ColumnStatistics | None]:
+        """Return a record of each file; None: it has none."""
+        fields = zip(
+            self.there.tolist(),
+            optional(self.size),
+            optional(self.nulls),
+            self.min.listed(),
+            self.max.listed(),
+            self.min_exact.tolist(),
+            self.max_exact.tolist(),
+            strict=True,
+        )
+        return [ColumnStatistics(*rest) if there else None for there, *rest in fields]
+
+
+class RecordedColumn(StatisticsColumn):
+    """The same of records, of which each array is made when it is first asked for.
+
+    Args:
+        records: of the files; None: the file has none.
+    """
+
+    def __init__(self, records: Sequence[ColumnStatistics | None]) -> None:
+        if None in records:
+            self.there = np.array([record is not None for record in records], np.bool_)
+        else:
+            self.there = np.ones(len(records), np.bool_)
+        self._held = [record or _NOTHING for record in records]
+
+    @cached_property
+    def size(self) -> Numbers:  # type: ignore[override]
+        """Return the compressed bytes."""
+        return numbers([record.size for record in self._held])
+
+    @cached_property
+    def nulls(self) -> Numbers:  # type: ignore[override]
+        """Return the numbers of NULLs."""
+        return numbers([record.nulls for record in self._held])
+
+    @cached_property
+    def min(self) -> Bound:  # type: ignore[override]
+        """Return the lower bounds."""
+        return Bound.of([record.min for record in self._held])
+
+    @cached_property
+    def max(self) -> Bound:  # type: ignore[override]
+        """Return the upper bounds."""
+        return Bound.of([record.max for record in self._held])
+
+    @cached_property
+    def min_exact(self) -> Flags:  # type: ignore[override]
+        """Return which lower bounds occur."""
+        return np.array([record.min_exact for record in self._held], np.bool_)
+
+    @cached_property
+    def max_exact(self) -> Flags:  # type: ignore[override]
+        """Return which upper bounds occur."""
+        return np.array([record.max_exact for record in self._held], np.bool_)
+
+    def take(self, places: Places) -> StatisticsColumn:
+        """Return what some of the files say, in arrays."""
+        there, held = self.there[places].tolist(), self._held
+        pairs = zip(places.tolist(), there, strict=True)
+        return StatisticsColumn.of([held[place] if known else None for place, known in pairs])
+
+
+_NOTHING = ColumnStatistics()
+
+
+def numbers(values: Iterable[int | None]) -> Numbers:
+    """Return whole numbers as an array, UNKNOWN for None."""
+    held = list(values)
+    try:
+        return np.array(held, np.int64)
+    except TypeError:  # a None among them
+        return np.array([UNKNOWN if value is None else value for value in held], np.int64)
+
+
+def optional(values: Numbers) -> list[int | None]:
+    """Return whole numbers as Python's own, None for UNKNOWN."""
+    return [None if value == UNKNOWN else value for value in values.tolist()]

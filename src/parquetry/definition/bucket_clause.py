@@ -1,0 +1,173 @@
+"""Hive's clause about buckets, read with the columns of a table at hand and written: which can be hashed, and which have an order.
+
+Names of columns count in any letter case. A bucket column is one of the files: a partition column has one value in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from parquetry.data_files.records import Column
+from parquetry.ddl.clustered_by import ClusteredBy
+from parquetry.errors import BucketError, NotBucketedError, UnsupportedError
+from parquetry.identifiers import part_text
+from parquetry.layout.arrangement import MOST_BUCKETS, BucketSpec, SortColumn, Version
+from parquetry.types import type_text
+
+_WITHOUT_ORDER = ("map", "variant", "interval", "geometry", "geography")
+"""Types of which no value is less than another."""
+
+
+def bucket_spec(
+    clause: ClusteredBy, columns: Sequence[Column], version: Version, now: BucketSpec | None = None
+) -> BucketSpec:
+    """Return what a clause says of a table.
+
+    Args:
+        clause: as it was read.
+        columns: those of the table's files.
+        version: of the hash.
+        now: the table's buckets, where the clause changes a part of them only.
+
+    Raises:
+        BucketError: a column is none of the files, named twice, or cannot be hashed or sorted by; or there are too many
+            buckets, or none.
+        NotBucketedError: the clause changes buckets that there are not.
+
+    >>> from parquetry.ddl.clustered_by import parse_clustered_by
+    >>> columns = [Column("X", "integer"), Column("s", "string")]
+    >>> now = bucket_spec(parse_clustered_by("(x) SORTED BY (S DESC) INTO 4 BUCKETS"), columns, 2)
+    >>> now.columns, now.sort[0].column, bucket_spec(parse_clustered_by("INTO 8 BUCKETS"), columns, 2, now).count
+    (('X',), 's', 8)
+    """
+    if clause.columns is None and now is None:
+        raise NotBucketedError(
+            "The table is not bucketed, so its number of buckets and their order cannot be changed: say CLUSTERED BY (…) "
+            "INTO … BUCKETS first."
+        )
+    if clause.count is not None and not 1 <= clause.count <= MOST_BUCKETS:
+        raise BucketError(f"INTO {clause.count} BUCKETS: give a number of buckets from 1 to {MOST_BUCKETS}.")
+    names: tuple[str, ...] = () if now is None else now.columns
+    order: tuple[SortColumn, ...] = () if now is None else now.sort
+    if clause.columns is not None:
+        names = _physical("CLUSTERED BY", clause.columns, columns)
+    if clause.sorted_by is not None:
+        sort_by = _physical("SORTED BY", [name for name, _ in clause.sorted_by], columns)
+        downwards = (descending for _, descending in clause.sorted_by)
+        order = tuple(SortColumn(name, down) for name, down in zip(sort_by, downwards, strict=True))
+    count = clause.count if clause.count is not None else now.count if now is not None else 1
+    found = BucketSpec(names, count, version, order)
+    require_hashable(found, columns)
+    by_physical = {column.physical: column for column in columns}
+    for each in found.sort:
+        column = by_physical[each.column]
+        if not has_order(column.type):
+            raise BucketError(
+                f"Column {column.name} is of type {type_text(column.type)}, whose values have no order: leave it out of "
+                "SORTED BY."
+            )
+    return found
+
+
+def has_order(type: Any) -> bool:
+    """Return whether of two values of a type, in Spark's JSON, one comes before the other."""
+    return not any(name.partition("(")[0] in _WITHOUT_ORDER for name in _names(type))
+
+
+def require_hashable(buckets: BucketSpec, columns: Sequence[Column]) -> None:
+    """Make sure that there is a hash of the bucket columns in the version that is asked for.
+
+    Raises:
+        BucketError: there is none.
+    """
+    from parquetry.hashing.hash_types import HashType  # imported here, as it needs PyArrow
+
+    by_physical = {column.physical: column for column in columns}
+    for name in buckets.columns:
+        column = by_physical[name]
+        shown = f"Column {column.name} is of type {type_text(column.type)}"
+        try:
+            HashType.of(column.column_type)
+        except UnsupportedError:
+            raise BucketError(
+                f"{shown}, of which no bucket can be made: name another column in CLUSTERED BY."
+            ) from None
+        if "void" in _names(column.type):
+            raise BucketError(f"{shown}, which holds no values: name another column in CLUSTERED BY.")
+        if buckets.version == "spark" and "map" in _names(column.type):
+            raise BucketError(
+                f"{shown}, and Spark makes no buckets by maps: name another column in CLUSTERED BY, or set "
+                "'bucketing-version' = '2'."
+            )
+
+
+def _physical(clause: str, names: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return the names that columns have in the files."""
+    if not names and clause == "CLUSTERED BY":
+        raise BucketError("CLUSTERED BY names no column: name one or more.")
+    by_name = {column.name.lower(): column for column in columns}
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() not in by_name:
+            known = ", ".join(part_text(column.name) for column in columns)
+            raise BucketError(
+                f"{clause} names {part_text(name)}, which is none of the columns in the files: these are {known}; partition "
+                "columns cannot be named."
+            )
+        if name.lower() in seen:
+            raise BucketError(f"{clause} names the column {part_text(name)} twice: name it once.")
+        seen.add(name.lower())
+    return tuple(by_name[name.lower()].physical for name in names)
+
+
+def _names(type: Any) -> Iterator[str]:
+    """Yield the name of a type in Spark's JSON, and those of all types that it is made of."""
+    if isinstance(type, str):
+        yield type
+        return
+    yield type["type"]
+    parts = [type[part] for part in ("elementType", "keyType", "valueType") if part in type]
+    for part in [*parts, *(field["type"] for field in type.get("fields", ()))]:
+        yield from _names(part)
+
+
+def sort_text(buckets: BucketSpec, columns: Sequence[Column]) -> list[str]:
+    """Return the columns that buckets are sorted by, under their names of today, with DESC behind those that go down."""
+    names = {column.physical: part_text(column.name) for column in columns}
+    return [f"{names[each.column]}{' DESC' if each.descending else ''}" for each in buckets.sort]
+
+
+def clustered_by_text(buckets: BucketSpec, columns: Sequence[Column]) -> str:
+    """Return the clause behind its words `CLUSTERED BY` that says buckets, columns under their names of today.
+
+    >>> from parquetry.layout.arrangement import SortColumn
+    >>> columns = [Column("X", "integer"), Column("a b", "string")]
+    >>> clustered_by_text(BucketSpec(("a b", "X"), 4, sort=(SortColumn("X", True),)), columns)
+    '(`a b`, X) SORTED BY (X DESC) INTO 4 BUCKETS'
+    """
+    names = {column.physical: part_text(column.name) for column in columns}
+    order = f" SORTED BY ({', '.join(sort_text(buckets, columns))})" if buckets.sort else ""
+    return f"({', '.join(names[name] for name in buckets.columns)}){order} INTO {buckets.count} BUCKETS"
+
+
+def described_buckets(buckets: BucketSpec, columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Return the names and texts by which DESCRIBE FORMATTED tells buckets, in the order of Hive's.
+
+    Args:
+        buckets: of a table or of a partition.
+        columns: those of the table's files.
+
+    >>> for name, text in described_buckets(BucketSpec(("x",), 8, 1), [Column("x", "integer")]): print(f"{name}: {text}")
+    Num Buckets: 8
+    Bucket Columns: [x]
+    Sort Columns: []
+    bucketing_version: 1
+    """
+    names = {column.physical: column.name for column in columns}
+    return [
+        ("Num Buckets", str(buckets.count)),
+        ("Bucket Columns", f"[{', '.join(names[name] for name in buckets.columns)}]"),
+        ("Sort Columns", f"[{', '.join(sort_text(buckets, columns))}]"),
+        ("bucketing_version", str(buckets.version)),
+    ]

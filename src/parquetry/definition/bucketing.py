@@ -1,0 +1,238 @@
+"""A table's buckets as its properties say them, and as its record has them.
+
+The property `clustered-by` is how statements, users and Python say into which buckets rows go; `bucketing-version` says by
+which hash. Together they become the record (`TableMetadata.arrangement`), which holds for partitions made from then on.
+Partitions that are there keep their own. `clustered-by` is kept as a property no more, and shown again from the record; so is
+`hive-compatible`, which nobody sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from parquetry.config.precedence import settle
+from parquetry.config.registry import BUCKETING_VERSION, CLUSTERED_BY, HIVE_COMPATIBLE
+from parquetry.ddl.clustered_by import ClusteredBy, parse_clustered_by
+from parquetry.ddl.partition_spec import filter_text
+from parquetry.definition.bucket_clause import bucket_spec, clustered_by_text, require_hashable
+from parquetry.definition.skew import require_rules
+from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
+from parquetry.identifiers import parse_ordered_columns
+from parquetry.layout.arrangement import Arrangement, BucketSpec, Version
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.storage.wire import decode_arrangement
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.types import STRING, sql_literal
+
+
+def with_buckets(metadata: TableMetadata, buckets: BucketSpec | None) -> TableMetadata:
+    """Return metadata with other buckets, for partitions made from now on."""
+    arrangement = msgspec.structs.replace(metadata.arrangement, buckets=buckets)
+    return msgspec.structs.replace(metadata, arrangement=arrangement)
+
+
+def declared(metadata: TableMetadata, clause: ClusteredBy) -> TableMetadata:
+    """Return metadata with the buckets that a clause says.
+
+    Raises:
+        BucketError: they cannot be; see `definition.bucket_clause`.
+    """
+    now, version = metadata.arrangement.buckets, _version(metadata)
+    return with_buckets(metadata, bucket_spec(clause, metadata.data_columns, version, now))
+
+
+def recorded(label: str, metadata: TableMetadata) -> TableMetadata:
+    """Return metadata whose properties about buckets have become its record.
+
+    Args:
+        label: of the table, for messages.
+        metadata: of the table.
+
+    Raises:
+        ClauseError: the text of `clustered-by` cannot be read.
+        BucketError: what it says cannot be.
+        PropertyError: `hive-compatible` is not what it is by the version.
+    """
+    kept = dict(metadata.properties)
+    clause, compatible = kept.pop(CLUSTERED_BY, None), kept.pop(HIVE_COMPATIBLE, None)
+    metadata = msgspec.structs.replace(metadata, properties=kept)
+    if clause is not None:
+        parsed = parse_clustered_by(clause)
+        _refuse_partition(label, parsed)
+        metadata = declared(metadata, parsed)
+    elif (now := metadata.arrangement.buckets) is not None and now.version != _version(metadata):
+        changed = msgspec.structs.replace(now, version=_version(metadata))
+        require_hashable(changed, metadata.data_columns)
+        metadata = with_buckets(metadata, changed)
+    if compatible is not None and compatible.strip().lower() != _compatible(_version(metadata)):
+        raise PropertyError(
+            f"Table property {HIVE_COMPATIBLE!r} is {compatible!r}, and follows from {BUCKETING_VERSION!r}, which is "
+            f"{_version(metadata)}: leave it out, or set {BUCKETING_VERSION!r} to 1 or 2 for buckets of Hive's, to spark for "
+            "Spark's."
+        )
+    return metadata
+
+
+def _refuse_partition(label: str, clause: ClusteredBy) -> None:
+    if clause.partition is None:
+        return
+    where, table = sql_literal(STRING, filter_text(clause.partition)), sql_literal(STRING, label)
+    count = "" if clause.count is None else f", buckets => {clause.count}"
+    raise BucketError(
+        f"The buckets of a partition of table {label} are those that its rows were written into, and are not changed by a "
+        f"statement alone: write it anew with CALL system.rebucket(table => {table}, where => {where}{count})."
+    )
+
+
+def _version(metadata: TableMetadata) -> Version:
+    """Return the version that the property says; without one, that of the buckets there are."""
+    now = metadata.arrangement.buckets
+    if now is not None and BUCKETING_VERSION not in metadata.properties:
+        return now.version
+    version: Version = settle(properties=metadata.properties)[BUCKETING_VERSION]
+    return version
+
+
+def _compatible(version: Version) -> str:
+    return "false" if version == "spark" else "true"
+
+
+def without(metadata: TableMetadata, name: str) -> TableMetadata:
+    """Return metadata without what one of the properties says.
+
+    Raises:
+        PropertyError: it is one that nobody sets.
+    """
+    kept = {key: value for key, value in metadata.properties.items() if key != name}
+    metadata, now = msgspec.structs.replace(metadata, properties=kept), metadata.arrangement.buckets
+    if name == CLUSTERED_BY or now is None:
+        return with_buckets(metadata, None)
+    if name == HIVE_COMPATIBLE:
+        raise PropertyError(
+            f"Table property {HIVE_COMPATIBLE!r} cannot be removed: it says what {BUCKETING_VERSION!r} means to Hive."
+        )
+    default: Version = settle(properties=kept)[BUCKETING_VERSION]
+    return with_buckets(metadata, msgspec.structs.replace(now, version=default))
+
+
+def bucket_properties(metadata: TableMetadata) -> dict[str, str]:
+    """Return the properties that say what the record has."""
+    buckets = metadata.arrangement.buckets
+    if buckets is None:
+        return {}
+    return {
+        CLUSTERED_BY: clustered_by_text(buckets, metadata.data_columns),
+        BUCKETING_VERSION: str(buckets.version),
+        HIVE_COMPATIBLE: _compatible(buckets.version),
+    }
+
+
+def set_buckets(
+    snapshot: TableSnapshot,
+    columns: Sequence[str],
+    count: int | None,
+    sorted_by: Sequence[str],
+    version: Version | None,
+) -> TableSnapshot:
+    """Commit other buckets of a table, for partitions made from now on.
+
+    Args:
+        snapshot: the table.
+        columns: names; none: it is not bucketed any more.
+        count: of the buckets.
+        sorted_by: what each is sorted by: names as SQL writes them, each with DESC behind it or not.
+        version: of the hash; None: as it is.
+
+    Raises:
+        BucketError: they cannot be.
+        ListBucketingError: they do not go together with what the table is.
+        CommitConflictError: others changed the table's metadata meanwhile.
+    """
+    metadata = snapshot.metadata
+    if version is not None:
+        properties = {**metadata.properties, BUCKETING_VERSION: str(version)}
+        settle(properties=properties)  # refuses a version that is none
+        metadata = msgspec.structs.replace(metadata, properties=properties)
+    if columns:
+        if count is None:
+            raise BucketError("The number of buckets is not given: give a number from 1 on.")
+        metadata = declared(metadata, ClusteredBy(tuple(columns), _order(sorted_by), count))
+    else:
+        metadata = with_buckets(metadata, None)
+    require_rules(snapshot.label, metadata, "define")
+    transaction = Transaction(snapshot, "alter")
+    transaction.set_metadata(metadata)
+    return commit(transaction)
+
+
+def _order(sorted_by: Sequence[str]) -> tuple[tuple[str, bool], ...]:
+    try:
+        return tuple(column for text in sorted_by for column in parse_ordered_columns(text))
+    except ValueError:
+        raise BucketError(
+            f"Buckets cannot be sorted by {list(sorted_by)!r}: give names of columns, in backticks if they are no plain words, "
+            "such as 'day' or 'day DESC'."
+        ) from None
+
+
+def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change: Mapping[str, Any]) -> None:
+    """Make sure that no bucket relies on the type of a column that is given another type.
+
+    A bucket is found by the hash of a value, which depends on its type; so does the order of structs. Names do not count:
+    files and partitions know columns by the names that they were written with.
+
+    Args:
+        snapshot: the table, with its partitions.
+        metadata: of the table as it would be otherwise.
+        change: to its columns, as Spark says it.
+
+    Raises:
+        BucketColumnChangeError: the table or a partition has such buckets.
+    """
+    kind, path = change["change"], change.get("column", ())
+    inside = len(path) > 1 and kind in ("add_column", "update_position")
+    if kind != "update_type" and not inside:
+        return
+    column = next((each for each in metadata.columns if each.name.lower() == path[0].lower()), None)
+    if column is None:
+        return
+    for arrangement, holder in all_arrangements(snapshot, metadata):
+        buckets = arrangement.buckets
+        if buckets is None:
+            continue
+        if column.physical in buckets.columns:
+            role = "a bucket column", "another type has other hashes"
+        elif column.physical in (each.column for each in buckets.sort):
+            role = "a column that buckets are sorted by", "another type may have another order"
+        else:
+            continue
+        remedy = (
+            f"say ALTER TABLE {snapshot.label} NOT CLUSTERED before, and write partitions anew that have such buckets"
+            if holder is None
+            else f"write the partitions that have such buckets anew, with INSERT OVERWRITE; {holder} is one"
+        )
+        raise BucketColumnChangeError(
+            f"Column {column.name} is {role[0]} of table {snapshot.label}, and {role[1]}: its type cannot be changed. If it has "
+            f"to be, {remedy}."
+        )
+
+
+def all_arrangements(
+    snapshot: TableSnapshot, metadata: TableMetadata
+) -> Iterator[tuple[Arrangement, str | None]]:
+    """Yield the table's arrangement, and others that partitions have, each once with the name of one."""
+    yield metadata.arrangement, None
+    totals = snapshot.totals
+    if not totals.arrangements or totals.all_arranged(metadata.arrangement):
+        return
+    seen: set[bytes] = set()
+    for partition in snapshot.partitions():
+        coded = bytes(partition.entry.arrangement)
+        if coded not in seen:
+            seen.add(coded)
+            yield decode_arrangement(partition.entry.arrangement), snapshot.describe(partition.key)

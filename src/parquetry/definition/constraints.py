@@ -1,0 +1,105 @@
+"""Constraints of tables: what statements make of them, and which columns they hold on to.
+
+Spark tests rows by an enforced CHECK when it writes them, and those that are there when one is added; here is kept what it was told, and
+made sure that nobody writes between the test and the commit (`metastore.commits.conflicts`). Keys are told to whoever asks, and not enforced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from parquetry.errors import (
+    CommitConflictError,
+    ConstrainedColumnChangeError,
+    ConstraintExistsError,
+    ConstraintNotFoundError,
+    UnsupportedError,
+)
+from parquetry.identifiers import joined_name, part_text
+from parquetry.metastore.storage.model import Constraint, TableMetadata
+from parquetry.metastore.versions.snapshot import TableSnapshot
+
+_NAMES = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
+
+
+def with_constraints(metadata: TableMetadata, label: str, constraints: Sequence[Constraint]) -> TableMetadata:
+    """Return the metadata with constraints more.
+
+    Raises:
+        ConstraintExistsError: one is called as another.
+        UnsupportedError: there would be two primary keys.
+    """
+    for new in constraints:
+        for each in metadata.constraints:
+            if each.name.lower() == new.name.lower():
+                raise ConstraintExistsError(
+                    f"Constraint {part_text(each.name)} is already there in table {label}: choose another name, or say ALTER TABLE "
+                    f"{label} DROP CONSTRAINT {part_text(each.name)} before."
+                )
+            if each.kind == new.kind == "primary_key":
+                raise UnsupportedError(
+                    f"Table {label} has a primary key, {part_text(each.name)}: say ALTER TABLE {label} DROP CONSTRAINT "
+                    f"{part_text(each.name)} before it gets {part_text(new.name)}."
+                )
+        metadata = msgspec.structs.replace(metadata, constraints=(*metadata.constraints, new))
+    return metadata
+
+
+def added(snapshot: TableSnapshot, metadata: TableMetadata, change: Mapping[str, Any]) -> TableMetadata:
+    """Return the metadata with the constraint of ALTER TABLE … ADD CONSTRAINT.
+
+    Raises:
+        CommitConflictError: the rows were tested of another version than this one.
+        ConstraintExistsError: one is called so.
+    """
+    new = msgspec.convert(change["constraint"], Constraint)
+    tested = change["version"]
+    if new.kind == "check" and tested is not None and tested != str(snapshot.version):
+        raise CommitConflictError(
+            f"Table {snapshot.label}: version {snapshot.version} was committed while the rows of version {tested} were tested by "
+            f"constraint {part_text(new.name)}; it was not added: run it again."
+        )
+    return with_constraints(metadata, snapshot.label, [new])
+
+
+def without(metadata: TableMetadata, label: str, change: Mapping[str, Any]) -> TableMetadata:
+    """Return the metadata without the constraint of ALTER TABLE … DROP CONSTRAINT.
+
+    Raises:
+        ConstraintNotFoundError: there is none, and IF EXISTS was not said.
+    """
+    name = change["name"].lower()
+    left = tuple(each for each in metadata.constraints if each.name.lower() != name)
+    if len(left) == len(metadata.constraints) and not change["if_exists"]:
+        there = ", ".join(part_text(each.name) for each in left) or "none"
+        raise ConstraintNotFoundError(
+            f"Table {label} has no constraint {part_text(change['name'])}; there are: {there}."
+        )
+    return msgspec.structs.replace(metadata, constraints=left)
+
+
+def require_unconstrained(metadata: TableMetadata, label: str, path: Sequence[str], what: str) -> None:
+    """Make sure that no constraint names a column, or a field within, that is to be dropped or renamed.
+
+    Of a CHECK every word counts that is called as the column or the field.
+
+    Raises:
+        ConstrainedColumnChangeError: one does.
+    """
+    for each in metadata.constraints:
+        paths = [[part.lower() for part in names] for names in each.columns]
+        lower = [part.lower() for part in path]
+        named = any(names[: len(lower)] == lower for names in paths)
+        if named or lower[-1] in _words(each.predicate or ""):
+            raise ConstrainedColumnChangeError(
+                f"Column {joined_name(path)} cannot be {what}, as constraint {part_text(each.name)} of table {label} names it: say "
+                f"ALTER TABLE {label} DROP CONSTRAINT {part_text(each.name)} before."
+            )
+
+
+def _words(text: str) -> set[str]:
+    return {(quoted.replace("``", "`") or plain).lower() for quoted, plain in _NAMES.findall(text)}

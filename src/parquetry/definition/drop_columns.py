@@ -1,0 +1,145 @@
+"""Columns, and fields of structs, that are taken out of a table: which may go, and what REPLACE COLUMNS comes to.
+
+No file is rewritten: what files hold under the physical name is not read any longer. The name is recorded, so that a column that is
+called the same later gets another one in the files (`schema_changes`), and old values never come back as its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from parquetry.config.registry import naming
+from parquetry.data_files.records import CURRENT_DEFAULT, Column
+from parquetry.definition.bucketing import all_arrangements
+from parquetry.definition.skew import require_unskewed
+from parquetry.errors import BucketColumnChangeError, PropertyError, SkewedColumnChangeError, UnsupportedError
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.types import type_text
+
+Change = dict[str, Any]
+
+
+def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Sequence[str]) -> None:
+    """Make sure that nothing relies on a column, or on a field of it, that is to be dropped.
+
+    Args:
+        snapshot: the table, with its partitions.
+        metadata: of the table as it would be otherwise.
+        path: names of the column and of the fields within.
+
+    Raises:
+        UnsupportedError: it is a partition column, or part of the keys of a map.
+        PropertyError: a property of the table names it.
+        SkewedColumnChangeError: rows have directories by its values, in the table or in a partition.
+        BucketColumnChangeError: they have buckets, or an order, by these.
+    """
+    column = _named(metadata, path[0])
+    if column is None:
+        return  # who looks for it says so
+    label = ".".join([column.name, *path[1:]])
+    if column.name in metadata.partition_by:
+        raise UnsupportedError(
+            f"Column {label} is a partition column of table {snapshot.label}, by which its rows are found, and cannot be "
+            "dropped: make another table with CREATE TABLE … AS SELECT, or a view that leaves it out."
+        )
+    if _within_keys(column.type, path[1:]):
+        raise UnsupportedError(
+            f"Field {label} is part of the keys of a map, of which two would be equal without it: drop the whole column."
+        )
+    for name in naming(metadata.properties, [column.name, *path[1:]]):
+        raise PropertyError(
+            f"Column {label} cannot be dropped, as the property {name!r} of table {snapshot.label} names it: say ALTER TABLE "
+            f"{snapshot.label} SET TBLPROPERTIES ('{name}' = '…'), or UNSET it, before."
+        )
+    require_unskewed(snapshot.label, metadata, column.name, renamed=False)
+    for arrangement, holder in all_arrangements(snapshot, metadata):
+        if column.physical not in arrangement.columns:
+            continue
+        rewrite = "write the partitions anew that are arranged by it, with INSERT OVERWRITE"
+        remedy = (
+            f"say ALTER TABLE {snapshot.label} NOT CLUSTERED before, and {rewrite}"
+            if holder is None
+            else f"{rewrite}; {holder} is one"
+        )
+        message = f"Column {label} cannot be dropped, as rows of table {snapshot.label} are arranged by it: {remedy}."
+        if arrangement.skew is not None and column.physical in arrangement.skew.columns:
+            raise SkewedColumnChangeError(message)
+        raise BucketColumnChangeError(message)
+
+
+def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Change]:
+    """Return changes with REPLACE COLUMNS said in others.
+
+    Spark tells it as dropping all columns, partition columns too, and adding those of the statement. As in Hive, a column that is
+    named again stays what it is, with its values, and partition columns that are not named stay. The last of the changes
+    that are returned puts the columns in their order.
+
+    Raises:
+        UnsupportedError: a column that is named again would be NOT NULL and may hold NULL.
+    """
+    count = len(metadata.columns)
+    dropped = [each["column"] for each in changes[:count] if each["change"] == "drop_column"]
+    if dropped != [[column.name] for column in metadata.columns] or len(changes) == count:
+        return list(changes)
+    added: list[Change] = []
+    kept: list[str] = []
+    for change in changes[count:]:
+        column = _named(metadata, change["column"][0])
+        if column is None:
+            added.append(change)
+            continue
+        kept.append(column.name)
+        path = [column.name]
+        if type_text(change["type"]) != type_text(column.type):  # marks of nested fields stay
+            added.append(
+                {
+                    "change": "update_type",
+                    "column": path,
+                    "type": change["type"],
+                    "metadata": change["metadata"],
+                }
+            )
+        if change["nullable"] != column.nullable:
+            added.append({"change": "update_nullability", "column": path, "nullable": change["nullable"]})
+        if change["comment"] != column.comment:
+            added.append({"change": "update_comment", "column": path, "comment": change["comment"]})
+        default = change["metadata"].get(CURRENT_DEFAULT)
+        if default != column.metadata.get(CURRENT_DEFAULT):
+            added.append({"change": "update_default", "column": path, "default": default})
+    gone = [
+        {"change": "drop_column", "column": [column.name], "if_exists": False}
+        for column in metadata.columns
+        if column.name not in kept and column.name not in metadata.partition_by
+    ]
+    named = [change["column"][0] for change in changes[count:]]
+    order = {"change": "order", "names": named}
+    return [*added, *gone, order]
+
+
+def in_order(metadata: TableMetadata, names: Sequence[str]) -> tuple[Column, ...]:
+    """Return columns in an order; those that it does not name, which are partition columns, come last."""
+    wanted = {name.lower(): place for place, name in enumerate(names)}
+    return tuple(
+        sorted(metadata.columns, key=lambda column: wanted.get(column.name.lower(), len(wanted)))
+    )  # which keeps the order of the others
+
+
+def _within_keys(type_: Any, path: Sequence[str]) -> bool:
+    """Return whether a path within a type leads through the keys of a map; a field of a struct may be called `key`, too."""
+    if not path or not isinstance(type_, dict):
+        return False
+    step = path[0].lower()
+    match type_["type"]:
+        case "map":
+            return step == "key" or _within_keys(type_["valueType"], path[1:])
+        case "array":
+            return _within_keys(type_["elementType"], path[1:])
+    return any(
+        _within_keys(each["type"], path[1:]) for each in type_["fields"] if each["name"].lower() == step
+    )
+
+
+def _named(metadata: TableMetadata, name: str) -> Column | None:
+    return next((column for column in metadata.columns if column.name.lower() == name.lower()), None)

@@ -1,0 +1,173 @@
+"""The columns that settings name: those that files are sorted by (`sort-by`), and those with Bloom filters (`bloom-filter-columns`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from parquetry.config.precedence import Settings
+from parquetry.config.registry import BLOOM_FILTER_COLUMNS, SORT_BY
+from parquetry.data_files.records import PHYSICAL_NAME, Column
+from parquetry.definition.bucket_clause import has_order
+from parquetry.errors import ColumnNotFoundError, UnsupportedError
+from parquetry.identifiers import joined_name, parse_paths, paths_text
+from parquetry.layout.schema_json import Field, fields_of
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.types import type_text
+
+_WITHOUT_FILTERS = ("boolean", "float", "double")
+"""Of two values no filter is of use; of floats, it tells zeros apart that SQL holds equal."""
+
+
+def require_columns(metadata: TableMetadata, settings: Settings) -> None:
+    """Refuse settings that name columns which cannot be used so.
+
+    Raises:
+        PropertyError: see the functions below.
+        ConfigurationError: the same.
+    """
+    sort_paths(metadata, settings)
+    bloom_filter_columns(metadata, settings)
+
+
+def sort_paths(metadata: TableMetadata, settings: Settings) -> tuple[tuple[str, ...], ...]:
+    """Return the columns, and fields of structs, by which the files of a table are sorted: the names in the files that lead to each.
+
+    Raises:
+        PropertyError: `sort-by` is no list of these, or names one that is not there or that has no order.
+        ConfigurationError: the session's does.
+    """
+    asked = settings.effective(SORT_BY)
+    paths = []
+    for path in asked.value or ():
+        try:
+            fields = _sortable(metadata, path)
+        except (ColumnNotFoundError, UnsupportedError) as error:
+            raise asked.refused(f": {error.message}") from None
+        paths.append(tuple(_physical(field) for field in fields))
+    return tuple(paths)
+
+
+def clustering(metadata: TableMetadata) -> list[list[str]]:
+    """Return the columns and fields that CLUSTER BY names, where the table could be made by that clause: the names that lead to each.
+
+    Spark has the clause for tables without partitions and buckets.
+    """
+    text = metadata.properties.get(SORT_BY)
+    if text is None or metadata.partition_by or metadata.arrangement.buckets is not None:
+        return []
+    try:
+        return [[str(field["name"]) for field in _sortable(metadata, path)] for path in parse_paths(text)]
+    except (ValueError, ColumnNotFoundError, UnsupportedError):  # of an older library; a write says so
+        return []
+
+
+def clustered_by(label: str, metadata: TableMetadata, paths: Sequence[Sequence[str]]) -> str:
+    """Return the property `sort-by` that says the same as CLUSTER BY.
+
+    Raises:
+        ColumnNotFoundError: there is no such column or field.
+        UnsupportedError: one has no order.
+    """
+    for path in paths:
+        try:
+            _sortable(metadata, path)
+        except (ColumnNotFoundError, UnsupportedError) as error:
+            raise type(error)(f"CLUSTER BY of table {label}: {error.message}") from None
+    return paths_text(paths)
+
+
+def _sortable(metadata: TableMetadata, path: Sequence[str]) -> list[Field]:
+    """Return the column that a path names and the fields that it leads through.
+
+    Raises:
+        ColumnNotFoundError: one is not there.
+        UnsupportedError: the last of them has no order; the sentence begins with what was named.
+    """
+    names = [column.name.lower() for column in metadata.columns]
+    if len(path) > 1 and path[0].lower() not in names and ".".join(path).lower() in names:
+        path = [
+            ".".join(path)
+        ]  # a name with a dot, which went without backticks when no fields could be named
+    found: list[Field] = []
+    fields: Sequence[Field] = fields_of([metadata.column(path[0])])
+    for depth, name in enumerate(path):
+        field = next((each for each in fields if each["name"].lower() == name.lower()), None)
+        if field is None:
+            above = joined_name(each["name"] for each in found)
+            there = (
+                f"its fields are: {', '.join(each['name'] for each in fields)}"
+                if fields
+                else "it is no struct"
+            )
+            raise ColumnNotFoundError(f"Column {above} has no field {name!r}; {there}.")
+        found.append(field)
+        of = field["type"]
+        fields = (
+            of["fields"] if depth + 1 < len(path) and isinstance(of, dict) and of["type"] == "struct" else []
+        )
+    what, shown = ("field" if len(path) > 1 else "column"), joined_name(path)
+    if _kind(found[-1]["type"]) == "map":
+        raise UnsupportedError(f"{what} {shown} is a map, and maps have no order.")
+    if not has_order(found[-1]["type"]):
+        raise UnsupportedError(
+            f"{what} {shown} is of type {type_text(found[-1]['type'])}, whose values have no order."
+        )
+    return found
+
+
+def _physical(field: Field) -> str:
+    return str(field["metadata"].get(PHYSICAL_NAME, field["name"]))
+
+
+def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[Column, ...]:
+    """Return the columns for which files are to have Bloom filters.
+
+    Raises:
+        PropertyError: `bloom-filter-columns` is no list of columns, or names one that is not there or that files have none for.
+        ConfigurationError: the session's does.
+    """
+
+    def fault(column: Column) -> str | None:
+        if column.name in metadata.partition_by:
+            return "is a partition column, which files do not hold"
+        if not column.column_type.primitive or column.column_type.name in _WITHOUT_FILTERS:
+            return f"is a {_kind(column.type)}, and files have no Bloom filters of these"
+        return None
+
+    asked = settings.effective(BLOOM_FILTER_COLUMNS)
+    columns = []
+    for name in asked.value or ():
+        try:
+            column = metadata.column(name)
+        except ColumnNotFoundError as error:
+            raise asked.refused(f": {error.message}") from None
+        if (reason := fault(column)) is not None:
+            raise asked.refused(f": column {name} {reason}.")
+        columns.append(column)
+    return tuple(columns)
+
+
+def bloom_filter_options(metadata: TableMetadata, settings: Settings) -> dict[str, str]:
+    """Return what makes the writer of a table's files write Bloom filters, each as large as its values need.
+
+    Raises:
+        PropertyError: see `bloom_filter_columns`.
+        ConfigurationError: the same.
+    """
+    names = [column.physical for column in bloom_filter_columns(metadata, settings)]
+    if not names:
+        return {}
+    if metadata.format == "orc":
+        return {"orc.bloom.filter.columns": ",".join(names)}
+    # Nobody says how many values to expect: without these, Parquet would write a megabyte for each row group, and with the first of
+    # them 64 kB at least. A candidate is half as large as the one before, and the smallest that serves is kept.
+    options = {"parquet.bloom.filter.adaptive.enabled": "true"}
+    for name in names:
+        options[f"parquet.bloom.filter.enabled#{name}"] = "true"
+        options[f"parquet.bloom.filter.candidates.number#{name}"] = "12"
+    return options
+
+
+def _kind(type_: Any) -> str:
+    return str(type_["type"]) if isinstance(type_, dict) else str(type_)

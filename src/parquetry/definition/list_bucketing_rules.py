@@ -1,0 +1,134 @@
+"""What does not go together with directories for heavy values: a table of rules, each with the reason and what lifts it.
+
+Hive's design names these combinations. Where Hive could not do them and Parquetry can, the table property
+`list-bucketing-rules` = `relaxed` lifts the rule; where nobody can, nothing does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from parquetry.config.registry import LIST_BUCKETING_RULES
+from parquetry.errors import ListBucketingError, LoadIntoSkewedError
+
+MERGEABLE = ("parquet", "orc")
+"""Formats of files that can be merged."""
+
+Occasion = Literal["define", "create as", "append", "overwrite", "load", "concatenate", "name partition"]
+"""When a rule is asked for.
+
+A table is defined or altered, made from a query, rows are added to it or replace others, files are loaded into it, its files
+are merged, a partition is called what the directory of all other rows is called.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A table, or what a statement says of one, as far as the rules ask for it.
+
+    Attributes:
+        label: its name, for messages.
+        directories: whether its heavy values have directories; without them no rule holds.
+        buckets: whether its rows are in buckets.
+        external: whether its place was named by its statement.
+        partitioned: whether it has partition columns.
+        file_format: of its files.
+        relaxed: whether its property lifts the rules that can be lifted.
+    """
+
+    label: str
+    directories: bool
+    buckets: bool = False
+    external: bool = False
+    partitioned: bool = True
+    file_format: str = "parquet"
+    relaxed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A combination that is refused.
+
+    Attributes:
+        name: for messages.
+        occasions: when it is asked for.
+        broken: whether a table breaks it then.
+        text: what does not go together.
+        instead: what to do instead.
+        liftable: whether the property lifts it.
+        error: what is raised.
+    """
+
+    name: str
+    occasions: tuple[Occasion, ...]
+    broken: Callable[[Subject], bool]
+    text: str
+    instead: str
+    liftable: bool = True
+    error: type[ListBucketingError | LoadIntoSkewedError] = ListBucketingError
+
+
+RULES = (
+    Rule(
+        "load-data", ("load",), lambda _: True,
+        "A stored-as-directories table cannot be used as target for LOAD",
+        "Read the files with Spark and INSERT OVERWRITE their rows", liftable=False, error=LoadIntoSkewedError,
+    ),
+    Rule(
+        "buckets", ("define",), lambda each: each.buckets,
+        "Directories for heavy values do not go together with CLUSTERED BY … INTO … BUCKETS",
+        "Leave CLUSTERED BY or STORED AS DIRECTORIES out",
+    ),
+    Rule(
+        "format", ("define", "concatenate"), lambda each: each.file_format not in MERGEABLE,
+        "Directories for heavy values need files that can be merged",
+        "Say USING parquet or USING orc, or leave STORED AS DIRECTORIES out", liftable=False,
+    ),
+    Rule(
+        "external", ("define", "append", "overwrite", "concatenate"), lambda each: each.external,
+        "Directories for heavy values do not go together with an external table",
+        "Leave LOCATION or STORED AS DIRECTORIES out",
+    ),
+    Rule(
+        "create-as", ("create as",), lambda _: True,
+        "A table with directories for heavy values is not made from a query",
+        "Make it with CREATE TABLE and fill it with INSERT OVERWRITE",
+    ),
+    Rule(
+        "unpartitioned", ("append", "overwrite"), lambda each: not each.partitioned,
+        "Directories for heavy values need a partitioned table to be written to",
+        "Make it with PARTITIONED BY",
+    ),
+    Rule(
+        "insert-into", ("append",), lambda _: True,
+        "INSERT INTO does not go together with directories for heavy values",
+        "Write whole partitions with INSERT OVERWRITE",
+    ),
+    Rule(
+        "default-directory", ("name partition",), lambda _: True,
+        "A partition cannot have the name of the directory of all rows without a heavy value as its value",
+        "Choose another value",
+    ),
+)  # fmt: skip
+"""All of them; the first that is broken is told of."""
+
+
+def require_allowed(subject: Subject, occasion: Occasion) -> None:
+    """Make sure that a table breaks no rule.
+
+    Raises:
+        ListBucketingError: it breaks one; the message names the rule, and the property that lifts it.
+        LoadIntoSkewedError: files would be loaded into it.
+
+    >>> require_allowed(Subject(label="db.t", directories=True, external=True, relaxed=True), "define")
+    >>> require_allowed(Subject(label="db.t", directories=False, external=True), "define")
+    """
+    if not subject.directories:
+        return
+    for rule in RULES:
+        if occasion not in rule.occasions or (rule.liftable and subject.relaxed) or not rule.broken(subject):
+            continue
+        lifted = f", or set the table property '{LIST_BUCKETING_RULES}' = 'relaxed'" if rule.liftable else ""
+        raise rule.error(f"{rule.text}: table {subject.label} (rule {rule.name}). {rule.instead}{lifted}.")

@@ -1,0 +1,327 @@
+"""Changes to a table's columns: pure functions from Spark's `TableChange`s to new columns.
+
+A renamed column keeps the name it has in the files (its physical name), so that old files are still read and no
+file is rewritten; the same holds for the fields of structs. A dropped one leaves its name in the files taken (`drop_columns`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from parquetry.data_files.records import CURRENT_DEFAULT, PHYSICAL_NAME, Column
+from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
+from parquetry.layout.schema_json import (
+    Field,
+    check_fields,
+    columns_of,
+    fields_of,
+    struct_of,
+    without_collation,
+)
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.types import type_from_json, type_text
+
+_INTEGERS = ("byte", "short", "integer", "long")
+_STEPS = {"element": "elementType", "key": "keyType", "value": "valueType"}
+"""How Spark's paths name the parts of arrays and maps, and the keys of these in its JSON."""
+_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+
+
+def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ...]:
+    """Return a table's columns after one change.
+
+    Partition columns at the end stay there, where Hive's positional INSERT looks for them, unless one of them is
+    itself moved: a column that is added without FIRST or AFTER comes before them, and none comes between or behind.
+
+    Raises:
+        ColumnNotFoundError: the column is not there.
+        ColumnExistsError: the new name is taken.
+        UnsupportedError: the change is not offered, or would place a column behind partition columns at the end.
+    """
+    kind = change["change"]
+    if kind not in _CHANGES:
+        raise UnsupportedError(f"ALTER TABLE … {change['text']} is not supported.")
+    fields = fields_of(metadata.columns)
+    path: list[str] = change["column"]
+    if kind == "update_type" and _among(path, metadata.partition_by):
+        raise UnsupportedError(
+            f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change."
+        )
+    last = _last_partition_columns(fields, metadata.partition_by)
+    if kind == "add_column" and len(path) == 1 and change["position"] is None:
+        change = {**change, "position": fields[-len(last) - 1]["name"]}
+    _CHANGES[kind](fields, path, change, metadata)
+    placed = (
+        kind in ("add_column", "update_position")
+        and len(path) == 1
+        and not _among(path, metadata.partition_by)
+    )
+    if placed and not set(last) <= set(_last_partition_columns(fields, metadata.partition_by)):
+        raise UnsupportedError(
+            f"Column {path[0]} cannot be placed there: partition columns at the end of a table ({', '.join(last)}) stay "
+            "there, as an INSERT without column names counts on it. Say FIRST or AFTER another column."
+        )
+    check_fields(fields, metadata.format)
+    return columns_of(fields)
+
+
+def _among(path: Sequence[str], partition_by: Sequence[str]) -> bool:
+    """Return whether a column is one of the partition columns."""
+    return path[0].lower() in {name.lower() for name in partition_by}
+
+
+def _last_partition_columns(fields: Sequence[Field], partition_by: Sequence[str]) -> list[str]:
+    """Return the names of the partition columns behind all others, in their order."""
+    names = {name.lower() for name in partition_by}
+    last = list(itertools.takewhile(lambda field: field["name"].lower() in names, reversed(fields)))
+    return [field["name"] for field in reversed(last)]
+
+
+def physical_path(metadata: TableMetadata, path: Sequence[str]) -> tuple[str, ...]:
+    """Return the path of a column or a field that is there, or of one that is to be, by the names in the files."""
+    fields = fields_of(metadata.columns)
+    found = []
+    for depth, part in enumerate(path, 1):
+        siblings = _siblings_if_any(fields, list(path[:depth]))
+        field = next((each for each in siblings if each["name"].lower() == part.lower()), None)
+        found.append(part.lower() if field is None else _physical(field))
+    return tuple(found)
+
+
+def _siblings_if_any(fields: list[Field], path: list[str]) -> list[Field]:
+    """Return the fields among which a part of a path is, none where it is a step into an array or a map."""
+    try:
+        return _siblings(fields, path)
+    except ColumnNotFoundError:
+        return []
+
+
+def _physical(field: Field) -> str:
+    return str(field["metadata"].get(PHYSICAL_NAME, field["name"]))
+
+
+def _siblings(fields: list[Field], path: list[str]) -> list[Field]:
+    """Return the fields among which the last part of `path` is to be found.
+
+    Steps into arrays and maps are named `element`, `key` and `value`, as Spark names them.
+    """
+    at: Any = struct_of(fields)
+    for depth, part in enumerate(path[:-1], 1):
+        step = _STEPS.get(part.lower(), "")
+        if isinstance(at, dict) and step in at:
+            at = at[step]
+        else:
+            inside = _fields_in(at, path)
+            at = inside[_index(inside, path[:depth])]["type"]
+    return _fields_in(at, path)
+
+
+def _fields_in(type_: Any, path: list[str]) -> list[Field]:
+    if isinstance(type_, dict) and type_["type"] == "struct":
+        fields: list[Field] = type_["fields"]
+        return fields
+    raise ColumnNotFoundError(f"{'.'.join(path)} names a field of something that is not a struct.")
+
+
+def _index(fields: list[Field], path: list[str]) -> int:
+    for i, field in enumerate(fields):
+        if field["name"].lower() == path[-1].lower():
+            return i
+    known = ", ".join(f["name"] for f in fields)
+    raise ColumnNotFoundError(f"Column {'.'.join(path)} is not there; known are {known}.")
+
+
+def _free(fields: list[Field], name: str, path: list[str]) -> None:
+    if any(f["name"].lower() == name.lower() for f in fields):
+        raise ColumnExistsError(
+            f"Column {'.'.join([*path[:-1], name])} is already there: choose another name."
+        )
+
+
+def _add(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
+    siblings = _siblings(fields, path)
+    _free(siblings, path[-1], path)
+    if not change["nullable"]:
+        raise UnsupportedError(
+            f"Column {'.'.join(path)} cannot be NOT NULL: the rows that are there have no value for it."
+        )
+    metadata = dict(change["metadata"])
+    if CURRENT_DEFAULT in metadata:
+        _require_column(path)
+    if change["comment"]:
+        metadata["comment"] = change["comment"]
+    taken = {_physical(field).lower() for field in siblings}
+    above = physical_path(table, path[:-1])
+    taken.update(dropped[-1].lower() for dropped in table.dropped if dropped[:-1] == above)
+    if path[-1].lower() in taken:  # by a column that was renamed or dropped, and files still use it
+        metadata[PHYSICAL_NAME] = next(
+            n for i in range(1, 10**6) if (n := f"{path[-1]}_{i}").lower() not in taken
+        )
+    field = {
+        "name": path[-1],
+        "type": without_collation(change["type"]),
+        "nullable": True,
+        "metadata": metadata,
+    }
+    _place(siblings, field, change["position"], path)
+
+
+def _place(siblings: list[Field], field: Field, position: str | None, path: list[str]) -> None:
+    if position is None:
+        siblings.append(field)
+    elif position == "":
+        siblings.insert(0, field)
+    else:
+        siblings.insert(_index(siblings, [*path[:-1], position]) + 1, field)
+
+
+def _drop(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
+    try:
+        siblings = _siblings(fields, path)
+        place = _index(siblings, path)
+    except ColumnNotFoundError:
+        if change.get("if_exists"):
+            return
+        raise
+    left = [field for field in siblings if field is not siblings[place]]
+    if len(path) == 1 and all(_among([field["name"]], table.partition_by) for field in left):
+        raise UnsupportedError(
+            f"Column {path[0]} is the last that is in the files, and a table has one: add another before, or drop the table."
+        )
+    if not left:
+        raise UnsupportedError(
+            f"Field {'.'.join(path)} is the last of its struct, which would be empty: drop {'.'.join(path[:-1])}."
+        )
+    del siblings[place]
+
+
+def _rename(fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata) -> None:
+    siblings = _siblings(fields, path)
+    field = siblings[_index(siblings, path)]
+    if change["to"].lower() != field["name"].lower():
+        _free(siblings, change["to"], path)
+    field["metadata"].setdefault(PHYSICAL_NAME, field["name"])
+    field["name"] = change["to"]
+
+
+def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
+    file_format = table.format
+    holder, key = _typed(fields, path)
+    new = without_collation(change["type"])
+    if not _widens(holder[key], new, file_format):
+        raise UnsupportedError(
+            f"Column {'.'.join(path)} is {type_text(holder[key])} and cannot become {type_text(new)}: {file_format} files "
+            "can be read again only as a wider number of the same kind; add a column and copy the values."
+        )
+    holder[key] = new
+    if key == "type":
+        holder["metadata"].update(change["metadata"])
+    elif change["metadata"]:
+        raise UnsupportedError(
+            f"{'.'.join(path)} cannot have a collation: values are found by their bytes; leave COLLATE out."
+        )
+
+
+def _typed(fields: list[Field], path: list[str]) -> tuple[dict[str, Any], str]:
+    """Return what a path leads to, and the key of its type: a field, or an array or a map of which it names a part."""
+    key = _STEPS.get(path[-1].lower(), "")
+    if key and len(path) > 1:
+        holder, within = _typed(fields, path[:-1])
+        inside = holder[within]
+        if isinstance(inside, dict) and key in inside:
+            return inside, key
+    siblings = _siblings(fields, path)
+    return siblings[_index(siblings, path)], "type"
+
+
+def _widens(old: Any, new: Any, file_format: str) -> bool:
+    """Return whether files written with a type can be read as another (Spark's SPARK-40876, and ORC's own rules)."""
+    if old == new:
+        return True
+    if not isinstance(old, str) or not isinstance(new, str):
+        return False
+    if old in _INTEGERS and new in _INTEGERS:
+        return _INTEGERS.index(new) > _INTEGERS.index(old)
+    if (old, new) == ("float", "double"):
+        return True
+    was, to = type_from_json(old), type_from_json(new)
+    if was.name == to.name == "decimal":
+        same_scale = was.scale == to.scale and to.precision > was.precision
+        return same_scale or (
+            file_format == "parquet" and to.precision - was.precision >= to.scale - was.scale >= 0
+        )
+    if was.name == to.name == "varchar" or (was.name == "varchar" and to.name == "string"):
+        return to.name == "string" or to.length > was.length
+    if was.name == "char":  # its values are written with their spaces
+        return to.name == "string" or (to.name == "varchar" and to.length >= was.length)
+    if file_format != "parquet":
+        return False
+    if old in ("byte", "short", "integer") and new == "double":
+        return True
+    if old in _INTEGERS and to.name == "decimal":
+        return to.precision - to.scale >= _DIGITS[old]
+    return (old, new) == ("date", "timestamp_ntz")
+
+
+def _update_nullability(
+    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
+) -> None:
+    siblings = _siblings(fields, path)
+    field = siblings[_index(siblings, path)]
+    if field["nullable"] and not change["nullable"]:
+        raise UnsupportedError(
+            f"Column {'.'.join(path)} cannot become NOT NULL: rows that are there may hold NULL."
+        )
+    field["nullable"] = change["nullable"]
+
+
+def _update_comment(
+    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
+) -> None:
+    siblings = _siblings(fields, path)
+    metadata = siblings[_index(siblings, path)]["metadata"]
+    if change["comment"] is None:
+        metadata.pop("comment", None)
+    else:
+        metadata["comment"] = change["comment"]
+
+
+def _update_default(
+    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
+) -> None:
+    """Change what rows get from now on; those of files without the column keep what they have."""
+    _require_column(path)
+    metadata = fields[_index(fields, path)]["metadata"]
+    if change["default"] is None:
+        metadata.pop(CURRENT_DEFAULT, None)
+    else:
+        metadata[CURRENT_DEFAULT] = change["default"]
+
+
+def _require_column(path: list[str]) -> None:
+    """Refuse a default value of a field: neither statements nor readers would fill it in."""
+    if len(path) > 1:
+        raise UnsupportedError(
+            f"Field {'.'.join(path)} cannot have a DEFAULT, which is for whole columns: leave it out, or give column {path[0]} one."
+        )
+
+
+def _update_position(
+    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
+) -> None:
+    siblings = _siblings(fields, path)
+    _place(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
+
+
+_CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], TableMetadata], None]] = {
+    "add_column": _add,
+    "drop_column": _drop,
+    "rename_column": _rename,
+    "update_type": _update_type,
+    "update_nullability": _update_nullability,
+    "update_comment": _update_comment,
+    "update_default": _update_default,
+    "update_position": _update_position,
+}

@@ -1,0 +1,257 @@
+"""A table's heavy values as its property says them, and as its record has them.
+
+The property `skewed-by` is how statements, users and Python say what is heavy. It becomes the record
+(`TableMetadata.arrangement`), which holds for partitions made from then on, is kept as a property no more, and is shown
+again from the record. Partitions that are there keep their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from parquetry.config.precedence import settle
+from parquetry.config.registry import LIST_BUCKETING_RULES, SKEWED_BY, SKEWED_LOCATIONS
+from parquetry.ddl.partition_spec import filter_text
+from parquetry.ddl.skewed_by import SkewedBy, is_not_directories, parse_skewed_by
+from parquetry.ddl.skewed_locations import SkewedLocations, parse_skewed_locations
+from parquetry.definition.list_bucketing_rules import Occasion, Subject, require_allowed
+from parquetry.definition.skew_clause import Zone, located, skew_map
+from parquetry.definition.skew_text import skewed_by_text, skewed_locations_text
+from parquetry.errors import (
+    NotSkewedError,
+    PartitionNotFoundError,
+    SkewedColumnChangeError,
+    SkewedLocationError,
+)
+from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.reading.parse import parse_filter
+from parquetry.sqltext.literals import constants
+from parquetry.types import Value
+
+
+def with_skew(metadata: TableMetadata, skew: SkewMap | None) -> TableMetadata:
+    """Return metadata with other heavy values, for partitions made from now on."""
+    arrangement = msgspec.structs.replace(metadata.arrangement, skew=skew)
+    return msgspec.structs.replace(metadata, arrangement=arrangement)
+
+
+def declared(metadata: TableMetadata, clause: SkewedBy, zone: Zone) -> TableMetadata:
+    """Return metadata with the heavy values that a clause says.
+
+    Raises:
+        SkewError: they cannot be; see `definition.skew_clause`.
+    """
+    return with_skew(metadata, skew_map(clause, metadata.data_columns, _auto(metadata), zone))
+
+
+def _auto(metadata: TableMetadata) -> AutoSkew:
+    settings = settle(properties=metadata.properties)
+    return AutoSkew(settings["auto-skew-share"], settings["auto-skew-values"])
+
+
+def recorded(metadata: TableMetadata, zone: Zone) -> tuple[TableMetadata, SkewedLocations | None]:
+    """Return metadata whose properties about heavy values have become its record, and are kept as such no more.
+
+    Returns:
+        it, and the locations that a partition is to have instead of the table, if that is what they say.
+
+    Raises:
+        ClauseError: a property's text cannot be read.
+        SkewError: what it says cannot be.
+    """
+    kept = dict(metadata.properties)
+    clause, places = kept.pop(SKEWED_BY, None), kept.pop(SKEWED_LOCATIONS, None)
+    metadata = msgspec.structs.replace(metadata, properties=kept)
+    if clause is not None and is_not_directories(clause):
+        skew = _skewed(metadata)
+        metadata = with_skew(metadata, msgspec.structs.replace(skew, directories=False, locations=()))
+    elif clause is not None:
+        metadata = declared(metadata, parse_skewed_by(clause), zone)
+    elif (now := metadata.arrangement.skew) is not None and now.auto is not None:
+        metadata = with_skew(metadata, msgspec.structs.replace(now, auto=_auto(metadata)))
+    if places is None:
+        return metadata, None
+    locations = parse_skewed_locations(places)
+    if locations.partition is not None:
+        return metadata, locations
+    return with_skew(metadata, located(_skewed(metadata), locations.pairs, metadata.data_columns, zone)), None
+
+
+def without(metadata: TableMetadata, name: str) -> TableMetadata:
+    """Return metadata without what one of the two properties says."""
+    skew = metadata.arrangement.skew
+    if name == SKEWED_BY or skew is None:
+        return with_skew(metadata, None)
+    return with_skew(metadata, msgspec.structs.replace(skew, locations=()))
+
+
+def skew_properties(metadata: TableMetadata) -> dict[str, str]:
+    """Return the properties that say what the record has."""
+    skew = metadata.arrangement.skew
+    if skew is None:
+        return {}
+    columns = metadata.data_columns
+    places = skewed_locations_text(skew, columns)
+    shown = {SKEWED_BY: skewed_by_text(skew, columns)}
+    return shown if places is None else {**shown, SKEWED_LOCATIONS: places}
+
+
+def relocate(transaction: Transaction, locations: SkewedLocations, zone: Zone) -> SkewMap:
+    """Have a transaction give directories of a partition other places, for files that are written from now on.
+
+    Files that are there stay where they are, and are read as before.
+
+    Returns:
+        the partition's heavy values as they are then.
+
+    Raises:
+        PartitionNotFoundError: there is no such partition, or the values are those of several.
+        NotSkewedError: it has no heavy values.
+        SkewError: a location cannot be.
+    """
+    snapshot = transaction.base
+    text = filter_text(locations.partition or {})
+    named = {name.lower() for name in locations.partition or {}}
+    if named != {name.lower() for name in snapshot.metadata.partition_by}:
+        raise SkewedLocationError(
+            f"PARTITION has to name one partition of table {snapshot.label}: give a value for each of "
+            f"{', '.join(snapshot.metadata.partition_by) or '(no partition columns)'}."
+        )
+    for part in snapshot.partitions(cheapest_plan(snapshot, _filter(snapshot, text, zone))):
+        skew = part.arrangement.skew
+        if skew is None:
+            raise _not_skewed()
+        placed = located(skew, locations.pairs, snapshot.metadata.data_columns, zone)
+        arrangement = msgspec.structs.replace(part.arrangement, skew=placed)
+        transaction.replace(part.values, part.files, part.location, arrangement)
+        return placed
+    raise PartitionNotFoundError(
+        f"Table {snapshot.label} has no partition where {text}: SHOW PARTITIONS lists them."
+    )
+
+
+def _filter(snapshot: TableSnapshot, text: str, zone: Zone) -> Filter:
+    types = snapshot.key_schema.types
+    needed = any(type.name == "timestamp" for type in types.values())
+    return parse_filter(text, types, zone() if needed else "UTC")
+
+
+def _skewed(metadata: TableMetadata) -> SkewMap:
+    skew = metadata.arrangement.skew
+    if skew is None:
+        raise _not_skewed()
+    return skew
+
+
+def _not_skewed() -> NotSkewedError:
+    return NotSkewedError("This operation is only valid on skewed table. Say SKEWED BY … ON … first.")
+
+
+def is_relaxed(properties: Mapping[str, str]) -> bool:
+    """Return whether a table's properties lift the rules of list bucketing that can be lifted."""
+    return bool(settle(properties=properties)[LIST_BUCKETING_RULES] == "relaxed")
+
+
+def set_skew(
+    snapshot: TableSnapshot, columns: Sequence[str], values: Sequence[Any] | None, directories: bool
+) -> TableSnapshot:
+    """Commit other heavy values of a table, for partitions made from now on.
+
+    Args:
+        snapshot: the table.
+        columns: names; none: it is not skewed any more.
+        values: as Python has them, of several columns tuples; None: they are to be found by themselves.
+        directories: whether each gets a directory.
+
+    Raises:
+        SkewError: they cannot be heavy.
+        ListBucketingError: directories do not go together with what the table is.
+        CommitConflictError: others changed the table's metadata meanwhile.
+    """
+    metadata = with_skew(snapshot.metadata, None)
+    if columns:
+        tuples = None if values is None else tuple(map(constants, values))
+        metadata = declared(metadata, SkewedBy(tuple(columns), tuples, directories), lambda: "UTC")
+    require_rules(snapshot.label, metadata, "define")
+    transaction = Transaction(snapshot, "alter")
+    transaction.set_metadata(metadata)
+    return commit(transaction)
+
+
+def require_unskewed(label: str, metadata: TableMetadata, column: str, *, renamed: bool) -> None:
+    """Make sure that a column that is dropped, renamed, or given another type, is no skewed one of the table.
+
+    Args:
+        label: of the table, for messages.
+        metadata: of the table.
+        column: its name.
+        renamed: whether it keeps its values, and its name in the files: then relaxed rules let it go.
+
+    Raises:
+        SkewedColumnChangeError: it is.
+    """
+    skew = metadata.arrangement.skew
+    physical = next((each.physical for each in metadata.columns if each.name.lower() == column.lower()), None)
+    if skew is None or physical not in skew.columns or (renamed and is_relaxed(metadata.properties)):
+        return
+    lifted = f", or set the table property '{LIST_BUCKETING_RULES}' = 'relaxed'" if renamed else ""
+    raise SkewedColumnChangeError(
+        f"{column} is a skewed column. It's not allowed to rename skewed column or change skewed column type, nor to drop "
+        f"it: say ALTER TABLE {label} NOT SKEWED before{lifted}."
+    )
+
+
+def subject(label: str, metadata: TableMetadata) -> Subject:
+    """Return what the rules of list bucketing ask of a table."""
+    skew = metadata.arrangement.skew
+    return Subject(
+        label=label,
+        directories=skew is not None and skew.directories,
+        buckets=metadata.arrangement.buckets is not None,
+        external=metadata.external,
+        partitioned=bool(metadata.partition_by),
+        file_format=metadata.format,
+        relaxed=is_relaxed(metadata.properties),
+    )
+
+
+def require_rules(label: str, metadata: TableMetadata, occasion: Occasion) -> None:
+    """Make sure that a table breaks no rule of list bucketing.
+
+    Raises:
+        ListBucketingError: it breaks one.
+    """
+    require_allowed(subject(label, metadata), occasion)
+
+
+def require_concatenable(label: str, snapshot: TableSnapshot, partitions: Iterable[Partition]) -> None:
+    """Make sure that files of partitions may be merged, which may have directories although the table has none by now.
+
+    Raises:
+        ListBucketingError: they have some, and a rule forbids it.
+    """
+    asked = subject(label, snapshot.metadata)
+    skews = (partition.arrangement.skew for partition in partitions)
+    directories = asked.directories or any(skew is not None and skew.directories for skew in skews)
+    require_allowed(replace(asked, directories=directories), "concatenate")
+
+
+def refuse_values(snapshot: TableSnapshot, values: Iterable[Value]) -> None:
+    """Make sure that no partition has the name of the directory of all other rows as a value.
+
+    Raises:
+        ListBucketingError: it has, and heavy values have directories.
+    """
+    if DEFAULT_DIRECTORY in values:
+        require_rules(snapshot.label, snapshot.metadata, "name partition")

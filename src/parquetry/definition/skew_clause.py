@@ -1,0 +1,253 @@
+"""Hive's clauses about heavy values, read with the columns of a table at hand: values of the columns' types, and Hive's checks.
+
+Hive keeps any text as a value, in lower case. Here a value is one of its column's type, or it is refused: `'1'` and `1` are
+the same of an `int` column, `'one'` is an error. Names of columns count in any letter case; values keep theirs.
+
+Hive's checks come first, in Hive's order (`ValidationUtility` in Hive): a column that is none, one that is named twice, no
+values, tuples of another width than the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import msgspec
+
+from parquetry.data_files.records import Column
+from parquetry.ddl.skewed_by import SkewedBy
+from parquetry.definition.skew_text import cell_text
+from parquetry.errors import (
+    DuplicateSkewedColumnError,
+    InvalidSkewedColumnError,
+    NoSkewedValuesError,
+    SkewedLocationError,
+    SkewedValueError,
+    SkewedWidthError,
+    ValueTypeError,
+)
+from parquetry.layout.arrangement import MOST_CELLS, AutoSkew, SkewMap
+from parquetry.layout.cell_directories import DEFAULT_DIRECTORY, cell_directory
+from parquetry.locations.partition_path import LONGEST_NAME
+from parquetry.locations.uri import take_apart
+from parquetry.sqltext.literals import Constant
+from parquetry.types import ColumnType, Value, type_text, value_from_text
+
+DEFAULT_KEY = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
+"""What Hive's users write in SET SKEWED LOCATION for all other values; Hive keeps it and never looks at it."""
+
+Zone = Callable[[], str]
+"""Says the zone of timestamps without one, when it is needed."""
+
+_SHOWN = 20
+
+
+def skew_map(clause: SkewedBy, columns: Sequence[Column], auto: AutoSkew, zone: Zone) -> SkewMap:
+    """Return what a clause says of a table.
+
+    Args:
+        clause: as it was read.
+        columns: those of the table's files.
+        auto: what is heavy enough, if values are to be found by themselves.
+        zone: says that of timestamps without one, when it is needed.
+
+    Raises:
+        SkewError: one of the checks fails; each has a class of its own.
+
+    >>> from parquetry.ddl.skewed_by import parse_skewed_by
+    >>> columns = [Column("X", "integer"), Column("s", "string")]
+    >>> clause = parse_skewed_by("(s, x) ON (('UP', '1'), (NULL, 2))")
+    >>> skew_map(clause, columns, AutoSkew(0.05, 16), lambda: "UTC").cells
+    (('UP', 1), (None, 2))
+    """
+    chosen = [_column(name, columns) for name in clause.columns]
+    for i, column in enumerate(chosen):
+        if column in chosen[:i]:
+            raise DuplicateSkewedColumnError(
+                f"Duplicate skewed column name: {clause.columns[i]}. Name it once in SKEWED BY."
+            )
+    for column in chosen:
+        if not column.column_type.primitive:
+            raise SkewedValueError(
+                f"Skewed column {column.name} is of type {type_text(column.type)}: choose a column of numbers, texts, "
+                "booleans, bytes, dates or timestamps."
+            )
+    physical = tuple(column.physical for column in chosen)
+    if clause.tuples is None:
+        return SkewMap(physical, (), clause.directories, auto=auto)
+    if not clause.tuples:
+        raise NoSkewedValuesError("No skewed values. Write the heavy values behind ON, or ON AUTO.")
+    for each in clause.tuples:
+        _check_width(len(chosen), each)
+    if len(clause.tuples) > MOST_CELLS:
+        raise SkewedValueError(
+            f"SKEWED BY names {len(clause.tuples)} values, and at most {MOST_CELLS} can be: each costs a comparison for "
+            "every row that is written. Name the heaviest, or say ON AUTO."
+        )
+    cells = tuple(_typed(each, chosen, zone) for each in clause.tuples)
+    if len(set(map(_same, cells))) < len(cells):
+        twice = next(cell for i, cell in enumerate(cells) if _same(cell) in map(_same, cells[:i]))
+        shown = cell_text(twice, [column.column_type for column in chosen])
+        raise SkewedValueError(f"SKEWED BY names the value {shown} twice: name it once.")
+    skew = SkewMap(physical, cells, clause.directories)
+    if clause.directories:
+        _check_directories(skew, [column.column_type for column in chosen])
+    return skew
+
+
+def located(
+    skew: SkewMap, pairs: Sequence[tuple[tuple[Constant, ...], str]], columns: Sequence[Column], zone: Zone
+) -> SkewMap:
+    """Return a map some of whose cells have their directories elsewhere; the other cells stay where they are.
+
+    Args:
+        skew: the map.
+        pairs: for each cell the constants of its values, and the URI.
+        columns: those of the table's files.
+        zone: says that of timestamps without one, when it is needed.
+
+    Raises:
+        SkewedLocationError: a location is no absolute URI.
+        SkewedWidthError: a key has another number of values than there are skewed columns.
+        SkewedValueError: there is no such cell, one is named twice, or the map has no directories.
+    """
+    if not skew.directories:
+        raise SkewedValueError(
+            "The skewed values have no directories that could be elsewhere: say STORED AS DIRECTORIES first."
+        )
+    by_physical = {column.physical: column for column in columns}
+    chosen = [by_physical[name] for name in skew.columns]
+    types = [column.column_type for column in chosen]
+    places = {_same(cell): place for place, cell in enumerate(skew.values(types))}
+    locations = list(skew.locations or [None] * len(skew.cells))
+    seen = set()
+    for key, uri in pairs:
+        if any(value.text == DEFAULT_KEY for value in key):
+            raise SkewedValueError(
+                f"{DEFAULT_KEY} cannot be given a location: the rows of all other values stay below their partition."
+            )
+        _check_width(len(chosen), key)
+        values = _typed(key, chosen, zone)
+        place = places.get(_same(values))
+        if place is None:
+            raise SkewedValueError(
+                f"{cell_text(values, types)} is none of the skewed values, which are {_listed(skew, types)}."
+            )
+        if place in seen:
+            raise SkewedValueError(
+                f"The skewed value {cell_text(values, types)} is given two locations: give one."
+            )
+        _check_location(uri)
+        seen.add(place)
+        locations[place] = uri
+    return msgspec.structs.replace(skew, locations=tuple(locations))
+
+
+def _column(name: str, columns: Sequence[Column]) -> Column:
+    for column in columns:
+        if column.name.lower() == name.lower():
+            return column
+    known = ", ".join(column.name for column in columns)
+    raise InvalidSkewedColumnError(
+        f"Invalid skewed column name: {name}. Those that can be skewed are {known}; partition columns cannot."
+    )
+
+
+def _check_width(width: int, values: Sequence[Constant]) -> None:
+    if len(values) != width:
+        raise SkewedWidthError(
+            "The number of skewed column names and the number of skewed column values are different: "
+            f"{width} : {len(values)}. Give one value for each skewed column."
+        )
+
+
+def _typed(values: Sequence[Constant], columns: Sequence[Column], zone: Zone) -> tuple[Value, ...]:
+    found = []
+    for value, column in zip(values, columns, strict=True):
+        type = column.column_type
+        try:
+            found.append(_value(value, type, zone() if type.name == "timestamp" else "UTC"))
+        except ValueTypeError as error:
+            raise SkewedValueError(
+                f"The skewed value {value.text!r} does not fit column {column.name}: {error.message}"
+            ) from None
+    return tuple(found)
+
+
+def _value(constant: Constant, type: ColumnType, zone: str) -> Value:
+    """Return a constant as a value of a type.
+
+    Raises:
+        ValueTypeError: it does not fit.
+    """
+    text, is_time = constant.text, type.name in ("date", "timestamp", "timestamp_ntz")
+    match constant.kind:
+        case "null":
+            return None
+        case "binary" if type.name == "binary":
+            return _bytes(text)
+        case "number" if type.integral:
+            return value_from_text(type, _whole(text), zone)
+        case "number" if type.textual or type.name == "decimal" or type.floating:
+            return value_from_text(type, text, zone)
+        case "boolean" if type.textual or type.name == "boolean":
+            return value_from_text(type, text, zone)
+        case "date" if is_time or type.textual:
+            return value_from_text(type, text, zone)
+        case "timestamp" | "timestamp_ntz" if type.textual or (is_time and type.name != "date"):
+            return value_from_text(type, text, zone)
+        case "text":
+            return value_from_text(type, text, zone)
+    raise ValueTypeError(f"A {constant.kind} is no value of type {type}; write one that is.")
+
+
+def _whole(text: str) -> str:
+    """Return a number such as `1e3` as the digits of a whole number, where it is one."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return text
+    return f"{number:f}".partition(".")[0] if number == number.to_integral_value() else text
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueTypeError(f"X'{text}' is not made of pairs of hexadecimal digits.") from None
+
+
+def _same(cell: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a key that is equal for tuples that are one cell: NaN is NaN, and zero has no sign."""
+    return tuple("NaN" if value != value else (isinstance(value, bool), value) for value in cell)
+
+
+def _check_directories(skew: SkewMap, types: Sequence[ColumnType]) -> None:
+    for cell, values in enumerate(skew.values(types)):
+        shown = cell_text(values, types)
+        if DEFAULT_DIRECTORY in values:
+            raise SkewedValueError(
+                f"The skewed value {shown} is the name of the directory of all other rows: leave it out."
+            )
+        for name in cell_directory(skew, types, cell).split("/"):
+            if len(name.encode()) > LONGEST_NAME:
+                raise SkewedValueError(
+                    f"The skewed value {shown} would need a directory whose name has {len(name.encode())} bytes, and "
+                    f"file systems take {LONGEST_NAME}: leave it out, so that its rows lie with the rest."
+                )
+
+
+def _check_location(uri: str) -> None:
+    parts = take_apart(uri)
+    if not parts.scheme or not parts.path.startswith("/"):
+        raise SkewedLocationError(
+            f"{uri} is not absolute or has no scheme information. Please specify a complete absolute uri with scheme "
+            "information."
+        )
+
+
+def _listed(skew: SkewMap, types: Sequence[ColumnType]) -> str:
+    shown = [cell_text(values, types) for values in skew.values(types)[:_SHOWN]]
+    more = len(skew.cells) - len(shown)
+    return (", ".join(shown) or "found anew for each partition") + (f" and {more} more" if more else "")

@@ -1,0 +1,107 @@
+"""Heavy values as text: the clauses that would say them, and the rows of DESCRIBE, in Hive's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parquetry.data_files.records import Column
+from parquetry.identifiers import part_text
+from parquetry.layout.arrangement import SkewMap
+from parquetry.layout.cell_directories import cell_directory
+from parquetry.locations.uri import join_location
+from parquetry.types import ColumnType, Value, sql_literal, text_from_value
+
+
+def cell_text(values: Sequence[Value], types: Sequence[ColumnType]) -> str:
+    """Return a cell as SQL writes it: a literal, or several in parentheses.
+
+    >>> from parquetry.types import parse_type
+    >>> cell_text((1, None), [parse_type("int"), parse_type("string")])
+    '(1, NULL)'
+    """
+    literals = [sql_literal(type, value) for type, value in zip(types, values, strict=True)]
+    return literals[0] if len(literals) == 1 else f"({', '.join(literals)})"
+
+
+def skewed_by_text(skew: SkewMap, columns: Sequence[Column]) -> str:
+    """Return the clause behind its words `SKEWED BY` that says a map, columns under their names of today.
+
+    >>> columns = [Column("X", "integer"), Column("s", "string")]
+    >>> skewed_by_text(SkewMap(("s", "X"), (("it's", 1), (None, 2)), directories=True), columns)
+    "(s, X) ON (('it''s', 1), (NULL, 2)) STORED AS DIRECTORIES"
+    """
+    chosen = _columns(skew, columns)
+    names = ", ".join(part_text(column.name) for column in chosen)
+    types = [column.column_type for column in chosen]
+    cells = "AUTO" if skew.auto else f"({', '.join(cell_text(cell, types) for cell in skew.values(types))})"
+    return f"({names}) ON {cells}{' STORED AS DIRECTORIES' if skew.directories else ''}"
+
+
+def skewed_locations_text(skew: SkewMap, columns: Sequence[Column]) -> str | None:
+    """Return the clause behind its words `SET SKEWED LOCATION`; None if no cell has been given a place.
+
+    >>> skew = SkewMap(("x",), ((1,), (2,)), True, (None, "hdfs://h/b"))
+    >>> skewed_locations_text(skew, [Column("x", "integer")])
+    "(2 = 'hdfs://h/b')"
+    """
+    types = [column.column_type for column in _columns(skew, columns)]
+    pairs = [
+        f"{cell_text(cell, types)} = {sql_literal(ColumnType('string'), location)}"
+        for cell, location in zip(skew.values(types), skew.locations, strict=False)
+        if location is not None
+    ]
+    return f"({', '.join(pairs)})" if pairs else None
+
+
+def described_skew(
+    skew: SkewMap, columns: Sequence[Column], location: str | None = None
+) -> list[tuple[str, str]]:
+    """Return the names and texts by which DESCRIBE FORMATTED tells a map, as Hive's does.
+
+    Args:
+        skew: of a table or of a partition.
+        columns: those of the table's files.
+        location: where the partition lies, from the table's folder on; None for a table.
+
+    >>> skew = SkewMap(("x",), ((10,), (None,)), directories=True)
+    >>> for name, text in described_skew(skew, [Column("x", "integer")], "/t/ds=1"): print(f"{name}: {text}")
+    Stored As SubDirectories: Yes
+    Skewed Columns: [x]
+    Skewed Values: [[10], [NULL]]
+    Skewed Value to Truncated Path: {[10]=/t/ds=1/x=10, [NULL]=/t/ds=1/x=__HIVE_DEFAULT_PARTITION__}
+    """
+    chosen = _columns(skew, columns)
+    types = [column.column_type for column in chosen]
+    cells = [_plain(cell, types) for cell in skew.values(types)]
+    rows = [
+        ("Stored As SubDirectories", "Yes" if skew.directories else "No"),
+        ("Skewed Columns", f"[{', '.join(column.name for column in chosen)}]"),
+        ("Skewed Values", "AUTO" if skew.auto else f"[{', '.join(cells)}]"),
+    ]
+    paths = [
+        f"{cell}={join_location(location or '', path)}"
+        for number, cell in enumerate(cells)
+        if (path := _path(skew, types, number, location)) is not None
+    ]
+    if paths and skew.directories:
+        rows.append(("Skewed Value to Truncated Path", f"{{{', '.join(paths)}}}"))
+    return rows
+
+
+def _path(skew: SkewMap, types: Sequence[ColumnType], cell: int, location: str | None) -> str | None:
+    """Return where a cell's directory is, below its partition or absolute; None if only a partition could tell."""
+    given = skew.locations[cell] if skew.locations else None
+    return given or (None if location is None else cell_directory(skew, types, cell))
+
+
+def _plain(cell: Sequence[Value], types: Sequence[ColumnType]) -> str:
+    texts = (
+        "NULL" if value is None else text_from_value(type, value)
+        for type, value in zip(types, cell, strict=True)
+    )
+    return f"[{', '.join(texts)}]"
+
+
+def _columns(skew: SkewMap, columns: Sequence[Column]) -> list[Column]:
+    by_physical = {column.physical: column for column in columns}
+    return [by_physical[name] for name in skew.columns]

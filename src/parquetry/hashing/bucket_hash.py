@@ -1,0 +1,141 @@
+"""The hash of bucket columns, in each of its versions, and the bucket that it says.
+
+Version 1 is Hive's of Hive 1 and 2, version 2 Hive's since Hive 3, and "spark" that of Spark's own `bucketBy`. Each is exact, for all
+types and all values: `hive_v1`, `hive_v2` and `spark` tell the rules. Which types' equal values always meet in one
+bucket, whoever wrote them, is in `portability`.
+
+>>> import pyarrow as pa
+>>> hive_hash(2, [pa.array([5, None], pa.int32()), pa.array(['abc', 'abc'])]).tolist()
+[-1566660030, -885266671]
+>>> bucket_ids(1, 4, [pa.array([5, -5, None], pa.int64())]).tolist()
+[1, 0, 0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parquetry.errors import ArrangementError, ValueTypeError
+from parquetry.hashing import hive_v1, hive_v2, spark
+from parquetry.hashing.hash_types import HashType
+from parquetry.hashing.murmur3 import Hashes
+from parquetry.layout.arrangement import Version
+from parquetry.types import ColumnType, Value
+
+CHUNK = 1 << 14
+"""Rows that are hashed at once: few enough for their numbers to stay in the processor's cache."""
+CHUNK_BYTES = 1 << 20
+"""About how many bytes of values they have, at most: what is computed on the way takes several times as much."""
+_STORED = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
+
+
+def hive_hash(
+    version: Version,
+    columns: Sequence[pa.Array | pa.ChunkedArray],
+    types: Sequence[ColumnType] | None = None,
+) -> NDArray[np.int32]:
+    """Hash rows by some of their columns.
+
+    Args:
+        version: 1, 2 or "spark".
+        columns: of the same length, in the order of the bucket columns. NULL hashes as 0, by "spark" as nothing.
+        types: what the columns are in the table: of char and varchar Arrow knows nothing, and of a number a file may hold more
+            bits than the table says. None: as Arrow says.
+
+    Raises:
+        ArrangementError: no column is given, or they differ in length.
+        UnsupportedError: values of a type have no hash.
+    """
+    if not columns:
+        raise ArrangementError("A hash of no column was asked for: name one or more.")
+    count = len(columns[0])
+    if any(len(column) != count for column in columns):
+        raise ArrangementError("The columns to be hashed differ in length: give one value for each row.")
+    hashed = (
+        [HashType.of_arrow(column.type) for column in columns]
+        if types is None
+        else [HashType.of(type) for type in types]
+    )
+    hashes = np.empty(count, np.uint32)
+    bytes_of_row = sum(column.nbytes for column in columns) // max(count, 1)
+    step = max(1, min(CHUNK, CHUNK_BYTES // max(bytes_of_row, 1)))
+    for start in range(0, count, step):
+        parts = [_plain(column.slice(start, step)) for column in columns]
+        hashes[start : start + step] = _rows(version, parts, hashed)
+    return hashes.view(np.int32)
+
+
+def bucket_ids(
+    version: Version,
+    count: int,
+    columns: Sequence[pa.Array | pa.ChunkedArray],
+    types: Sequence[ColumnType] | None = None,
+) -> NDArray[np.int32]:
+    """Return in which of `count` buckets each row belongs, from 0; arguments and errors are those of `hive_hash`."""
+    hashes = hive_hash(version, columns, types)
+    # Hive drops the sign, Spark takes the remainder that is not negative, as NumPy does
+    return (hashes if version == "spark" else hashes & np.int32(0x7FFFFFFF)) % np.int32(count)
+
+
+def buckets_of(
+    version: Version, count: int, types: Sequence[ColumnType], tuples: Sequence[Sequence[Value]]
+) -> list[int]:
+    """Return in which of `count` buckets rows belong that have some values in the bucket columns.
+
+    Args:
+        version: of the hash.
+        count: of the buckets.
+        types: of the bucket columns.
+        tuples: internal values (`parquetry.types`), one for each column.
+
+    Raises:
+        ValueTypeError: a value is none of its type.
+        UnsupportedError: values of a type have no hash.
+
+    >>> from parquetry.types import parse_type
+    >>> buckets_of(1, 4, [parse_type('int'), parse_type('date')], [(7, 0), (None, 3)])
+    [1, 3]
+    """
+    if not tuples:
+        return []
+    columns = [_array(type, [values[at] for values in tuples]) for at, type in enumerate(types)]
+    return [int(bucket) for bucket in bucket_ids(version, count, columns, types)]
+
+
+def normalised(value: Value) -> Value:
+    """Return the one value that stands for all that equal it in SQL, which is what our writer hashes: -0.0 becomes 0.0.
+
+    NaN stays: all hashes take any NaN for one.
+
+    >>> normalised(-0.0), normalised('-0.0'), normalised(None)
+    (0.0, '-0.0', None)
+    """
+    return value + 0.0 if isinstance(value, float) else value
+
+
+def _plain(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _rows(version: Version, columns: Sequence[pa.Array], types: Sequence[HashType]) -> Hashes:
+    hashes = np.full(len(columns[0]), spark.SEED if version == "spark" else 0, np.uint32)
+    for column, type in zip(columns, types, strict=True):
+        if version == "spark":
+            hashes = spark.take(column, type, hashes)
+        else:
+            hashed = (hive_v1 if version == 1 else hive_v2).of(column, type)
+            hashes = hive_v1.combined(hashes, hashed)
+    return hashes
+
+
+def _array(type: ColumnType, values: list[Value]) -> pa.Array:
+    arrow = HashType.of(type).arrow
+    try:
+        # of a date or a timestamp, Arrow takes no plain number, and would not reach the years that Spark has
+        return pa.array(values, _STORED.get(type.name, arrow)).view(arrow)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError) as error:
+        raise ValueTypeError(f"Values for a bucket of type {type} do not fit it: {error}.") from error

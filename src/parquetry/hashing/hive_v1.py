@@ -1,0 +1,183 @@
+"""Hive's first hash of bucket columns: Java's hash codes, as Hive 1 and 2 compute them, and Hive 3 for tables of version 1.
+
+Texts, arrays and structs are polynomials in 31. One is hashed with all others of its array at once: numbers weighted by
+31 to the power of minus their place are summed up, and a row's hash is the difference of two sums, times a power of 31; in
+32 bits, 31 has an inverse.
+
+Rules with quirks: varchar and char begin with 1 and not with 0, as Hadoop's Text does; so does binary. A char counts without
+trailing blanks. A decimal counts without trailing zeros behind the point. A timestamp before 1582-10-15 counts by the Julian
+calendar, as java.sql.Timestamp does, and in the zone of Hive's JVM, which we take for UTC.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parquetry.hashing import arrow_values as read
+from parquetry.hashing.hash_types import HashType
+from parquetry.hashing.murmur3 import Hashes
+
+_31 = np.uint32(31)
+_INVERSE = np.uint32(pow(31, -1, 1 << 32))
+_DAY = 86_400
+_FIRST_GREGORIAN = -141_427  # 1582-10-15 in days since 1970-01-01
+_ERA_BEGIN, _ERA, _CENTURY = 719_468, 146_097, 36_524
+_MASK = 0xFFFFFFFF
+
+
+def of(array: pa.Array, type: HashType) -> Hashes:
+    """Hash each value of an array; NULL is 0."""
+    array = type.cast(array)
+    hashes: Hashes = _OF[type.name](array, type)
+    gone = read.missing(array)
+    if gone is not None:
+        hashes = np.where(gone, np.uint32(0), hashes)
+    return hashes
+
+
+def combined(hashes: Hashes, following: Hashes) -> Hashes:
+    """Take the hashes of the next column into those of the rows so far."""
+    return hashes * _31 + following
+
+
+def chained(hashes: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int64], first: int = 0) -> Hashes:
+    """Combine the hashes of each row's parts.
+
+    Args:
+        hashes: of all parts.
+        starts: where each row's parts begin.
+        lengths: how many they are.
+        first: what a row without parts has.
+
+    >>> chained(np.array([1, 2, 3], np.uint32), np.array([0, 2]), np.array([2, 1])).tolist()  # 31 * 1 + 2 and 3
+    [33, 3]
+    """
+    weighted = np.zeros(len(hashes) + 1, np.uint32)
+    np.cumsum(hashes * _powers(_INVERSE, len(hashes)), out=weighted[1:], dtype=np.uint32)
+    longest = max(int((starts + lengths).max(initial=0)), 1)
+    powers = _powers(_31, longest + 1)
+    ends = starts + lengths
+    found: Hashes = (weighted[ends] - weighted[starts]) * np.where(ends > 0, powers[ends - 1], 0).astype(
+        np.uint32
+    )
+    if first:
+        found += powers[lengths] * np.uint32(first)
+    return found
+
+
+def _powers(base: np.uint32, count: int) -> Hashes:
+    """Return base to the power of 0, 1, … in 32 bits."""
+    return _power_table(int(base), count.bit_length())[:count]
+
+
+@functools.lru_cache(maxsize=64)
+def _power_table(base: int, bits: int) -> Hashes:
+    factors = np.full(1 << bits, base, np.uint32)
+    factors[0] = 1
+    return np.multiply.accumulate(factors, dtype=np.uint32)
+
+
+def _boolean(array: pa.Array, _type: HashType) -> Hashes:
+    return read.booleans(array).astype(np.uint32)
+
+
+def _number(dtype: str) -> Callable[[pa.Array, HashType], Hashes]:
+    return lambda array, _type: read.numbers(array, dtype).astype(np.uint32)
+
+
+def _folded(values: NDArray[np.int64]) -> Hashes:
+    folded: Hashes = (values ^ (values >> 32)).astype(np.uint32)
+    return folded
+
+
+def _float(array: pa.Array, _type: HashType) -> Hashes:
+    values = read.numbers(array, "<f4")
+    return np.where(np.isnan(values), np.uint32(0x7FC00000), values.view(np.uint32))
+
+
+def _double(array: pa.Array, _type: HashType) -> Hashes:
+    values = read.numbers(array, "<f8")
+    return _folded(np.where(np.isnan(values), np.int64(0x7FF8 << 48), values.view(np.int64)))
+
+
+def _string(array: pa.Array, type: HashType) -> Hashes:
+    rows = read.bytes_of(array)
+    if type.name == "char":
+        rows = read.stripped(rows, type.length)
+    if not len(rows.starts):
+        return np.empty(0, np.uint32)
+    begin, end = int(rows.starts.min()), int((rows.starts + rows.lengths).max())
+    signed = rows.data[begin:end].view(np.int8).astype(np.int32).view(np.uint32)
+    return chained(signed, rows.starts - begin, rows.lengths, first=0 if type.name == "string" else 1)
+
+
+def _decimal(array: pa.Array, _type: HashType) -> Hashes:
+    values = read.shortened(read.decimals(array))
+    size = np.abs(values.small).view(np.uint64)  # of the least number, too, which abs() leaves as it is
+    words = (size >> np.uint64(32)).astype(np.uint32) * _31 + size.astype(np.uint32)
+    found = np.where(values.small < 0, np.uint32(0) - words, words) * _31 + values.scales.astype(np.uint32)
+    for row, value in values.large.items():
+        left, code = abs(value), 0
+        for place in range(3, -1, -1):
+            code = 31 * code + ((left >> (32 * place)) & _MASK)
+        found[row] = (31 * (-code if value < 0 else code) + int(values.scales[row])) & _MASK
+    return found
+
+
+def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
+    seconds, nanos = read.seconds_and_nanos(array)
+    days = seconds // _DAY
+    if int(days.min(initial=0)) < _FIRST_GREGORIAN:
+        eras, day = np.divmod(days + _ERA_BEGIN, _ERA)
+        julian = 3 * eras + np.minimum(day // _CENTURY, 3) - 2  # days between the calendars
+        seconds = np.where(days < _FIRST_GREGORIAN, seconds + julian * _DAY, seconds)
+    return _folded((seconds << 30) | nanos)
+
+
+def _struct(array: pa.Array, type: HashType) -> Hashes:
+    hashes = np.zeros(len(array), np.uint32)
+    for number, part in enumerate(type.parts):
+        hashes = combined(hashes, of(array.field(number), part))
+    return hashes
+
+
+def _array(array: pa.Array, type: HashType) -> Hashes:
+    offsets, parts = read.elements(array)
+    return chained(of(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
+
+
+def _map(array: pa.Array, type: HashType) -> Hashes:
+    offsets, pairs = read.elements(array)
+    key, value = type.parts[0].parts
+    return summed(of(pairs.field(0), key) ^ of(pairs.field(1), value), offsets)
+
+
+def summed(hashes: Hashes, offsets: NDArray[np.int64]) -> Hashes:
+    """Add up the hashes of each row's parts, of which the first are at `offsets`."""
+    sums = np.zeros(len(hashes) + 1, np.uint32)
+    np.cumsum(hashes, out=sums[1:], dtype=np.uint32)
+    return sums[offsets[1:]] - sums[offsets[:-1]]
+
+
+_OF: dict[str, Callable[[pa.Array, HashType], Hashes]] = {
+    "boolean": _boolean,
+    "tinyint": _number("<i1"),
+    "smallint": _number("<i2"),
+    "int": _number("<i4"),
+    "date": _number("<i4"),
+    "bigint": lambda array, _type: _folded(read.numbers(array, "<i8")),
+    "float": _float,
+    "double": _double,
+    **dict.fromkeys(("string", "varchar", "char", "binary"), _string),
+    "decimal": _decimal,
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp),
+    "struct": _struct,
+    "array": _array,
+    "map": _map,
+    "void": lambda array, _type: np.zeros(len(array), np.uint32),
+}

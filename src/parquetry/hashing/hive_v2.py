@@ -1,0 +1,160 @@
+"""Hive's second hash of bucket columns, of Hive 3 and later: Murmur3 of a value's bytes, the most significant one first.
+
+Rules with quirks: boolean and tinyint are hashed as in version 1, and so are the values of a map (its keys are not). Of a float
+the bits are taken for a whole number, this is made a float again, and its bytes are hashed; of a double likewise. A decimal
+counts without trailing zeros behind the point, and without the point: 1, 0.1 and 0.01 have one hash. Of binary Hive also hashes
+the buffer behind the value, which nobody knows: here, the value alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parquetry.hashing import arrow_values as read
+from parquetry.hashing import hive_v1, murmur3
+from parquetry.hashing.hash_types import HashType
+from parquetry.hashing.murmur3 import Hashes
+
+_LONGEST_TIME = 16  # bytes: 4 of seconds, and at most 5 and 6 of what follows
+_LOW_31 = (1 << 31) - 1
+
+
+def of(array: pa.Array, type: HashType) -> Hashes:
+    """Hash each value of an array; NULL is 0."""
+    if type.name in ("boolean", "tinyint", "void"):
+        return hive_v1.of(array, type)
+    array = type.cast(array)
+    hashes = _OF[type.name](array, type)
+    gone = read.missing(array)
+    if gone is not None:
+        hashes = np.where(gone, np.uint32(0), hashes)
+    return hashes
+
+
+def _smallint(array: pa.Array, _type: HashType) -> Hashes:
+    values = read.numbers(array, "<i2")
+    return murmur3.of_half_words(values >> 8, values.astype(np.int8))
+
+
+def _words_of_4(values: NDArray[Any]) -> Hashes:
+    return murmur3.of_words([values.view(np.uint32).byteswap()])
+
+
+def _words_of_8(values: NDArray[Any]) -> Hashes:
+    low_high = values.view(np.uint32).reshape(-1, 2)
+    return murmur3.of_words([low_high[:, 1].byteswap(), low_high[:, 0].byteswap()])
+
+
+def _float(array: pa.Array, _type: HashType) -> Hashes:
+    values = read.numbers(array, "<f4")
+    bits = np.where(np.isnan(values), np.int32(0x7FC00000), values.view(np.int32))
+    return _words_of_4(bits.astype(np.float32))
+
+
+def _double(array: pa.Array, _type: HashType) -> Hashes:
+    values = read.numbers(array, "<f8")
+    bits = np.where(np.isnan(values), np.int64(0x7FF8 << 48), values.view(np.int64))
+    return _words_of_8(bits.astype(np.float64))
+
+
+def _string(array: pa.Array, type: HashType) -> Hashes:
+    rows = read.bytes_of(array)
+    return murmur3.of_bytes(read.stripped(rows, type.length) if type.name == "char" else rows)
+
+
+def _decimal(array: pa.Array, _type: HashType) -> Hashes:
+    values = read.shortened(read.decimals(array))
+    return murmur3.of_bytes(shortest(values))
+
+
+def shortest(values: read.Decimals) -> read.Bytes:
+    """Return the fewest bytes that hold each decimal without its point, the most significant first, as Java writes them."""
+    count = len(values.small)
+    size = np.where(values.small < 0, ~values.small, values.small)
+    lengths = np.ones(count, np.int64)
+    for length in range(1, 8):
+        lengths += size >= 1 << (8 * length - 1)
+    matrix = np.zeros((count, 16), np.uint8)
+    shifted = values.small << (64 - 8 * lengths)
+    matrix[:, :8] = shifted.astype(">i8").view(np.uint8).reshape(-1, 8)
+    for row, value in values.large.items():
+        length = (value if value >= 0 else ~value).bit_length() // 8 + 1
+        matrix[row, :length] = np.frombuffer(value.to_bytes(length, "big", signed=True), np.uint8)
+        lengths[row] = length
+    return read.Bytes.of_matrix(matrix, lengths)
+
+
+def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
+    """Hash what Hive writes of a timestamp: 31 bits of seconds; then nanoseconds; then the seconds' other bits."""
+    seconds, nanos = read.seconds_and_nanos(array)
+    far = (seconds < 0) | (seconds > _LOW_31)
+    more = far | (nanos != 0)
+    first = (seconds & _LOW_31) | np.where(more, 1 << 31, 0)
+    matrix = np.zeros((len(seconds), _LONGEST_TIME), np.uint8)
+    matrix[:, :4] = first.astype(">u4").view(np.uint8).reshape(-1, 4)
+    lengths = np.full(len(seconds), 4, np.int64)
+    digits, backwards = nanos.copy(), np.zeros_like(nanos)
+    for _ in range(9):
+        digits, last = np.divmod(digits, 10)
+        backwards = backwards * 10 + last
+    _append(matrix, lengths, np.where(far, ~backwards, backwards), more)
+    _append(matrix, lengths, seconds >> 31, far)
+    return murmur3.of_bytes(read.Bytes.of_matrix(matrix, lengths))
+
+
+def _append(
+    matrix: NDArray[np.uint8], lengths: NDArray[np.int64], values: NDArray[np.int64], where: NDArray[np.bool_]
+) -> None:
+    """Append to some rows a number as Hadoop writes those of any length: one byte, or how many follow, and these."""
+    rows = np.flatnonzero(where)
+    taken, at = values[rows], lengths[rows]
+    short = (taken >= -112) & (taken <= 127)
+    size = np.where(taken < 0, ~taken, taken)
+    count = np.zeros(len(rows), np.int64)
+    for length in range(8):
+        count += (size >> (8 * length)) > 0
+    count[short] = 0
+    matrix[rows, at] = np.where(short, taken, np.where(taken < 0, -120, -112) - count).astype(np.uint8)
+    for place in range(int(count.max(initial=0))):
+        these = np.flatnonzero(count > place)
+        matrix[rows[these], at[these] + 1 + place] = size[these] >> (8 * (count[these] - 1 - place))
+    lengths[rows] += 1 + count
+
+
+def _struct(array: pa.Array, type: HashType) -> Hashes:
+    hashes = np.zeros(len(array), np.uint32)
+    for number, part in enumerate(type.parts):
+        hashes = hive_v1.combined(hashes, of(array.field(number), part))
+    return hashes
+
+
+def _array(array: pa.Array, type: HashType) -> Hashes:
+    offsets, parts = read.elements(array)
+    return hive_v1.chained(of(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
+
+
+def _map(array: pa.Array, type: HashType) -> Hashes:
+    offsets, pairs = read.elements(array)
+    key, value = type.parts[0].parts
+    return hive_v1.summed(of(pairs.field(0), key) ^ hive_v1.of(pairs.field(1), value), offsets)
+
+
+_OF: dict[str, Callable[[pa.Array, HashType], Hashes]] = {
+    "smallint": _smallint,
+    "int": lambda array, _type: _words_of_4(read.numbers(array, "<i4")),
+    "date": lambda array, _type: _words_of_4(read.numbers(array, "<i4")),
+    "bigint": lambda array, _type: _words_of_8(read.numbers(array, "<i8")),
+    "float": _float,
+    "double": _double,
+    **dict.fromkeys(("string", "varchar", "char", "binary"), _string),
+    "decimal": _decimal,
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp),
+    "struct": _struct,
+    "array": _array,
+    "map": _map,
+}

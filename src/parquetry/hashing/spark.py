@@ -1,0 +1,123 @@
+"""Spark's hash of the columns of its own bucketed tables (`hash(a, b)` in SQL): each value's is the next one's seed.
+
+NULL leaves the seed as it is. Numbers of up to 32 bits are hashed as one word, others as two; -0.0 counts as 0.0. A decimal of up to
+18 digits counts as its digits in 64 bits, a longer one as its fewest bytes; zeros at the end count. A char counts with its blanks,
+which Spark writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parquetry.errors import UnsupportedError
+from parquetry.hashing import arrow_values as read
+from parquetry.hashing import murmur3
+from parquetry.hashing.hash_types import HashType
+from parquetry.hashing.hive_v2 import shortest
+from parquetry.hashing.murmur3 import Hashes
+
+SEED = 42
+_DIGITS_OF_64_BITS = 18
+
+
+def take(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
+    """Hash each value of an array, beginning with its row's seed; of NULL, return the seed.
+
+    Raises:
+        UnsupportedError: the type is a map, or has one: Spark hashes none.
+    """
+    array = type.cast(array)
+    hashes = _TAKE[type.name](array, type, seeds)
+    gone = read.missing(array)
+    return hashes if gone is None else np.where(gone, seeds, hashes)
+
+
+def _words_of_4(values: NDArray[Any], seeds: Hashes) -> Hashes:
+    hashes = seeds.copy()
+    murmur3.take_word(hashes, values.astype(np.int32).view(np.uint32))
+    return murmur3.finish(hashes, 4)
+
+
+def _words_of_8(values: NDArray[Any], seeds: Hashes) -> Hashes:
+    hashes = seeds.copy()
+    low_high = values.view(np.uint32).reshape(-1, 2)
+    murmur3.take_word(hashes, low_high[:, 0].copy())
+    murmur3.take_word(hashes, low_high[:, 1].copy())
+    return murmur3.finish(hashes, 8)
+
+
+def _number(dtype: str) -> Callable[[pa.Array, HashType, Hashes], Hashes]:
+    return lambda array, _type, seeds: _words_of_4(read.numbers(array, dtype), seeds)
+
+
+def _float(array: pa.Array, _type: HashType, seeds: Hashes) -> Hashes:
+    bits = read.numbers(array, "<i4")
+    bits = np.where(np.isnan(bits.view(np.float32)), np.int32(0x7FC00000), bits)
+    return _words_of_4(np.where(bits << 1 == 0, np.int32(0), bits), seeds)
+
+
+def _double(array: pa.Array, _type: HashType, seeds: Hashes) -> Hashes:
+    bits = read.numbers(array, "<i8")
+    bits = np.where(np.isnan(bits.view(np.float64)), np.int64(0x7FF8 << 48), bits)
+    return _words_of_8(np.where(bits << 1 == 0, np.int64(0), bits), seeds)
+
+
+def _timestamp(array: pa.Array, _type: HashType, seeds: Hashes) -> Hashes:
+    seconds, nanos = read.seconds_and_nanos(array)
+    return _words_of_8(seconds * 1_000_000 + nanos // 1_000, seeds)
+
+
+def _decimal(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
+    values = read.decimals(array)
+    if type.arrow.precision <= _DIGITS_OF_64_BITS:
+        return _words_of_8(values.small, seeds)
+    return murmur3.of_bytes_as_spark(shortest(values), seeds)
+
+
+def _struct(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
+    for number, part in enumerate(type.parts):
+        seeds = take(array.field(number), part, seeds)
+    return seeds
+
+
+def _array(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
+    """Take the first elements of all rows, then the second ones of those that have one, and so on."""
+    offsets, parts = read.elements(array)
+    lengths, hashes = np.diff(offsets), seeds.copy()
+    for place in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > place)
+        hashes[rows] = take(parts.take(pa.array(offsets[rows] + place)), type.parts[0], hashes[rows])
+    return hashes
+
+
+def _map(_array: pa.Array, _type: HashType, _seeds: Hashes) -> Hashes:
+    raise UnsupportedError(
+        "Spark makes no buckets by a map: name columns of other types, or take version 1 or 2."
+    )
+
+
+_TAKE: dict[str, Callable[[pa.Array, HashType, Hashes], Hashes]] = {
+    "boolean": lambda array, _type, seeds: _words_of_4(read.booleans(array), seeds),
+    "tinyint": _number("<i1"),
+    "smallint": _number("<i2"),
+    "int": _number("<i4"),
+    "date": _number("<i4"),
+    "bigint": lambda array, _type, seeds: _words_of_8(read.numbers(array, "<i8"), seeds),
+    "float": _float,
+    "double": _double,
+    **dict.fromkeys(
+        ("string", "varchar", "char", "binary"),
+        lambda array, _type, seeds: murmur3.of_bytes_as_spark(read.bytes_of(array), seeds),
+    ),
+    "decimal": _decimal,
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp),
+    "struct": _struct,
+    "array": _array,
+    "map": _map,
+    "void": lambda _array, _type, seeds: seeds,
+}

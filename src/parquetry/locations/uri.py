@@ -1,0 +1,226 @@
+"""Places as text: the one module that takes paths and URIs apart. Nothing is opened here; `filesystem` does that.
+
+Two kinds of text name a place, and a `%` in them means two things:
+
+| text | read as | `file:/a%20b` is |
+|---|---|---|
+| the *location* of a database, table, partition or file | Hadoop reads it | `/a%20b` |
+| the *warehouse*, as a person names it | RFC 3986 has it | `/a b` |
+
+Hadoop's `new Path("file:/a%20b")` cuts off scheme and authority and takes the rest as it stands, and so do Spark's
+`LOCATION` and its readers: the directory of a partition, `x=1%2F2`, has escapes of its own, which no one but
+`partition_path` may undo. A warehouse comes from Python and the command line, where `Path.as_uri()` writes such texts; it is
+decoded once, by `warehouse_location`, and is a plain path from then on. A plain path is never decoded. What names
+a store (`sqlite:///…`, `hbase://…`) names no place, and is read in `parquetry.store`.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import urllib.parse
+from typing import NamedTuple
+
+from parquetry.errors import WarehouseError
+
+_URI = re.compile("([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(.*)", re.DOTALL)
+_S3 = ("s3a", "s3n")
+_HDFS_PORT = ":8020"
+"""That of a namenode, where none is said."""
+
+
+class Parts(NamedTuple):
+    """A location taken apart.
+
+    Attributes:
+        scheme: as written; empty if the location is a plain path.
+        authority: with its two slashes; empty if there is none.
+        path: as written, which may be empty.
+    """
+
+    scheme: str
+    authority: str
+    path: str
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether this is on a local disk."""
+        return not self.scheme or self.scheme.lower() == "file"
+
+
+class Place(NamedTuple):
+    """A file or directory: its file system's scheme and authority (empty: local), and its path there.
+
+    Two texts may name one (`/a/b`, `file:/a/b`, `file:///a//b`); the `Place` is the same.
+    """
+
+    root: str
+    path: str
+
+
+def take_apart(location: str) -> Parts:
+    """Return the parts of a location.
+
+    A letter alone is no scheme, as a directory may well be called `a:`.
+
+    >>> take_apart("s3://bucket/t/x=1%2F2")
+    Parts(scheme='s3', authority='//bucket', path='/t/x=1%2F2')
+    >>> take_apart("/lake/t"), take_apart("file:/lake").is_local
+    (Parts(scheme='', authority='', path='/lake/t'), True)
+    """
+    uri = _URI.fullmatch(location)
+    return Parts("", "", location) if uri is None else Parts(uri[1], uri[2] or "", uri[3])
+
+
+def is_absolute(path: str) -> bool:
+    """Return whether a path says itself where it lies: it starts with ``/``, or is a URI.
+
+    >>> is_absolute("s3://lake/t"), is_absolute("p=1/a.parquet"), is_absolute("part:1")
+    (True, False, False)
+    """
+    if path.startswith("/") or ":/" not in path:
+        return path.startswith("/")
+    scheme, authority, rest = take_apart(path)
+    return bool(scheme) and bool(authority or rest.startswith("/"))
+
+
+def join_location(location: str, path: str) -> str:
+    """Return `path` below `location`, or `path` itself when it is absolute or a URI.
+
+    >>> join_location("s3://lake/t/", "p=1/a.parquet")
+    's3://lake/t/p=1/a.parquet'
+    """
+    if is_absolute(path):
+        return path
+    return f"{location.rstrip('/')}/{path}" if path else location
+
+
+def join_relative(folder: str, path: str) -> str:
+    """Return a path below a folder that is relative itself; the empty one is where both begin.
+
+    >>> join_relative("p=1", "a.parquet"), join_relative("", "a.parquet")
+    ('p=1/a.parquet', 'a.parquet')
+    """
+    return f"{folder}/{path}" if folder else path
+
+
+def path_below(location: str, path: str) -> str | None:
+    """Return an absolute path as it is below a location; None: it is not.
+
+    >>> path_below("/lake/t", "/lake/t/p=1/a"), path_below("/lake/t", "/lake/u/a")
+    ('p=1/a', None)
+    """
+    base = f"{location.rstrip('/')}/"
+    return path.removeprefix(base) if path.startswith(base) else None
+
+
+def path_within(location: str, path: str) -> str:
+    """Return a path as it is below a location, or as it is if it lies elsewhere.
+
+    >>> path_within("/t/p=1", "/t/p=1/f"), path_within("/t/p=1", "f"), path_within("/t/p=1", "/u/f")
+    ('f', 'f', '/u/f')
+    """
+    return path_below(location, path) or path
+
+
+def base_name(path: str) -> str:
+    """Return the last part of a path.
+
+    >>> base_name("p=1/a.parquet"), base_name("a.parquet")
+    ('a.parquet', 'a.parquet')
+    """
+    return path.rpartition("/")[2]
+
+
+def absolute_location(location: str, base: str | None = None) -> str:
+    """Return a location as Hadoop writes it; a path without a scheme is this machine's own.
+
+    `..` is resolved as Hadoop does, by the text alone; above the root there is nothing but the root.
+
+    Args:
+        location: as the user wrote it.
+        base: where relative paths begin; None: the working directory.
+
+    Raises:
+        WarehouseError: no folder can have this name.
+
+    >>> absolute_location("file:///lake/a/../t/"), absolute_location("s3://bucket/a/./t")
+    ('file:/lake/t', 's3://bucket/a/t')
+    >>> absolute_location("../../../t", "/lake"), absolute_location("/lake/a%20b")
+    ('file:/t', 'file:/lake/a%20b')
+    """
+    if "\0" in location:
+        raise WarehouseError(
+            f"The location {location!r} holds the character NUL, which no path can: say another LOCATION."
+        )
+    parts = take_apart(location)
+    scheme, authority, path = parts
+    if not scheme:
+        if base is not None and not location.startswith("/"):
+            return absolute_location(f"{absolute_location(base)}/{location}")
+        return absolute_location(f"file:{os.path.join(os.getcwd(), location)}")
+    if parts.is_local:  # its host, if there is one, is taken for a folder
+        scheme, authority, path = "file", "", f"{authority}{path}" or "/"
+    if not path.startswith("/"):
+        return f"{scheme}:{authority}{path}"
+    path = "/" + posixpath.normpath(path).lstrip("/")
+    return f"{scheme}:{authority}{'' if authority and path == '/' else path}"
+
+
+def warehouse_location(warehouse: str) -> str:
+    """Return a warehouse as an absolute local path, or as a URI without a trailing slash.
+
+    Args:
+        warehouse: path or URI, as a person wrote it; a relative path begins in the working directory.
+
+    Raises:
+        WarehouseError: it is on the local disk of another machine.
+
+    >>> warehouse_location("file:///data/my%20lake/"), warehouse_location("/data/my%20lake")
+    ('/data/my lake', '/data/my%20lake')
+    >>> warehouse_location("s3a://bucket/lake/")
+    's3a://bucket/lake'
+    """
+    parts = take_apart(warehouse)
+    if not parts.scheme:
+        return os.path.abspath(os.path.expanduser(warehouse))
+    if not parts.is_local:
+        return warehouse.rstrip("/")
+    uri = urllib.parse.urlsplit(warehouse)
+    if uri.netloc not in ("", "localhost"):
+        raise WarehouseError(f"{warehouse!r} names a host: write a local path as file:///path.")
+    return os.path.abspath(urllib.parse.unquote(uri.path))
+
+
+def place_of(location: str) -> Place:
+    """Return where a location is.
+
+    >>> place_of("file:///lake//t/p=1%2F2/") == place_of("/lake/t/p=1%2F2")
+    True
+    >>> place_of("s3a://bucket/t/") == place_of("s3://bucket/t")
+    True
+    >>> place_of("hdfs://namenode:8020/t") == place_of("hdfs://namenode/t")
+    True
+    """
+    parts = take_apart(location)
+    path = parts.path
+    path = (re.sub("/{2,}", "/", path) if "//" in path else path).rstrip("/") or "/"
+    if parts.is_local:
+        return Place("", path)
+    scheme, authority = parts.scheme.lower(), parts.authority
+    if scheme == "hdfs":
+        authority = authority.removesuffix(_HDFS_PORT)
+    return Place(f"{'s3' if scheme in _S3 else scheme}:{authority}", path)
+
+
+def folder_of(place: Place) -> Place:
+    """Return the directory that holds a file or directory."""
+    return Place(place.root, place.path.rpartition("/")[0] or "/")
+
+
+def is_below(place: Place, folder: Place) -> bool:
+    """Return whether a place is inside a directory, at any depth."""
+    return (
+        place.root == folder.root and place != folder and place.path.startswith(f"{folder.path.rstrip('/')}/")
+    )

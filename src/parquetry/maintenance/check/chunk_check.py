@@ -1,0 +1,138 @@
+"""Compare the chunks of long lists of files with what refers to them and with the rows that sum them up; mend those."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator, Mapping
+
+from parquetry.data_files.file_batch import FileColumns
+from parquetry.data_files.records import ColumnStatistics, DataFile
+from parquetry.errors import MetastoreDamagedError
+from parquetry.locations.uri import is_absolute
+from parquetry.maintenance.results import Finding
+from parquetry.metastore.manifest.chunks import chunk_files, encode_summary, read_summaries
+from parquetry.metastore.manifest.summary import Types, summarise, types_of
+from parquetry.metastore.storage.keyspace import (
+    METADATA,
+    TICKET_BYTES,
+    batches,
+    chunk_key,
+    prefix_range,
+    summary_key,
+)
+from parquetry.metastore.storage.model import FileChunk, TableMetadata
+from parquetry.metastore.storage.wire import decoder
+from parquetry.store.base import Store
+from parquetry.types import ColumnType
+
+_AT_ONCE = 32
+
+
+def check_chunks(
+    store: Store, table: bytes, wanted: Mapping[FileChunk, str], known: KnownTypes, repair: bool
+) -> Iterator[Finding]:
+    """Look for lists of files that are gone, and for sums that say something else than their lists.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        wanted: chunks that partitions refer to, and the name of a partition of each.
+        known: types of the columns.
+        repair: write sums that are missing or wrong anew.
+    """
+    for some in batches(wanted, _AT_ONCE):
+        values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in some])
+        for chunk, value in zip(some, values, strict=True):
+            files = None if value is None else _readable(value)
+            types = known.of(chunk.ticket)
+            if (
+                files is None
+                or files.count != chunk.files
+                or (chunk.bytes and chunk.bytes != len(value or b"") and not _lie_elsewhere(files))
+            ):
+                yield Finding(
+                    "missing file list",
+                    wanted[chunk],
+                    None,
+                    f"a list of {chunk.files} files, written by ticket {chunk.ticket}, cannot be read; "
+                    "take the partition's files in again: drop it, then CALL system.sync",
+                )
+            elif (says := _wrong(store, table, chunk, summarise(files, types), types)) is not None:
+                if repair:
+                    row = summary_key(table, chunk.ticket, chunk.number)
+                    store.put_many([(row, encode_summary(summarise(files, types)))])
+                yield Finding("file list sums", wanted[chunk], None, says, repair)
+
+
+def _lie_elsewhere(files: FileColumns) -> bool:
+    """Return whether a list has absolute paths, which take another number of bytes once the warehouse was moved."""
+    return any(map(is_absolute, files.paths))
+
+
+class KnownTypes:
+    """The types of a table's columns, as in the latest version that has the column.
+
+    REPLACE TABLE begins anew: a column that it calls by an earlier one's name may have another type. So the types are those that
+    a commit could know.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[str, ColumnType]] = {}
+        self._replacements: list[tuple[int, str]] = []
+
+    @classmethod
+    def read(cls, store: Store, table: bytes) -> KnownTypes:
+        """Return the types that the metadata of all versions of a table tell."""
+        known = cls()
+        for key, value in store.scan(*prefix_range(METADATA + table)):
+            known.add(int.from_bytes(key[-TICKET_BYTES:], "big"), decoder(TableMetadata).decode(value))
+        return known
+
+    def add(self, ticket: int, metadata: TableMetadata) -> None:
+        """Take in the metadata that a ticket wrote; later tickets come later."""
+        self._of.setdefault(metadata.replacement, {}).update(types_of(metadata.columns))
+        self._replacements.append((ticket, metadata.replacement))
+
+    def of(self, ticket: int) -> Types:
+        """Return the types of the columns in the files that a ticket's commit lists."""
+        place = bisect.bisect_right(self._replacements, ticket, key=lambda each: each[0])
+        return self._of[self._replacements[place - 1][1]] if place else {}
+
+
+def _readable(value: bytes) -> FileColumns | None:
+    """Return the files of a chunk; None if it, or a column of it, cannot be read."""
+    try:
+        files = chunk_files(value)
+        files.records()
+    except MetastoreDamagedError:
+        return None
+    return files
+
+
+def _wrong(store: Store, table: bytes, chunk: FileChunk, true: DataFile, types: Types) -> str | None:
+    """Say what is wrong with the row that sums a chunk up; None: nothing."""
+    what = f"of a list of {chunk.files} files, written by ticket {chunk.ticket},"
+    try:
+        (told,) = read_summaries(store, table, [chunk])
+    except MetastoreDamagedError:
+        return f"{what} cannot be read"
+    if told is None:
+        # In format 1 there were none.
+        return f"{what} are gone" if chunk.bytes else None
+    if (told.bytes, told.rows) != (true.bytes, true.rows) or _names(told) != _names(true):
+        return f"{what} are of other files"
+    for name, column in (told.columns or {}).items():
+        # Those that no version has any more nobody asks about; others may know less of a widened column.
+        if name.lower() in types and not _holds(column, (true.columns or {})[name]):
+            return f"{what} say something else of column {name}"
+    return None
+
+
+def _names(summary: DataFile) -> set[str] | None:
+    return None if summary.columns is None else set(summary.columns)
+
+
+def _holds(told: ColumnStatistics, true: ColumnStatistics) -> bool:
+    """Return whether all that is told is true; it may be less."""
+    pairs = [(told.nulls, true.nulls), (told.min, true.min), (told.max, true.max)]
+    return all(one is None or (type(one) is type(other) and one == other) for one, other in pairs)

@@ -1,0 +1,86 @@
+"""Files of others that Spark cannot read as the table has its columns: what `fsck` tells of their footers.
+
+A sync tells of them when it takes them in (`sync`). They may have come by other ways, or columns may have been added since, so `fsck`
+looks again. Files that were written for the table are not looked into: they have its columns. Of ORC files, of which PyArrow tells no
+types, what is recorded is looked at: the names of their columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from parquetry.data_files.footer_statistics import read_parquet_footer
+from parquetry.data_files.records import Column
+from parquetry.data_files.spark_readable import twice_named, unfit_columns
+from parquetry.errors import FileCorruptError, FileMissingError
+from parquetry.locations.file_names import is_own
+from parquetry.locations.uri import Place, join_location
+from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.results import Finding
+from parquetry.metastore.storage.keyspace import batches
+from parquetry.metastore.versions.snapshot import TableSnapshot
+
+_AT_ONCE = 1000
+_THREADS = 8
+
+
+def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
+    """Read the footers of a table's files that others wrote, and tell of those that its columns cannot be read from.
+
+    Args:
+        table: the version that is looked at.
+
+    Raises:
+        WarehouseError: a file cannot be opened.
+    """
+    system = Files()
+    if table.metadata.format != "parquet":
+        yield from _by_records(table, system)
+        return
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for batch in batches(_foreign(table, system), _AT_ONCE):
+            looks = [pool.submit(_look, system, place, table.metadata.data_columns) for _, place in batch]
+            for (name, place), look in zip(batch, looks, strict=True):
+                for kind, detail in look.result():
+                    yield Finding(kind, name, system.name(place), detail)
+
+
+def _by_records(table: TableSnapshot, system: Files) -> Iterator[Finding]:
+    """Tell of files of others what the names of their columns say, as they are recorded."""
+    for partition in table.partitions():
+        for file in partition.files:
+            if not is_own(file.path, table.id):
+                place = system.place(join_location(partition.location, file.path))
+                for sentence in twice_named(file.columns or (), table.metadata.data_columns):
+                    yield Finding(
+                        "unfit column", table.describe(partition.key), system.name(place), f"{sentence}."
+                    )
+
+
+def _foreign(table: TableSnapshot, system: Files) -> Iterable[tuple[str, Place]]:
+    """Yield the files that were not written for the table, with their partitions; their file systems are opened."""
+    for partition in table.partitions():
+        name = table.describe(partition.key)
+        for file in partition.each_listed():
+            if not is_own(file.path, table.id):
+                place = system.place(join_location(partition.location, file.path))
+                system.opened(place)
+                yield name, place
+
+
+def _look(system: Files, place: Place, columns: Sequence[Column]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+
+    def look(_: str, footer: Any) -> None:
+        found.extend(("unfit column", f"{sentence}.") for sentence in unfit_columns(footer, columns))
+
+    filesystem, path = system.opened(place)
+    try:
+        read_parquet_footer(filesystem, path, look=look)
+    except FileMissingError:
+        return []  # which is a finding of its own
+    except FileCorruptError as error:
+        return [("broken file", error.message)]
+    return found

@@ -1,0 +1,264 @@
+"""Files by their places, on any file system: whether they are there, and deleting them.
+
+`RealPlaces` follows links. Which files may be deleted is for `owned_files` to say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import posixpath
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import pyarrow.fs as pafs
+
+from parquetry.errors import FileMissingError, WarehouseError
+from parquetry.locations import file_names
+from parquetry.locations.filesystem import open_location
+from parquetry.locations.uri import Place, base_name, folder_of, place_of
+from parquetry.metastore.storage.keyspace import batches
+
+_BATCH = 1000
+_FOLDERS = 1 << 16
+_DEEP = 100
+
+
+class Info(NamedTuple):
+    """A file that is there: its bytes, and when it was modified (milliseconds since the epoch)."""
+
+    bytes: int
+    modified: int | None
+
+
+def require_files(label: str, locations: Iterable[str]) -> None:
+    """Make sure that files which are to be taken into a table are there.
+
+    Args:
+        label: of the table.
+        locations: of the files.
+
+    Raises:
+        FileMissingError: one is gone.
+        WarehouseError: a file system does not answer.
+    """
+    if missing := Files().missing(locations):
+        raise FileMissingError(
+            f"{len(missing)} of the files that table {label} was to take in were deleted meanwhile, among "
+            f"them {missing[0]}; nothing was written: run it again."
+        )
+
+
+class RealPlaces:
+    """Places with links and `..` resolved; each folder is looked at once."""
+
+    def __init__(self) -> None:
+        self._local = functools.lru_cache(_FOLDERS)(self._resolve)
+
+    def folder(self, place: Place) -> Place:
+        """Return where a directory really is."""
+        if place.root:
+            return Place(place.root, posixpath.normpath(place.path))
+        return Place("", self._local(place.path))
+
+    def file(self, place: Place) -> Place:
+        """Return where a file really is. If it is a link, the link is what can be deleted, and is meant."""
+        folder = self.folder(folder_of(place))
+        return Place(place.root, f"{folder.path.rstrip('/')}/{base_name(place.path)}")
+
+    def _resolve(self, path: str) -> str:
+        above, _, name = path.rpartition("/")
+        if not name or name in (".", "..") or path.count("/") > _DEEP:
+            return os.path.realpath(path)
+        here = f"{self._local(above or '/').rstrip('/')}/{name}"
+        return os.path.realpath(here) if os.path.islink(here) else here
+
+
+class Files:
+    """The file systems of a table's locations, each opened once."""
+
+    def __init__(self) -> None:
+        self._systems: dict[str, pafs.FileSystem] = {"": pafs.LocalFileSystem()}
+        self._prefixes: dict[str, str] = {}
+
+    def place(self, location: str) -> Place:
+        """Return where a location is; see `place_of`."""
+        return place_of(location)
+
+    def name(self, place: Place) -> str:
+        """Return a place as users write it."""
+        return f"{place.root}{place.path}"
+
+    def _system(self, root: str) -> pafs.FileSystem:
+        """Return a file system.
+
+        Raises:
+            WarehouseError: it is unknown, or cannot be reached.
+        """
+        if root not in self._systems:
+            self._systems[root], path = open_location(f"{root}/x")
+            self._prefixes[root] = path.removesuffix("x")
+        return self._systems[root]
+
+    def _path(self, place: Place) -> str:
+        """Return the path of a place on its file system, which has been opened."""
+        return f"{self._prefixes[place.root]}{place.path.lstrip('/')}" if place.root else place.path
+
+    def opened(self, place: Place) -> tuple[pafs.FileSystem, str]:
+        """Return the file system of a place, and its path there.
+
+        Raises:
+            WarehouseError: it is unknown, or cannot be reached.
+        """
+        return self._system(place.root), self._path(place)
+
+    def infos(self, places: Iterable[Place]) -> Iterator[tuple[Place, Info | None]]:
+        """Yield each place with what is known of the file there; None: there is no file.
+
+        Raises:
+            WarehouseError: a file system does not answer.
+        """
+        for batch in batches(places, _BATCH):
+            by_root: dict[str, list[Place]] = {}
+            for place in batch:
+                by_root.setdefault(place.root, []).append(place)
+            for root, some in by_root.items():
+                try:
+                    found = self._system(root).get_file_info([self._path(place) for place in some])
+                except OSError as error:
+                    raise WarehouseError(f"{self.name(some[0])} cannot be looked at: {error}.") from None
+                yield from (
+                    (p, _info(info) if info.is_file else None) for p, info in zip(some, found, strict=True)
+                )
+
+    def missing(self, locations: Iterable[str]) -> list[str]:
+        """Return those locations of files at which there is none, as users write them.
+
+        Raises:
+            WarehouseError: a file system does not answer.
+        """
+        return [self.name(place) for place, info in self.infos(map(self.place, locations)) if info is None]
+
+    def below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
+        """Yield the files below a directory, at any depth; none if it is not there.
+
+        Raises:
+            WarehouseError: it cannot be listed.
+        """
+        try:
+            yield from self._local_below(folder) if not folder.root else self._remote_below(folder)
+        except OSError as error:
+            raise WarehouseError(f"{self.name(folder)} cannot be listed: {error}.") from None
+
+    def _local_below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
+        for _, entries in _folders(folder.path):
+            for entry in entries:
+                if not entry.is_dir():
+                    with contextlib.suppress(FileNotFoundError):
+                        status = os.lstat(entry.path) if _is_broken(entry) else entry.stat()
+                        yield Place("", entry.path), Info(status.st_size, status.st_mtime_ns // 1_000_000)
+
+    def _remote_below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
+        system = self._system(folder.root)
+        selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
+        for info in system.get_file_info(selector):
+            if info.is_file:
+                path = info.path.removeprefix(self._prefixes[folder.root]).lstrip("/")
+                yield Place(folder.root, f"/{path}"), _info(info)
+
+    def delete(self, place: Place) -> None:
+        """Delete a file, if it is there.
+
+        Raises:
+            WarehouseError: it cannot be deleted.
+        """
+        try:
+            self._system(place.root).delete_file(self._path(place))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise WarehouseError(
+                f"{self.name(place)} cannot be deleted: {error}; give this user the right to, run it again."
+            ) from None
+
+    def delete_if_empty(self, folder: Place) -> bool:
+        """Delete an empty directory of a local disk; elsewhere nothing keeps it empty meanwhile."""
+        if folder.root:
+            return False
+        with contextlib.suppress(OSError):
+            os.rmdir(folder.path)  # refuses links, too
+            return True
+        return False
+
+    def delete_empty_below(self, folder: Place, spared: Callable[[Place], bool]) -> None:
+        """Delete the directories below one, and itself, in which there is no file at any depth.
+
+        Args:
+            folder: of a table that is no more, so that nobody is about to write there.
+            spared: tells which directories stay.
+        """
+        if not folder.root:
+            with contextlib.suppress(OSError):
+                for path in reversed([path for path, _ in _folders(folder.path)]):
+                    if not spared(Place("", path)):
+                        self.delete_if_empty(Place("", path))
+            return
+        system = self._system(folder.root)
+        with contextlib.suppress(OSError):
+            selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
+            found = system.get_file_info(selector)
+            used = {parent for info in found if info.is_file for parent in _parents(info.path)}
+            paths = [info.path for info in found if not info.is_file]
+            for path in [*sorted(paths, reverse=True), self._path(folder)]:
+                place = Place(folder.root, f"/{path.removeprefix(self._prefixes[folder.root]).lstrip('/')}")
+                if path not in used and spared(place):
+                    used.update(_parents(path))
+                elif path not in used:
+                    system.delete_dir(path)
+
+
+def checked_file(place: Place) -> Place | None:
+    """Return the file whose checksum Hadoop's local file system keeps here; None: it is no such file.
+
+    >>> checked_file(Place("", "/t/.a.parquet.crc"))
+    Place(root='', path='/t/a.parquet')
+    """
+    path = file_names.checked_by(place.path)
+    return None if path is None else Place(place.root, path)
+
+
+def checksum_of(place: Place) -> Place:
+    """Return where Hadoop's local file system keeps the checksum of a file."""
+    return Place(place.root, file_names.checksum_of(place.path))
+
+
+def _folders(path: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Yield a local directory and those below it, each before those in it, with their entries.
+
+    Arrow's own listing follows links, and may so leave the directory.
+    """
+    waiting = [path]
+    while waiting:
+        path = waiting.pop()
+        try:
+            with os.scandir(path) as found:
+                entries = list(found)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        yield path, entries
+        waiting += (entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+
+
+def _parents(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _is_broken(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() and not os.path.exists(entry.path)
+
+
+def _info(info: pafs.FileInfo) -> Info:
+    return Info(info.size, None if info.mtime_ns is None else info.mtime_ns // 1_000_000)

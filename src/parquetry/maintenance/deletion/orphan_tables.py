@@ -1,0 +1,76 @@
+"""Remove tables that nobody can reach any more, the files of those that nobody ever could among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parquetry.errors import TableNotFoundError, WarehouseError
+from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.owned_files import Territory
+from parquetry.metastore.namespace.orphans import Orphan, Orphans
+from parquetry.metastore.versions.snapshot import load_metadata
+from parquetry.store.base import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedOrphans:
+    """What was removed, or would be.
+
+    Attributes:
+        tables: how many.
+        names: how many rows of names that lead to no table.
+        files: paths and sizes in bytes of the files of tables that never had a name.
+    """
+
+    tables: int
+    names: int
+    files: tuple[tuple[str, int], ...]
+
+
+def remove_orphans(store: Store, files: Files, *, dry_run: bool = False) -> RemovedOrphans:
+    """Remove what was left of tables whose making, dropping or replacing was cut short.
+
+    Args:
+        store: of the metastore.
+        files: where tables lie. A table whose files cannot be deleted is left for another time.
+        dry_run: report only.
+    """
+    orphans = Orphans(store)
+    removed: list[tuple[str, int]] = []
+    tables = 0
+    for orphan in orphans.tables():
+        if not dry_run and not orphans.claim(orphan):
+            continue
+        try:
+            removed += _remove_files(store, files, orphan, dry_run)
+        except WarehouseError:
+            continue
+        tables += 1
+        if not dry_run:
+            orphans.remove(orphan)
+    if not dry_run:
+        orphans.finish_first_names()
+        orphans.withdraw_renamings()
+    names = orphans.names()
+    for key, row in () if dry_run else names:
+        orphans.release(key, row)
+    return RemovedOrphans(tables, len(names), tuple(removed))
+
+
+def _remove_files(store: Store, files: Files, orphan: Orphan, dry_run: bool) -> list[tuple[str, int]]:
+    """Delete the files that were written into a table that never had a name."""
+    if orphan.head is None or orphan.was_seen or orphan.head.kind == "view":
+        return []
+    try:
+        metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)
+    except TableNotFoundError:  # cut short before they were written
+        return []
+    own = Territory(store, orphan.id, metadata, files)
+    found = {place: info for place, info in files.below(own.root) if own.is_own(place)}
+    found.update(own.own_elsewhere())
+    doomed = own.deletable(found)
+    if not dry_run:
+        for place in doomed:
+            files.delete(place)
+        own.delete_empty()
+    return [(files.name(place), info.bytes) for place, info in found.items() if place in doomed]

@@ -1,0 +1,436 @@
+"""Delete what only old versions of a table need: data files first, then the rows of the metastore.
+
+1. Versions before `older_than` are retired in the head: from here on, reading them is an error, and so is a
+   rollback to them that has not committed yet.
+2. Files are looked for that nobody needs: those listed by rows that no kept version shows, and the table's
+   own files that no row lists. All rows of kept versions and of commits under way are gone through; a file
+   that one of them lists stays.
+3. Files are deleted, then rows. A row that lists a file goes after the file, so whatever a crash leaves, the
+   next run finds.
+4. What is left of tables whose making, dropping or replacing was cut short is removed, whichever tables they
+   were: nobody else can name them.
+
+A running write has files that no row lists yet: such files have to be older than the safety age. While one lies in a folder outside of the table's
+that no kept row tells of any longer, the rows stay that do, for the next run to find it. Which files
+are the table's to delete is `owned_files`'s rule; files that Parquetry did not write have to be still what the
+table had listed, besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError
+from parquetry.locations.uri import Place, base_name, folder_of, is_below, join_location
+from parquetry.maintenance.deletion.external_folders import places_told
+from parquetry.maintenance.deletion.file_access import Files, Info, checked_file, checksum_of
+from parquetry.maintenance.deletion.orphan_tables import remove_orphans
+from parquetry.maintenance.deletion.owned_files import Territory
+from parquetry.maintenance.results import Removed
+from parquetry.metastore.cleanup import recovery
+from parquetry.metastore.cleanup.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
+from parquetry.metastore.cleanup.retention import (
+    Need,
+    StoredRow,
+    commit_rows,
+    delete_stored_rows,
+    kept_since,
+    oldest_commit,
+    retire,
+    stored_rows,
+    unneeded_chunks,
+    unneeded_commits,
+    unneeded_metadata,
+)
+from parquetry.metastore.cleanup.vacuum_lock import cleaner
+from parquetry.metastore.commits.prepared import keyed_by
+from parquetry.metastore.manifest.chunks import chunk_place
+from parquetry.metastore.manifest.entries import decode_entry, read_files
+from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.head import Head, live_head
+from parquetry.metastore.storage.keyspace import (
+    JOURNAL,
+    delete_in_batches,
+    journal_ticket,
+    prefix_range,
+    taken_out_prefix,
+)
+from parquetry.metastore.storage.model import DataFile, PartitionEntry
+from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
+
+DAY_MS = 24 * 60 * 60 * 1000
+KEPT_MS = 7 * DAY_MS
+"""How long a version can be read after another took its place, unless the caller says otherwise."""
+SAFETY_MS = DAY_MS
+"""How old a file has to be, of which no commit tells, before it counts as left over."""
+PATIENCE_S = 30.0
+"""How long to wait for commits under way, in seconds."""
+_BATCH = 100
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A file that may be of no use.
+
+    Attributes:
+        path: absolute.
+        own: whether Parquetry wrote it for this table.
+        listed: as the table had listed it; None: nothing did.
+        info: as it is on disk.
+        checksum: the file that Hadoop keeps beside it, as it is on disk.
+    """
+
+    path: str
+    own: bool
+    listed: list[DataFile]
+    info: Info | None = None
+    checksum: Info | None = None
+
+
+def vacuum(
+    table: TableSnapshot, *, older_than: int | None = None, dry_run: bool = False, safety: int = SAFETY_MS
+) -> list[Removed]:
+    """Delete what no version needs that was the table's content after a time.
+
+    Args:
+        table: any version of it.
+        older_than: that time, in milliseconds since the epoch; None: seven days ago. The newest version is
+            always kept.
+        dry_run: report only.
+        safety: age in milliseconds from which an own file that nothing lists counts as left over.
+
+    Returns:
+        what was deleted, or would be: a row for each file, and one for each kind of row.
+
+    Raises:
+        TableNotFoundError: the table was dropped meanwhile.
+        WarehouseError: a file cannot be deleted, or a directory cannot be listed.
+        CommitConflictError: others keep committing; nothing is lost, run it again.
+    """
+    return _Vacuum(table, dry_run, safety).run(now_ms() - KEPT_MS if older_than is None else older_than)
+
+
+class _Vacuum:
+    def __init__(self, table: TableSnapshot, dry_run: bool, safety: int) -> None:
+        self._store = table.store
+        self._id = table.id
+        self._label = table.label
+        self._dry_run = dry_run
+        self._safety = safety
+        self._files = Files()
+        self._territory = Territory(table.store, table.id, table.metadata, self._files)
+        self._spared: set[bytes] = set()
+        self._known_layouts: tuple[int, list[TableSnapshot]] | None = None
+
+    def run(self, older_than: int) -> list[Removed]:
+        head = self._head()
+        self._oldest = kept_since(self._store, self._id, head, older_than)
+        if not self._dry_run:
+            head = retire(self._store, self._id, self._oldest.version)
+            self._oldest = oldest_commit(self._store, self._id, head)
+        doomed = self._doomed(head)
+        rows = self._rows(head)
+        if not self._dry_run:
+            self._delete_files(head, doomed)
+            self._delete_rows(head, {row.kind for row in rows})
+        files = [
+            Removed("data file" if c.listed else "left-over file", c.path, 1, c.info.bytes)
+            for c in doomed.values()
+            if c.info is not None
+        ]
+        checksums = [
+            Removed("checksum file", self._files.name(checksum_of(place)), 1, c.checksum.bytes)
+            for place, c in doomed.items()
+            if c.checksum is not None
+        ]
+        orphans = remove_orphans(self._store, self._files, dry_run=self._dry_run)
+        files += [Removed("left-over file", path, 1, size) for path, size in orphans.files]
+        if orphans.tables:
+            rows.append(Removed("left-over tables", None, orphans.tables, None))
+        if orphans.names:
+            rows.append(Removed("left-over names", None, orphans.names, None))
+        return [*_by_path(files), *_by_path(checksums), *rows]
+
+    def _head(self) -> Head:
+        return live_head(self._store, self._id, f"Table {self._label} was dropped or replaced meanwhile.")
+
+    # -- files
+
+    def _doomed(self, head: Head) -> dict[Place, _Candidate]:
+        """Return the files that nobody needs, as far as the head tells."""
+        candidates = self._superseded(head)
+        checksums: dict[Place, Info] = {}
+        kept: set[Place] = set()
+        young: dict[Place, _Candidate] = {}
+        for place, info in self._there():
+            checked = checked_file(place)
+            if place in candidates:
+                candidates[place].info = info
+            elif checked is not None:
+                checksums[checked] = info
+            elif self._territory.is_own(place) and self._is_old(info):
+                candidates[place] = _Candidate(self._files.name(place), True, [], info)
+            else:
+                kept.add(place)
+                if self._outer_of(place) is not None:
+                    young[place] = _Candidate(self._files.name(place), True, [], info)
+        for checked, info in checksums.items():
+            place = checksum_of(checked)
+            if checked in candidates and candidates[checked].info is not None:
+                candidates[checked].checksum = info
+            elif checked not in kept and self._territory.is_own(place) and self._is_old(info):
+                candidates[place] = _Candidate(self._files.name(place), True, [], info)
+        self._spare(head, candidates)
+        self._spared = self._telling(head, young)
+        return self._deletable(candidates)
+
+    def _outer_of(self, place: Place) -> Place | None:
+        """Return the folder outside of the table's in which a file lies that is its own."""
+        if not self._territory.outer or not self._territory.is_own(place):
+            return None
+        return next((folder for folder in self._territory.outer if is_below(place, folder)), None)
+
+    def _telling(self, head: Head, young: dict[Place, _Candidate]) -> set[bytes]:
+        """Return the partitions whose rows alone tell of folders in which files lie that are too young to go."""
+        if young:
+            self._spare(head, young)
+        folders = {folder for place in young if (folder := self._outer_of(place)) is not None}
+        telling: set[bytes] = set()
+        for wanted in (True, False) if folders else ():
+            for row in stored_rows(self._store, self._id, head, self._oldest):
+                if (row.need in (Need.LIVE, Need.WORKING)) is not wanted:
+                    continue
+                told = {self._territory.real.folder(self._files.place(p)) for p in places_told(row.value)}
+                if wanted:
+                    folders -= told
+                elif folders & told:
+                    telling.add(row.key)
+        return telling
+
+    def _there(self) -> Iterator[tuple[Place, Info]]:
+        """Yield the files below the table, and what it may have written to partitions that lie elsewhere."""
+        yield from self._files.below(self._territory.root)
+        yield from self._territory.own_elsewhere()
+
+    def _is_old(self, info: Info) -> bool:
+        return (info.modified or now_ms()) < now_ms() - self._safety
+
+    def _place(self, path: str) -> Place:
+        """Return where a file really is: two ways may lead to it."""
+        return self._territory.real.file(self._files.place(path))
+
+    def _superseded(self, head: Head) -> dict[Place, _Candidate]:
+        """Return the files that were listed by versions which are no longer kept."""
+        layouts = self._layouts(head)
+        first = next(iter(layouts.values()))
+        found: dict[Place, _Candidate] = {}
+        for row in stored_rows(self._store, self._id, head, self._oldest):
+            needed = row.need in (Need.LIVE, Need.WORKING)
+            if needed or is_gone(row.value) or head.is_aborted(row.ticket):
+                continue
+            # Commits before the first that is kept wrote only rows that it shows, too.
+            layout = layouts.get(row.ticket, first)
+            try:
+                listed = list(self._listed(layout, row.key, decode_entry(row.value)))
+            except MetastoreDamagedError:
+                continue  # the row goes; files of the table's own are found without it
+            for path, file in listed:
+                place = self._place(path)
+                if place not in found:
+                    found[place] = _Candidate(path, self._territory.is_own(place), [])
+                found[place].listed.append(file)
+        return found
+
+    def _layouts(self, head: Head) -> dict[int, TableSnapshot]:
+        """Return the version that each ticket made, oldest first: where partitions lay by default."""
+        by_metadata: dict[int, TableSnapshot] = {}
+        layouts: dict[int, TableSnapshot] = {}
+        for commit in (*(commit for _, commit in commit_rows(self._store, self._id)), head.commit):
+            if commit.metadata not in by_metadata:
+                by_metadata[commit.metadata] = load(self._store, self._id, head, commit)
+            layouts[commit.ticket] = by_metadata[commit.metadata]
+        return layouts
+
+    def _listed(
+        self, layout: TableSnapshot, key: bytes, entry: PartitionEntry
+    ) -> Iterator[tuple[str, DataFile]]:
+        folder = entry.location or layout.default_location(layout.values_of(key))
+        for file in read_files(self._store, self._id, entry):
+            yield join_location(folder, file.path), file
+
+    def _spare(self, head: Head, candidates: dict[Place, _Candidate]) -> None:
+        """Take out what kept versions and commits under way list."""
+        if not candidates:
+            return
+        for row in stored_rows(self._store, self._id, head, self._oldest):
+            if row.need in (Need.LIVE, Need.WORKING) and not is_gone(row.value):
+                self._spare_listed(head, row, candidates)
+
+    def _spare_listed(self, head: Head, row: StoredRow, candidates: dict[Place, _Candidate]) -> None:
+        entry = decode_entry(row.value)
+        layouts = [layout for layout in self._kept_layouts(head) if layout.key_schema.fits(row.key)]
+        if not layouts:  # a REPLACE TABLE under way, whose partition columns no version has yet
+            self._spare_named(entry, candidates)
+        for layout in layouts:
+            try:
+                for path, _ in self._listed(layout, row.key, entry):
+                    candidates.pop(self._place(path), None)
+            except TableNotFoundError:
+                # A commit under way may not have written yet what its row refers to.
+                if row.need is not Need.WORKING:
+                    raise
+
+    def _spare_named(self, entry: PartitionEntry, candidates: dict[Place, _Candidate]) -> None:
+        """Take out the files of a partition wherever they lie; names of files are not used twice."""
+        try:
+            names = {base_name(file.path) for file in read_files(self._store, self._id, entry)}
+        except TableNotFoundError:  # a commit under way may not have written the list yet
+            return
+        for place in [place for place in candidates if base_name(place.path) in names]:
+            del candidates[place]
+
+    def _kept_layouts(self, head: Head) -> list[TableSnapshot]:
+        """Return a version for each place in which partitions of kept versions lie by default."""
+        if self._known_layouts is None or self._known_layouts[0] != head.commit.metadata:
+            places: dict[object, TableSnapshot] = {}
+            kept = (c for _, c in commit_rows(self._store, self._id) if c.version >= self._oldest.version)
+            for commit in (*kept, head.commit):
+                snapshot = load(self._store, self._id, head, commit)
+                places[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot
+            self._known_layouts = head.commit.metadata, list(places.values())
+        return self._known_layouts[1]
+
+    def _deletable(self, candidates: dict[Place, _Candidate]) -> dict[Place, _Candidate]:
+        own = self._territory.deletable(
+            place
+            for place, candidate in candidates.items()
+            if candidate.own or (candidate.info is not None and _is_listed(candidate, candidate.info))
+        )
+        return {place: candidate for place, candidate in candidates.items() if place in own}
+
+    def _current(self, head: Head) -> TableSnapshot:
+        return load(self._store, self._id, head)
+
+    def _delete_files(self, head: Head, doomed: dict[Place, _Candidate]) -> None:
+        for place, candidate in doomed.items():
+            if candidate.own:  # nobody lists these names anew, save for a rollback, which now fails
+                self._delete(place, candidate)
+        if any(not candidate.own for candidate in doomed.values()):
+            head = self._delete_adopted(head, doomed)
+        self._delete_folders(head, doomed)
+
+    def _delete(self, place: Place, candidate: _Candidate) -> None:
+        if candidate.checksum is not None:  # first: without its file nobody would know it for ours
+            self._files.delete(checksum_of(place))
+        self._files.delete(place)
+
+    def _delete_adopted(self, head: Head, doomed: dict[Place, _Candidate]) -> Head:
+        """Delete files that others wrote, a few at a time, while nobody can take them in again."""
+        adopted = {place: candidate for place, candidate in doomed.items() if not candidate.own}
+        with cleaner(self._store, self._id) as one:
+            while adopted:
+                now = one.claim(PATIENCE_S)
+                if now.commit.version == head.commit.version:
+                    for place in list(adopted)[:_BATCH]:
+                        self._delete(place, adopted.pop(place))
+                    continue
+                before, head = set(adopted), now
+                self._spare(head, adopted)
+                for place in before - adopted.keys():  # adopted again since
+                    del doomed[place]
+        return head
+
+    def _delete_folders(self, head: Head, files: Iterable[Place]) -> None:
+        """Remove directories that are empty now; one that is left would be taken for a partition."""
+        real = self._territory.real
+        folders = {folder_of(place) for place in files}
+        if folders:
+            partitions = self._current(head).partitions()
+            kept = {real.folder(self._files.place(partition.location)) for partition in partitions}
+            self._territory.prune(folders, kept)
+
+    # -- rows
+
+    def _rows(self, head: Head) -> list[Removed]:
+        """Count the rows that are not needed."""
+        chunks = list(self._chunks(head))
+        removed = [
+            self._unneeded("partition versions", head),
+            self._unneeded("taken-out records", head, taken_out_prefix(self._id)),
+            Removed("index entries", None, sum(1 for _ in self._entries(head)), None),
+            Removed(
+                "file lists",
+                None,
+                len({chunk_place(key) for key, _ in chunks}),
+                sum(len(value) for _, value in chunks),
+            ),
+            Removed("metadata", None, sum(1 for _ in self._metadata(head)), None),
+            Removed("commits", None, sum(1 for _ in self._commits()), None),
+            Removed("journals", None, len(self._journals(head)), None),
+        ]
+        return [row for row in removed if row.count]
+
+    @staticmethod
+    def _stays(row: StoredRow, spared: set[bytes]) -> bool:
+        return row.need in (Need.LIVE, Need.WORKING) or row.key in spared
+
+    def _unneeded(self, kind: str, head: Head, prefix: bytes | None = None) -> Removed:
+        rows = stored_rows(self._store, self._id, head, self._oldest, prefix)
+        spared = self._spared if prefix is None else set()
+        sizes = [len(row.value) for row in rows if not self._stays(row, spared)]
+        return Removed(kind, None, len(sizes), sum(sizes))
+
+    def _entries(self, head: Head) -> Iterator[bytes]:
+        return unneeded_entries(self._store, self._id, head, self._oldest)
+
+    def _metadata(self, head: Head) -> Iterator[bytes]:
+        return unneeded_metadata(self._store, self._id, head, self._oldest)
+
+    def _commits(self) -> Iterator[bytes]:
+        return unneeded_commits(self._store, self._id, self._oldest)
+
+    def _chunks(self, head: Head) -> Iterator[tuple[bytes, bytes]]:
+        referenced: set[tuple[int, int]] = set()
+        for row in stored_rows(self._store, self._id, head, self._oldest):
+            if self._stays(row, self._spared) and not is_gone(row.value):
+                referenced.update((chunk.ticket, chunk.number) for chunk in decode_entry(row.value).chunks)
+        return unneeded_chunks(self._store, self._id, head, referenced)
+
+    def _journals(self, head: Head) -> set[int]:
+        tickets = (journal_ticket(key) for key, _ in self._store.scan(*prefix_range(JOURNAL + self._id)))
+        return {ticket for ticket in tickets if ticket < head.next_ticket and ticket not in head.pending}
+
+    def _delete_rows(self, head: Head, counted: Container[str]) -> None:
+        """Delete the rows that are not needed.
+
+        Args:
+            head: by which they were counted.
+            counted: the kinds of which there are any: of the others, a million keys need not be gone through again.
+        """
+        recovery.sweep(self._store, self._id, head)
+        if "index entries" in counted:
+            delete_in_batches(self._store, entries_of_dropped(self._store, self._id, head, self._oldest))
+        if "partition versions" in counted:
+            entries = entries_of_rows(self._store, self._id, head, self._oldest)
+            delete_stored_rows(self._store, self._id, head, self._oldest, entries, spared=self._spared)
+        if "taken-out records" in counted:
+            records = taken_out_prefix(self._id)
+            delete_stored_rows(self._store, self._id, head, self._oldest, lambda _: (), records)
+        if "file lists" in counted:
+            delete_in_batches(self._store, (key for key, _ in self._chunks(head)))
+        delete_in_batches(self._store, self._commits())
+        delete_in_batches(self._store, self._metadata(head))
+
+
+def _by_path(removed: list[Removed]) -> list[Removed]:
+    return sorted(removed, key=lambda row: row.path or "")
+
+
+def _is_listed(candidate: _Candidate, info: Info) -> bool:
+    """Return whether a file is still one that was listed."""
+    return any(
+        file.bytes == info.bytes and (file.modified is None or file.modified == info.modified)
+        for file in candidate.listed
+    )

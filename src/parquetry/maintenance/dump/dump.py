@@ -1,0 +1,266 @@
+"""Write what a metastore holds into a directory, to keep it or to restore it into another store.
+
+Databases, tables and all versions that can be read; data files are left where they are, and what lies below the warehouse is
+said to lie there, wherever the warehouse is. Others may go on
+working: of each table, what one head shows is written. The format is told in `format`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from parquetry._version import __version__
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, WarehouseError
+from parquetry.maintenance.dump.format import (
+    FORMAT,
+    MANIFEST,
+    TABLES,
+    VERSION,
+    DumpedDatabase,
+    DumpedTable,
+    Manifest,
+    entry_to_json,
+    files_to_json,
+    metadata_to_json,
+    write_manifest,
+)
+from parquetry.metastore.cleanup.retention import Need, commit_rows, oldest_commit, stored_rows
+from parquetry.metastore.commits.removed_files import decode_taken_out
+from parquetry.metastore.manifest.chunks import chunk_files, chunk_place
+from parquetry.metastore.manifest.entries import decode_entry
+from parquetry.metastore.metastore import Metastore
+from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.head import Head, read_head
+from parquetry.metastore.storage.keyspace import (
+    CHUNKS,
+    METADATA,
+    PARTITIONS,
+    metadata_key,
+    number,
+    taken_out_prefix,
+)
+from parquetry.metastore.storage.model import Commit, Database, TableMetadata
+from parquetry.metastore.storage.wire import decoder
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.warehouse_store import WarehouseStore
+from parquetry.progress import Progress, silent
+
+ATTEMPTS = 5
+"""How often a table is read that others drop or vacuum meanwhile, and names are that others change."""
+PASSES = 100
+"""How often tables are looked for that were made meanwhile."""
+
+
+def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
+    """Write databases, tables, views and versions into a new directory, which appears when it is whole.
+
+    Args:
+        metastore: to read.
+        folder: must not be there yet.
+        progress: called with each table that is next.
+
+    Returns:
+        what was written.
+
+    Raises:
+        WarehouseError: the directory is there already, or cannot be written.
+    """
+    target = Path(folder).absolute()
+    if target.exists() or target.is_symlink():
+        raise WarehouseError(f"{target} is there already; name a directory that is not, or remove it.")
+    work: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        (work / TABLES).mkdir()
+        manifest, text = write_manifest(_write(metastore, work, progress))
+        _write_file(work / MANIFEST, [text])
+        work.chmod(0o755 & ~_umask())
+        os.rename(work, target)
+    except OSError as error:
+        raise WarehouseError(f"The dump cannot be written to {target}: {error}.") from None
+    finally:
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
+    return manifest
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
+    tables = _write_tables(metastore, work, progress)
+    databases, tables = _with_names(metastore, tables)
+    for path in (work / TABLES).iterdir():
+        if all(path != work / table.file for table in tables):
+            path.unlink()
+    progress("", len(tables), len(tables))
+    return Manifest(
+        FORMAT,
+        VERSION,
+        __version__,
+        metastore.warehouse,
+        [DumpedDatabase(each.name, _kept_properties(metastore, each.properties)) for each in databases],
+        tables,
+    )
+
+
+def _write_tables(metastore: Metastore, work: Path, progress: Progress) -> list[DumpedTable]:
+    """Write all tables: those that are there when the dump begins, and those that are there when it has written them.
+
+    They are found by their ids, so that none is passed over that is renamed meanwhile.
+    """
+    tables: list[DumpedTable] = []
+    looked_at: set[bytes] = set()
+    for _ in range(PASSES):
+        found = sorted(
+            (table.database, table.metadata.kind, table.name, table.id)
+            for id in metastore.ids() - looked_at
+            if (table := metastore.table_of(id)) is not None
+        )
+        if not found:
+            return tables
+        of = len(looked_at) + len(found)
+        for done, (database, _, name, id) in enumerate(found, len(looked_at)):
+            progress(f"{database}.{name}", done, of)
+            if (dumped := _write_table(metastore, id, work)) is not None:
+                tables.append(dumped)
+            looked_at.add(id)
+    raise WarehouseError("Tables are made faster than they can be dumped; run the dump again.")
+
+
+def _with_names(metastore: Metastore, tables: list[DumpedTable]) -> tuple[list[Database], list[DumpedTable]]:
+    """Return the databases, and the tables by names of which none is given twice, each in a database that is there.
+
+    A table whose name another has by now was renamed since it was written, or dropped: then it is left out.
+    """
+    for _ in range(ATTEMPTS):
+        databases = [database for name in metastore.databases() if (database := _database(metastore, name))]
+        there = {database.name for database in databases}
+        count = Counter((table.database, table.name) for table in tables)
+        odd = [t for t in tables if count[t.database, t.name] > 1 or t.database not in there]
+        if not odd:
+            return databases, sorted(tables, key=lambda table: (table.database, table.name))
+        for table in odd:
+            tables.remove(table)
+            if (now := metastore.table_of(bytes.fromhex(table.id))) is not None:
+                tables.append(msgspec.structs.replace(table, database=now.database, name=now.name))
+    raise WarehouseError("Tables are renamed too often to be dumped; run the dump again.")
+
+
+def _database(metastore: Metastore, name: str) -> Database | None:
+    try:
+        return metastore.database(name)
+    except NamespaceNotFoundError:  # dropped since it was listed
+        return None
+
+
+def _kept_properties(metastore: Metastore, properties: dict[str, str]) -> dict[str, str]:
+    kept = metastore.store.below.kept
+    return {name: kept(text) if name == "location" else text for name, text in properties.items()}
+
+
+def _write_table(metastore: Metastore, id: bytes, work: Path) -> DumpedTable | None:
+    """Write a table; None if it was dropped since it was found."""
+    file, label = f"{TABLES}/{id.hex()}.jsonl", ""
+    for _ in range(ATTEMPTS):
+        snapshot = metastore.table_of(id)
+        if snapshot is None:
+            return None
+        label = snapshot.label
+        digest = hashlib.sha256()
+        try:
+            lines = _write_file(work / file, _lines(metastore.store, snapshot), digest.update)
+        except TableNotFoundError:  # dropped or vacuumed in mid-reading
+            (work / file).unlink(missing_ok=True)
+            continue
+        return DumpedTable(id.hex(), snapshot.database, snapshot.name, file, lines, digest.hexdigest())
+    raise WarehouseError(f"Table {label} changes too often to be read as a whole; run the dump again.")
+
+
+def _write_file(
+    path: Path, lines: Iterator[bytes] | list[bytes], hashed: Callable[[bytes], None] | None = None
+) -> int:
+    count = 0
+    with path.open("xb") as file:
+        for line in lines:
+            file.write(line)
+            count += 1
+            if hashed is not None:
+                hashed(line)
+        file.flush()
+        os.fsync(file.fileno())
+    return count
+
+
+def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
+    table = snapshot.id
+    head = read_head(store, table)
+    if head is None:
+        raise TableNotFoundError("The table was dropped.")
+    oldest = oldest_commit(store, table, head)
+    hidden = head.invisible()
+    yield _line("table", id=table.hex(), oldest=head.oldest, next_ticket=head.next_ticket, hidden=hidden)
+    commits = [c for _, c in commit_rows(store, table) if oldest.version <= c.version < head.commit.version]
+    commits.append(head.commit)
+    for commit in commits:
+        yield _line("commit", **msgspec.to_builtins(commit))
+    for ticket in sorted({commit.metadata for commit in commits}):
+        value = store.get(metadata_key(table, ticket))
+        if value is None:
+            raise TableNotFoundError("The table was dropped.")
+        metadata: TableMetadata = decoder(TableMetadata).decode(store.kept(METADATA, value))
+        yield _line("metadata", ticket=ticket, value=metadata_to_json(metadata))
+    lists: set[tuple[int, int]] = set()
+    yield from _chunks(store, table, head, lists)
+    complete = True
+    for row in stored_rows(store, table, head, oldest):
+        if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
+            entry = None if is_gone(row.value) else decode_entry(store.kept(PARTITIONS, row.value))
+            complete &= entry is None or lists.issuperset((c.ticket, c.number) for c in entry.chunks)
+            value_ = None if entry is None else entry_to_json(entry)
+            yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
+    for row in stored_rows(store, table, head, oldest, taken_out_prefix(table)):
+        if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
+            record = None if is_gone(row.value) else msgspec.structs.asdict(decode_taken_out(row.value))
+            yield _line("taken_out", path=row.key.decode(), ticket=row.ticket, value=record)
+    after = read_head(store, table)
+    if after is None or after.state != "live" or after.oldest > head.oldest:
+        raise TableNotFoundError("The table was dropped, replaced or vacuumed.")
+    _require_all(commits, oldest)
+    if not complete:
+        raise WarehouseError(
+            f"The list of a partition's files is missing in table {snapshot.label}; CALL system.fsck tells more."
+        )
+
+
+def _require_all(commits: list[Commit], oldest: Commit) -> None:
+    if [commit.version for commit in commits] != list(range(oldest.version, oldest.version + len(commits))):
+        raise WarehouseError("A version's commit is missing; CALL system.fsck tells more.")
+
+
+def _chunks(store: WarehouseStore, table: bytes, head: Head, lists: set[tuple[int, int]]) -> Iterator[bytes]:
+    """Yield the lists of files that rows refer to, and add ticket and number of each to `lists`."""
+    start = CHUNKS + table
+    for key, value in store.scan(start, start + number(head.next_ticket)):
+        ticket, place = chunk_place(key)
+        if head.is_committed(ticket):
+            lists.add((ticket, place))
+            files = chunk_files(store.kept(CHUNKS, value)).records()
+            yield _line("files", ticket=ticket, number=place, value=files_to_json(files))
+
+
+def _line(kind: str, **fields: Any) -> bytes:
+    return msgspec.json.encode({kind: fields}) + b"\n"

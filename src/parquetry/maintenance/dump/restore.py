@@ -1,0 +1,227 @@
+"""Fill an empty metastore, of whatever store, with what a dump holds.
+
+Everything is checked before anything is written. Names come last: until then nothing shows, and a restore
+that was cut short can be run again. A row of its own tells such a metastore from one that is in use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from parquetry.errors import StoreError, WarehouseError
+from parquetry.maintenance.check.chunk_check import KnownTypes
+from parquetry.maintenance.dump.format import (
+    MANIFEST,
+    DumpedTable,
+    Manifest,
+    entry_from_json,
+    files_from_json,
+    metadata_from_json,
+    read_manifest,
+)
+from parquetry.metastore.commits.removed_files import encode_taken_out
+from parquetry.metastore.manifest.chunks import chunk_rows
+from parquetry.metastore.manifest.entries import TOMBSTONE, encode_entry
+from parquetry.metastore.metastore import Metastore
+from parquetry.metastore.storage.format import FORMAT_VERSION, require_format
+from parquetry.metastore.storage.head import Head, Kind, swap
+from parquetry.metastore.storage.keyspace import (
+    DATABASES,
+    NAMES,
+    RESTORING,
+    batches,
+    commit_key,
+    complement,
+    fields_of,
+    head_key,
+    metadata_key,
+    name_key,
+    partition_prefix,
+    prefix_range,
+    taken_out_prefix,
+)
+from parquetry.metastore.storage.model import Commit, FileChunk, PartitionIndex, TakenOut
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.versions.indexes import entry_rows
+from parquetry.progress import Progress, silent
+from parquetry.store.base import Store
+
+_BATCH = 5000
+Rows = Iterator[tuple[bytes, bytes]]
+
+
+def look_into(source: Path) -> tuple[Manifest, bytes]:
+    """Return what a dump says that it holds, and the bytes that say so.
+
+    Raises:
+        WarehouseError: it is no dump, or damaged.
+        MetastoreVersionError: it is of another version.
+    """
+    try:
+        text = (source / MANIFEST).read_bytes()
+    except OSError as error:
+        raise _unreadable(source, error) from None
+    return read_manifest(text, str(source)), text
+
+
+def _unreadable(source: Path, error: OSError) -> WarehouseError:
+    return WarehouseError(f"{source} cannot be read as a dump: {error}; name a directory that `dump` made.")
+
+
+def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
+    """Write the databases, tables and versions of a dump into a metastore that has no tables.
+
+    Args:
+        metastore: to fill. Tables keep their ids; those below the warehouse lie below this one then, others where they lay.
+        folder: that `dump` made.
+        progress: called with each table that is done.
+
+    Returns:
+        what was restored.
+
+    Raises:
+        WarehouseError: the dump is damaged, or the metastore is in use.
+        MetastoreVersionError: the dump is of another version.
+        StoreError: the store fails; run it again.
+    """
+    source = Path(folder)
+    manifest, text = look_into(source)
+    try:
+        for table in manifest.tables:
+            _verify(source, table)
+    except OSError as error:
+        raise _unreadable(source, error) from None
+    store = metastore.store
+    mark = hashlib.sha256(text).digest()
+    _claim(metastore, mark)
+    require_format(store, FORMAT_VERSION)  # like any store that is made now; nobody else uses it
+    heads = []
+    for done, table in enumerate(manifest.tables):
+        progress(f"{table.database}.{table.name}", done, len(manifest.tables))
+        heads.append(_restore_table(store, source, table))
+    names = []
+    for table, head in zip(manifest.tables, heads, strict=True):
+        id = bytes.fromhex(table.id)
+        if store.get(head_key(id)) is None and not swap(store, head_key(id), None, encode(head)):
+            raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
+        names.append((table, id + head.token))
+    known = set(metastore.databases()) - {DEFAULT_DATABASE}
+    for database in manifest.databases:
+        if database.name == DEFAULT_DATABASE:
+            if database.properties:
+                metastore.alter_database(database.name, database.properties)
+        elif database.name not in known:
+            metastore.create_database(database.name, database.properties)
+    for table, row in names:  # by compare-and-set: a put that arrived late would undo a later DROP or RENAME
+        key = name_key(table.database, table.name)
+        if store.get(key) != row and not swap(store, key, None, row):
+            raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
+    store.delete_many([RESTORING])
+    progress("", len(manifest.tables), len(manifest.tables))
+    return manifest
+
+
+def _verify(source: Path, table: DumpedTable) -> None:
+    digest, lines = hashlib.sha256(), 0
+    with (source / table.file).open("rb") as file:
+        for line in file:
+            digest.update(line)
+            lines += 1
+    if lines != table.lines or digest.hexdigest() != table.sha256:
+        raise WarehouseError(f"{source / table.file} is not as it was written; make another dump.")
+
+
+def _claim(metastore: Metastore, mark: bytes) -> None:
+    """Mark the metastore as one into which this dump is being restored.
+
+    Raises:
+        WarehouseError: it is in use, or another dump is being restored into it.
+    """
+    store = metastore.store
+    found = store.get(RESTORING)
+    if found == mark:
+        return
+    if found is not None:
+        raise WarehouseError(
+            "Restoring another dump into this metastore was cut short; run that again, or take an empty one."
+        )
+    if any(True for tag in (DATABASES, NAMES) for _ in store.scan(*prefix_range(tag), limit=1)):
+        raise WarehouseError(
+            f"The metastore of {metastore.warehouse} holds tables or databases, which would be mixed with "
+            "those of the dump; restore into an empty one."
+        )
+    if not swap(store, RESTORING, None, mark):
+        raise WarehouseError("Someone else is restoring into this metastore.")
+
+
+def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
+    """Write the rows of a table; return its head, which is not written yet."""
+    id = bytes.fromhex(table.id)
+    first: dict[str, Any] = {}
+    last: list[Commit] = []
+    indexes: dict[str, PartitionIndex] = {}
+    chunks: dict[tuple[int, int], FileChunk] = {}
+    kinds: list[Kind] = ["table"]
+    known = KnownTypes()
+
+    def rows(lines: Iterator[bytes]) -> Rows:
+        for line in lines:
+            ((kind, fields),) = msgspec.json.decode(line).items()
+            if kind == "table":
+                first.update(fields)
+            elif kind == "commit":
+                commit = msgspec.convert(fields, Commit)
+                if last:  # the newest commit is in the head only
+                    yield commit_key(id, last[0].version), encode(last[0])
+                last[:] = [commit]
+            elif kind == "metadata":
+                metadata = metadata_from_json(fields["value"])
+                kinds[:] = [metadata.kind]
+                known.add(fields["ticket"], metadata)
+                indexes.update((index.id, index) for index in metadata.indexes)
+                yield metadata_key(id, fields["ticket"]), encode(metadata)
+            elif kind == "files":
+                files = files_from_json(fields["value"])
+                place = fields["ticket"], fields["number"]
+                chunks[place], *both = chunk_rows(id, *place, files, known.of(place[0]))
+                yield from both
+            elif kind == "partition":
+                value = fields["value"]
+                row = TOMBSTONE if value is None else encode_entry(entry_from_json(value, chunks))
+                key, age = bytes.fromhex(fields["key"]), complement(fields["ticket"])
+                yield partition_prefix(id) + key + age, row
+                yield from entry_rows(id, indexes.values(), [(key, age, row)])
+            elif kind == "taken_out":
+                value = fields["value"]
+                row = TOMBSTONE if value is None else encode_taken_out(TakenOut(**value))
+                yield taken_out_prefix(id) + fields["path"].encode() + complement(fields["ticket"]), row
+            else:
+                raise KeyError(kind)
+
+    try:
+        with (source / table.file).open("rb") as file:
+            for batch in batches(rows(iter(file)), _BATCH):
+                store.put_many(batch, fields_of)
+        hidden = tuple((int(start), int(end)) for start, end in first["hidden"])
+        token = hashlib.sha256(id + b"restored").digest()[:8]
+        return Head(
+            state="live",
+            database=table.database,
+            name=table.name,
+            token=token,
+            next_ticket=first["next_ticket"],
+            pending={},
+            aborted=hidden,
+            commit=last[0],
+            oldest=first["oldest"],
+            kind=kinds[0],
+        )
+    except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump.") from None

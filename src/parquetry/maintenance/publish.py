@@ -1,0 +1,193 @@
+"""Tell a Hive metastore of a table and its partitions, so that Hive and others read its files in place.
+
+Hive reads whatever lies in a partition's directory, and knows nothing of versions. So what lies there has to be what the
+table lists: a table that has old files still, or files elsewhere, is refused with what to do first. What is published is
+one version. Whoever writes later publishes again; until then Hive sees new files half written, and none of new partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from parquetry.errors import UnsupportedError
+from parquetry.locations.file_names import is_hidden
+from parquetry.locations.uri import Place, join_location, place_of
+from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.hive_record import (
+    HivePartition,
+    HiveTable,
+    hive_columns,
+    hive_storage,
+    hive_values,
+    statistics,
+)
+from parquetry.metastore.storage.model import DataFile
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.progress import Progress, silent
+
+OWNED_BY = "parquetry.table"
+"""Hive's parameter that says which of our tables a table of Hive's was published from: its id."""
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was told to Hive's metastore.
+
+    Attributes:
+        action: ``table created`` or ``updated``; partitions ``added``, ``updated``, ``dropped``, or ``plain``: of which
+            heavy values are told without directories, since Hive would miss rows by them; or ``not bucketed``: of which no
+            buckets are told, for the same reason.
+        count: how many.
+        detail: the table, or some of the partitions.
+    """
+
+    action: str
+    count: int
+    detail: str
+
+
+class HiveMetastore(Protocol):
+    """A Hive metastore; `parquetry.spark.hive` reaches the one of a session."""
+
+    def put_table(self, table: HiveTable) -> bool:
+        """Make or change a table.
+
+        Returns:
+            whether it was made.
+
+        Raises:
+            TableExistsError: there is one of this name that was not published from the same table.
+        """
+        ...
+
+    def put_partitions(
+        self, table: HiveTable, partitions: Iterable[HivePartition], progress: Progress
+    ) -> tuple[int, int, int]:
+        """Make a table's partitions those given.
+
+        Returns:
+            how many were added, changed and dropped.
+        """
+        ...
+
+
+def publish(
+    snapshot: TableSnapshot,
+    hive: HiveMetastore,
+    database: str | None = None,
+    name: str | None = None,
+    progress: Progress = silent,
+) -> list[Published]:
+    """Tell a Hive metastore of a table as it is now.
+
+    Args:
+        snapshot: the table.
+        hive: the metastore.
+        database: in Hive, which is made if it is not there; None: as here.
+        name: in Hive; None: as here.
+        progress: called with how many partitions have been looked at, and told, of how many.
+
+    Returns:
+        What was told.
+
+    Raises:
+        UnsupportedError: Hive would read other rows than the table has, or has no type for a column.
+        TableExistsError: Hive has a table of this name that was not published from this one.
+        WarehouseError: a directory cannot be listed.
+    """
+    metadata = snapshot.metadata
+    partitions = list(snapshot.partitions())
+    types = {column.physical: column.column_type for column in metadata.columns}
+    whole = not metadata.partition_by
+    buckets = metadata.arrangement.buckets
+    told, plain, unbucketed = [], [], []
+    for done, partition in enumerate(partitions, 1):
+        progress("Looking at directories", done, len(partitions))
+        files = partition.files
+        _require_readable(snapshot, partition, files)
+        arrangement = partition.arrangement
+        tables = arrangement.buckets if whole else buckets
+        storage = hive_storage(metadata.format, partition.location, types, arrangement, files, tables)
+        values = hive_values(metadata.partition_types, partition.values)
+        told.append(HivePartition(values, statistics(files), storage))
+        name_of_it = snapshot.label if whole else snapshot.describe(partition.key)
+        skew = arrangement.skew
+        if skew is not None and skew.directories and not (storage.skew and storage.skew.directories):
+            plain.append(name_of_it)
+        if arrangement.buckets is not None and storage.buckets is None:
+            unbucketed.append(name_of_it)
+    # of a table without partitions, Hive reads the files by what the table says
+    storage = (
+        told[0].storage
+        if whole and told
+        else hive_storage(metadata.format, metadata.location, types, metadata.arrangement, None, buckets)
+    )
+    if whole and told:
+        buckets = partitions[0].arrangement.buckets
+    table = HiveTable(
+        database or snapshot.database,
+        name or snapshot.name,
+        metadata.owner or "",
+        hive_columns(snapshot.label, metadata.data_columns),
+        hive_columns(snapshot.label, metadata.partition_columns),
+        {
+            **({} if metadata.comment is None else {"comment": metadata.comment}),
+            **({"bucketing_version": str(buckets.version)} if buckets and storage.buckets else {}),
+            **(told[0].parameters if whole and told else {}),
+            OWNED_BY: snapshot.id.hex(),
+        },
+        storage,
+    )
+    made = hive.put_table(table)
+    found = [Published("table created" if made else "table updated", 1, f"{table.database}.{table.name}")]
+    if not whole:
+        counts = hive.put_partitions(table, told, progress)
+        actions = zip(("partitions added", "partitions updated", "partitions dropped"), counts, strict=True)
+        found += [Published(action, count, "") for action, count in actions if count]
+    if plain:
+        found.append(Published("plain", len(plain), _some(plain)))
+    if unbucketed:
+        found.append(Published("not bucketed", len(unbucketed), _some(unbucketed)))
+    return found
+
+
+def _require_readable(snapshot: TableSnapshot, partition: Partition, files: Iterable[DataFile]) -> None:
+    """Make sure that what lies in a partition's directory is what the table lists of it.
+
+    Raises:
+        UnsupportedError: it is not.
+    """
+    system = Files()
+    folder = place_of(partition.location)
+    live = {place_of(join_location(partition.location, file.path)) for file in files}
+    lying = set(_data_files(system, partition))
+    left = sorted(system.name(place) for place in lying - live)
+    away = sorted(system.name(place) for place in live - lying)
+    name = f"Table {snapshot.label} cannot be published: "
+    if left:
+        raise UnsupportedError(
+            f"{name}{system.name(folder)} holds {len(left)} files that are not of this version, such as {_some(left)}, and "
+            "Hive would read them. Delete what is old with vacuum, older_than now; take in what is new with sync."
+        )
+    if away:
+        raise UnsupportedError(
+            f"{name}{len(away)} files lie outside {system.name(folder)}, such as {_some(away)}, and Hive would not find them. "
+            "Write the partition anew with INSERT OVERWRITE, and vacuum."
+        )
+
+
+def _data_files(system: Files, partition: Partition) -> Iterator[Place]:
+    """Yield the files below a partition's directory that Hive reads; hidden ones and empty ones it does not."""
+    base = place_of(partition.location).path.rstrip("/")
+    for place, info in system.below(place_of(partition.location)):
+        below = place.path.removeprefix(f"{base}/")
+        if info.bytes and not any(map(is_hidden, below.split("/"))):
+            yield place
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

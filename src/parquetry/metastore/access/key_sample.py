@@ -1,0 +1,86 @@
+"""A sample of a table's keys, for estimates of what share of all keys a plan reads.
+
+Nothing is stored about how values are distributed. So the bytes between the first key and the last one are divided into
+strata of equal width, and a run of neighbouring keys is read in each stratum that has a key. The run does not begin at
+the stratum's first key, which has the least values in all columns but the first: it begins somewhere among the keys
+that have the same value in the first column.
+
+All runs count alike, however many keys their strata hold: estimates are good for telling a tenth of the table from all
+of it, and no better. Keys from before a REPLACE TABLE that changed the partition columns are no part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from parquetry.keys import split_fields, successor
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.visible_rows import Examined
+from parquetry.store.base import Range
+
+SHARE = 400
+"""The sample is one key in so many of the table, but at least `LEAST` keys."""
+LEAST = 16
+RUNS = 16
+"""Runs at most; to find out where each begins takes two seeks."""
+_GOLDEN = 0.618_033_988_7
+"""Multiples of it, without the whole part, are spread evenly, however many there are."""
+_BYTES = 8
+"""Bytes behind what two keys have in common, in which what lies between them is divided."""
+
+
+def sample_keys(snapshot: TableSnapshot, examined: Examined | None = None) -> list[bytes]:
+    """Return keys of partitions in order, without repetition.
+
+    Args:
+        snapshot: the version of the table.
+        examined: counts the keys read.
+    """
+    size = max(LEAST, snapshot.totals.partitions // SHARE)
+    listed = snapshot.visible.listed_keys()
+    if listed is not None:
+        return listed[:: max(1, len(listed) // size)]
+    runs = min(RUNS, size // 4)
+    starts = list(_starts(snapshot, runs, examined))
+    ranges: list[Range] = [*pairwise(starts), *((start, None) for start in starts[-1:])]
+    found: list[bytes] = []
+    read = 0
+    for range in ranges:
+        keys, _ = snapshot.visible.keys([range], size // runs)
+        read += len(keys)
+        found += filter(snapshot.key_schema.fits, keys)
+    if examined is not None:
+        examined.keys += read
+    return found
+
+
+def _starts(snapshot: TableSnapshot, runs: int, examined: Examined | None) -> Iterator[bytes]:
+    """Yield where runs begin, in order: for the first key of each stratum a place among those with its first value."""
+    width = len(snapshot.key_schema)
+    first = next(snapshot.visible.first_keys([(b"", None)], examined), None)
+    last = snapshot.last_key(b"", None)
+    if first is None or last is None:
+        return
+    bounds = [first, *_between(first, last, [n / runs for n in range(1, runs)])]
+    strata: list[Range] = [*pairwise(bounds), (bounds[-1], None)]
+    before = b""
+    keys = filter(snapshot.key_schema.fits, list(snapshot.visible.first_keys(strata, examined)))
+    for number, key in enumerate(keys):
+        value = split_fields(key, width)[0]
+        end = snapshot.last_key(value, successor(value))
+        inner = _between(key, end, [number * _GOLDEN % 1]) if end is not None else []
+        start = max(key, *inner) if inner else key
+        if examined is not None:
+            examined.keys += 1
+        if start > before:
+            yield start
+            before = start
+
+
+def _between(first: bytes, last: bytes, fractions: list[float]) -> list[bytes]:
+    """Return bytes that divide what lies between two keys, in order and without repetition."""
+    common = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    low, high = (int.from_bytes(key[common : common + _BYTES].ljust(_BYTES, b"\0")) for key in (first, last))
+    numbers = {low + int((high - low) * fraction) for fraction in fractions} - {low}
+    return [first[:common] + number.to_bytes(_BYTES) for number in sorted(numbers) if number > low]

@@ -1,0 +1,207 @@
+"""Ways to a filter's partitions, each with the keys that it examines: counted, or expected by a sample."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import islice
+
+from parquetry.metastore.versions.indexes import entry_key
+from parquetry.metastore.versions.reading import entries, united
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.visible_rows import Examined
+from parquetry.predicate.filter import Filter
+from parquetry.scan.execute import Test, compile_residual
+from parquetry.scan.plan import Estimate, ScanPlan
+from parquetry.store.base import Range
+
+INDEX_COST = 3
+"""Cost of a key that an index is read for, in keys that are read in order."""
+ROWS_KEPT = 1 << 16
+"""Rows that an index has led to, past which their keys are read again rather than kept."""
+
+
+class Way(ABC):
+    """A plan, and how many keys it examines.
+
+    Attributes:
+        plan: as given.
+        keys: counted so far; of an index, entries and the rows to which they lead.
+        complete: whether these are all.
+        expected: keys that it examines by the sample, or None if there was no sample.
+    """
+
+    def __init__(self, plan: ScanPlan) -> None:
+        self.plan = plan
+        self.keys = 0
+        self.complete = False
+        self.expected: float | None = None
+
+    @abstractmethod
+    def count(self, limit: int, examined: Examined | None) -> None:
+        """Count on until so many keys are known, or all."""
+
+    @abstractmethod
+    def expect(self, sample: Sequence[bytes], total: int) -> None:
+        """Set `expected`.
+
+        Args:
+            sample: keys of partitions, spread over the whole table.
+            total: number of the table's partitions.
+        """
+
+    @property
+    @abstractmethod
+    def cost(self) -> float:
+        """Return what the expected keys cost, in keys that are read in order."""
+
+    def rows(self) -> tuple[bytes, ...] | None:
+        """Return the keys of the rows to which indexes lead, in order, if they are known."""
+        return None
+
+    def estimate(self) -> Estimate:
+        """Return the number of keys as far as it is known."""
+        plan = self.plan
+        names = tuple(index.name for index in plan.indexes)
+        sampled = self.expected is not None and not self.complete
+        keys = round(self.expected) if self.expected is not None and sampled else self.keys
+        return Estimate(names, plan.index is None and bool(plan.scans), keys, self.complete, sampled)
+
+
+class ByKeys(Way):
+    """By the partitions' own keys."""
+
+    def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
+        super().__init__(plan)
+        self._visible = snapshot.visible
+        self.counted: list[bytes] = []
+        self._left: list[Range] = [(scan.start, scan.stop) for scan in plan.scans]
+        if plan.whole or only_gets(plan):
+            self.keys = snapshot.totals.partitions if plan.whole else len(plan.scans)
+            self.complete = True
+
+    def count(self, limit: int, examined: Examined | None) -> None:
+        """Count on until so many keys are known, or all."""
+        if self.complete or self.keys >= limit:
+            return
+        counted, self._left = self._visible.keys(self._left, limit - self.keys)
+        self.counted += counted
+        self.keys = len(self.counted)
+        self.complete = not self._left
+        if examined is not None:
+            examined.keys += len(counted)
+
+    def expect(self, sample: Sequence[bytes], total: int) -> None:
+        """Set `expected` by a sample of the table's keys."""
+        hits = sum(map(self.plan.reads_key, sample))
+        self.expected = self.keys if self.complete else max(self.keys, scaled(hits, sample, total))
+
+    @property
+    def cost(self) -> float:
+        """Return the cost of the expected keys."""
+        return self.keys if self.expected is None else self.expected
+
+
+class ByIndex(Way):
+    """By the entries of an index."""
+
+    def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
+        super().__init__(plan)
+        self._schema = snapshot.key_schema
+        self._tests: dict[Filter, Test] = {}
+        self._read = Examined()
+        # The cost of an index is the number of all its entries in the ranges.
+        self._entries = entries(snapshot.visible, plan, snapshot.key_schema, self._read, tested=False)
+        self.counted: list[bytes] = []
+
+    def count(self, limit: int, examined: Examined | None) -> None:
+        """Count on until so many keys are known, or all."""
+        before = self._read.keys
+        while not self.complete and self.keys < limit:
+            wanted = limit - self.keys
+            some = list(islice(self._entries, wanted))
+            self.complete = len(some) < wanted
+            self.counted += filter(None, some)
+            self.keys = self._read.keys + len(self.counted)
+        if examined is not None:
+            examined.keys += self._read.keys - before
+
+    def expect(self, sample: Sequence[bytes], total: int) -> None:
+        """Set `expected` by a sample of the table's keys."""
+        hits = sum(map(self._keys_for, sample))
+        self.expected = self.keys if self.complete else max(self.keys, scaled(hits, sample, total))
+
+    def _keys_for(self, key: bytes) -> int:
+        """Return how many keys are examined because of one partition: at most its entry and its row."""
+        assert self.plan.index is not None
+        order = self.plan.index.order
+        entry = entry_key(order, key)
+        scan = self.plan.scan_of(entry)
+        if scan is None or scan.residual is None:
+            return 0 if scan is None else 2
+        if scan.residual not in self._tests:
+            self._tests[scan.residual] = compile_residual(scan.residual, self._schema.reordered(order))
+        return 2 if self._tests[scan.residual](entry) else 1
+
+    @property
+    def cost(self) -> float:
+        """Return the cost of the expected keys."""
+        return INDEX_COST * (self.keys if self.expected is None else self.expected)
+
+    def rows(self) -> tuple[bytes, ...] | None:
+        """Return the keys of the rows to which indexes lead, in order, if they are known."""
+        if not self.complete or len(self.counted) > ROWS_KEPT:
+            return None
+        return tuple(sorted(self.counted))
+
+
+class Union(Way):
+    """By the partitions' own keys for some branches, and by indexes for others."""
+
+    def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
+        super().__init__(plan)
+        self.by_index = [ByIndex(snapshot, part) for part in plan.by_indexes]
+        self._parts: list[Way] = [*self.by_index, ByKeys(snapshot, ScanPlan(plan.scans))]
+
+    def count(self, limit: int, examined: Examined | None) -> None:
+        """Count on until so many keys are known, or all."""
+        for part in self._parts:
+            part.count(part.keys + max(0, limit - self.keys), examined)
+            self.keys = sum(each.keys for each in self._parts)
+        self.complete = all(part.complete for part in self._parts)
+
+    def expect(self, sample: Sequence[bytes], total: int) -> None:
+        """Set `expected` by a sample of the table's keys."""
+        for part in self._parts:
+            part.expect(sample, total)
+        self.expected = sum(part.expected or 0 for part in self._parts)
+
+    def estimate(self) -> Estimate:
+        """Return the number of keys as far as it is known."""
+        if self.expected is not None:
+            self.expected = sum(
+                max(part.keys, 0 if part.complete else part.expected or 0) for part in self._parts
+            )
+        return super().estimate()
+
+    @property
+    def cost(self) -> float:
+        """Return the cost of the expected keys."""
+        return sum(part.cost for part in self._parts)
+
+    def rows(self) -> tuple[bytes, ...] | None:
+        """Return the keys of the rows to which indexes lead, in order, if they are known."""
+        counted = [part.counted for part in self.by_index]
+        if not all(part.complete for part in self.by_index) or sum(map(len, counted)) > ROWS_KEPT:
+            return None
+        return united(self.plan, counted)
+
+
+def only_gets(plan: ScanPlan) -> bool:
+    """Return whether a plan reads whole keys only, whose number is known."""
+    return all(scan.kind == "get" for scan in plan.scans)
+
+
+def scaled(hits: int, sample: Sequence[bytes], total: int) -> float:
+    """Return the number of keys in a table of `total` keys, of whose sample so many are like them."""
+    return (hits + 0.5) / (len(sample) + 1) * total

@@ -1,0 +1,143 @@
+"""Which entries of indexes are of no use, and which are missing.
+
+An entry is needed as long as its row is, and goes with it, in the order in which rows go. One that leads to no
+row does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from parquetry.keys import field_count
+from parquetry.metastore.cleanup.retention import Need, StoredRow, stored_rows, unneeded_metadata
+from parquetry.metastore.storage.checksums import is_damaged
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.keyspace import (
+    METADATA,
+    TICKET_BYTES,
+    batches,
+    complement,
+    index_prefix,
+    partition_prefix,
+    prefix_range,
+    ticket_of,
+)
+from parquetry.metastore.storage.model import Commit, PartitionIndex, TableMetadata
+from parquetry.metastore.storage.wire import decoder
+from parquetry.metastore.versions.indexes import entry_key, partition_key, stored_ids
+from parquetry.store.base import Store
+
+_BATCH = 1000
+
+
+def unneeded_entries(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[bytes]:
+    """Yield the keys of entries that no version from the oldest on needs, and no commit under way.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        head: as it was some time ago at most.
+        oldest: the oldest version that is kept.
+    """
+    yield from entries_of_dropped(store, table, head, oldest)
+    if not _kept_indexes(store, table, head, oldest):
+        return
+    entries = entries_of_rows(store, table, head, oldest)
+    rows = stored_rows(store, table, head, oldest)
+    unneeded = (key for row in rows if row.need not in (Need.LIVE, Need.WORKING) for key in entries(row))
+    for some in batches(unneeded, _BATCH):
+        yield from _present(store, some)
+
+
+def entries_of_dropped(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[bytes]:
+    """Yield the keys of all entries of indexes that no version has which is kept."""
+    stored = list(stored_ids(store, table))
+    kept = _kept_indexes(store, table, head, oldest)
+    for id in stored:
+        if id not in kept:
+            for key, _ in store.scan(*prefix_range(index_prefix(table, id))):
+                yield key
+
+
+def entries_of_rows(
+    store: Store, table: bytes, head: Head, oldest: Commit
+) -> Callable[[StoredRow], Iterable[bytes]]:
+    """Return what gives the keys of a row's entries, in the indexes of all versions that are kept."""
+    kept = _kept_indexes(store, table, head, oldest)
+    places = [(index_prefix(table, id), order) for id, order in kept.items()]
+
+    def entries(row: StoredRow) -> Iterable[bytes]:
+        age = complement(row.ticket)
+        count = field_count(row.key)
+        return [prefix + entry_key(order, row.key) + age for prefix, order in places if count == len(order)]
+
+    return entries
+
+
+def _kept_indexes(store: Store, table: bytes, head: Head, oldest: Commit) -> dict[str, tuple[int, ...]]:
+    """Return the orders of the indexes of which needed metadata tell, by their ids."""
+    unneeded = set(unneeded_metadata(store, table, head, oldest))
+    kept: dict[str, tuple[int, ...]] = {}
+    for key, value in store.scan(*prefix_range(METADATA + table)):
+        if key not in unneeded:
+            metadata: TableMetadata = decoder(TableMetadata).decode(value)
+            kept.update((index.id, index.order) for index in metadata.indexes)
+    return kept
+
+
+def missing_entries(
+    store: Store, table: bytes, index: PartitionIndex, rows: Iterable[tuple[bytes, int]]
+) -> Iterator[tuple[bytes, int]]:
+    """Yield those rows of partitions to which an index does not lead.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        index: to look into.
+        rows: keys of partitions, and tickets.
+    """
+    prefix = index_prefix(table, index.id)
+    wanted = (
+        (key, ticket, prefix + entry_key(index.order, key) + complement(ticket)) for key, ticket in rows
+    )
+    for some in batches(wanted, _BATCH):
+        there = store.get_many([entry for _, _, entry in some])
+        for (key, ticket, _), value in zip(some, there, strict=True):
+            if value is None or is_damaged(value):
+                yield key, ticket
+
+
+def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionIndex) -> Iterator[bytes]:
+    """Yield the keys of entries that lead to no row, that belong to commits given up, or that are not as they were written.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        head: as it was some time ago at most; entries of commits under way in it, or newer, are left out.
+        index: to look into.
+    """
+    prefix, partitions = index_prefix(table, index.id), partition_prefix(table)
+    for some in batches(store.scan(*prefix_range(prefix)), _BATCH):
+        yield from (key for key, value in some if is_damaged(value))
+        ended = [
+            key
+            for key, value in some
+            if ticket_of(key) < head.next_ticket
+            and ticket_of(key) not in head.pending
+            and not is_damaged(value)
+        ]
+        leads = {
+            key: partitions
+            + partition_key(index.order, key[len(prefix) : -TICKET_BYTES])
+            + key[-TICKET_BYTES:]
+            for key in ended
+        }
+        there = _present(store, list(leads.values()))
+        for key, row in leads.items():
+            if row not in there or head.is_aborted(ticket_of(key)):
+                yield key
+
+
+def _present(store: Store, keys: list[bytes]) -> set[bytes]:
+    """Return those keys of which there is a row."""
+    return {key for key, value in zip(keys, store.get_many(keys), strict=True) if value is not None}

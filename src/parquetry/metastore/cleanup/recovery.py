@@ -1,0 +1,102 @@
+"""Remove rows that nobody needs: of commits that were given up or died, and of tables that are gone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable
+
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.keyspace import (
+    CHUNKS,
+    COMMITS,
+    INDEXES,
+    JOURNAL,
+    METADATA,
+    SUMMARIES,
+    TAKEN_OUT_PARTS,
+    complement,
+    delete_in_batches,
+    delete_prefix,
+    head_key,
+    journal_part,
+    journal_ticket,
+    metadata_key,
+    number,
+    partition_prefix,
+    prefix_range,
+    taken_out_prefix,
+)
+from parquetry.metastore.storage.model import PartitionIndex
+from parquetry.metastore.storage.wire import decoder
+from parquetry.metastore.versions.indexes import entry_rows
+from parquetry.metastore.versions.snapshot import load_metadata
+from parquetry.store.base import Store
+
+
+def sweep(store: Store, table: bytes, head: Head) -> None:
+    """Remove the journals of commits that ended, and the rows of those that were given up.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        head: as it was some time ago at most; tickets that are pending in it, or newer, are left alone.
+    """
+    indexes = load_metadata(store, table, head.commit.metadata).indexes
+    journal = list(store.scan(*prefix_range(JOURNAL + table)))
+    for ticket, rows in itertools.groupby(journal, key=lambda row: journal_ticket(row[0])):
+        if ticket >= head.next_ticket or ticket in head.pending:
+            continue
+        if head.is_aborted(ticket):
+            partitions: list[bytes] = []
+            files: list[bytes] = []
+            for key, value in rows:
+                keys = files if journal_part(key) >= TAKEN_OUT_PARTS else partitions
+                keys += decoder(list[bytes]).decode(value)
+            delete_rows(store, table, ticket, partitions, indexes, files)
+        else:
+            store.delete_many([row[0] for row in rows])
+
+
+def delete_rows(
+    store: Store,
+    table: bytes,
+    ticket: int,
+    partitions: Collection[bytes],
+    indexes: Iterable[PartitionIndex],
+    files: Iterable[bytes] = (),
+) -> None:
+    """Remove all rows of a ticket that no version shows, its journal last.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        ticket: aborted.
+        partitions: keys of the partitions it may have written.
+        indexes: to which it may have written entries.
+        files: keys of files taken out of which it may have written.
+    """
+    prefix, age = partition_prefix(table), complement(ticket)
+    rows = ((key, age, b"") for key in partitions)
+    delete_in_batches(store, (prefix + key + age for key in partitions))
+    delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
+    delete_in_batches(store, (taken_out_prefix(table) + key + age for key in files))
+    delete_prefix(store, CHUNKS + table + number(ticket))
+    delete_prefix(store, SUMMARIES + table + number(ticket))
+    store.delete_many([metadata_key(table, ticket)])
+    delete_prefix(store, JOURNAL + table + number(ticket))
+
+
+def delete_table(store: Store, table: bytes) -> None:
+    """Remove all rows of a table to which no name leads; its head last, so that readers notice."""
+    for prefix in (
+        partition_prefix(table),
+        CHUNKS + table,
+        SUMMARIES + table,
+        JOURNAL + table,
+        COMMITS + table,
+        METADATA + table,
+        INDEXES + table,
+        taken_out_prefix(table),
+    ):
+        delete_prefix(store, prefix)
+    store.delete_many([head_key(table)])

@@ -1,0 +1,103 @@
+"""Who deletes files of a table that others wrote, so that nobody takes them in again at the same time.
+
+The table's own files have names that are never listed anew. Others' files may be: a commit that lists some
+(`Transaction.adopt`) is refused while a cleaner is at work, and a cleaner begins when no commit is under way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from parquetry.errors import CommitConflictError, ParquetryError, TableNotFoundError
+from parquetry.metastore.storage.head import Head, edit_head
+from parquetry.metastore.storage.owner import Owner, active_owner, now_ms
+from parquetry.store.base import Store
+
+_PAUSE_S = 0.05
+
+
+class Cleaner:
+    """One who deletes files; see `vacuum_lock`.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        owner: that tells this cleaner from others.
+    """
+
+    def __init__(self, store: Store, table: bytes, owner: Owner) -> None:
+        self._store = store
+        self._table = table
+        self._owner = owner
+
+    def claim(self, patience: float) -> Head:
+        """Begin, or go on for another lease, once no commit is under way.
+
+        Args:
+            patience: how long to wait, in seconds.
+
+        Returns:
+            the head: all that was committed until then is known, and nobody adopts files from then on.
+
+        Raises:
+            CommitConflictError: there is always a commit under way, or somebody else deletes files.
+            TableNotFoundError: the table was dropped.
+        """
+        deadline = time.monotonic() + patience
+        while True:
+            head = self._try()
+            if head is not None:
+                return head
+            if time.monotonic() > deadline:
+                raise CommitConflictError(
+                    f"The table has been committed to, or vacuumed by others, without a pause for "
+                    f"{patience:.0f} s; run vacuum again: it goes on where it was."
+                )
+            time.sleep(_PAUSE_S)
+
+    def _try(self) -> Head | None:
+        now = now_ms()
+        mine = msgspec.structs.replace(self._owner, started_at=now)
+
+        def change(head: Head) -> Head:
+            if head.is_gone:
+                raise TableNotFoundError(f"The table was {head.state} meanwhile.")
+            other = None if self._is_mine(head) else head.cleaner
+            if is_written(head, now) or (other is not None and not other.is_dead(now)):
+                return head
+            return msgspec.structs.replace(head, cleaner=mine)
+
+        head = edit_head(self._store, self._table, change, lambda head: head.cleaner == mine)
+        return head if head.cleaner == mine and not is_written(head, now) else None
+
+    def release(self) -> None:
+        """Let others take files in again."""
+
+        def change(head: Head) -> Head:
+            return msgspec.structs.replace(head, cleaner=None) if self._is_mine(head) else head
+
+        edit_head(self._store, self._table, change, lambda head: not self._is_mine(head))
+
+    def _is_mine(self, head: Head) -> bool:
+        return head.cleaner is not None and head.cleaner.nonce == self._owner.nonce
+
+
+@contextlib.contextmanager
+def cleaner(store: Store, table: bytes) -> Iterator[Cleaner]:
+    """Yield one who may delete a table's files after a claim; he is done when the block ends."""
+    with active_owner() as owner:
+        one = Cleaner(store, table, owner)
+        try:
+            yield one
+        finally:
+            with contextlib.suppress(ParquetryError):  # then the end of the process, or of the lease, does it
+                one.release()
+
+
+def is_written(head: Head, now: int) -> bool:
+    """Return whether a commit is under way whose author may be alive at a time in milliseconds."""
+    return any(not owner.is_dead(now) for owner in head.pending.values())

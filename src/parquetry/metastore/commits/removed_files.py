@@ -1,0 +1,143 @@
+"""Files of others that a table took out on purpose, so that whoever adopts files passes over them.
+
+A file that is overwritten, deleted or dropped stays on disk for the versions before. The table's own files are
+known by their names; others' are recorded here, by the commit that takes them out: a row for each file, keyed
+by its path below the table's location and the ticket, so that it belongs to the same versions as the commit's
+partitions. Example: `DELETE FROM t WHERE p = 1` in version 5 writes `p=1/a.parquet` with its size and time. A
+tombstone says that the file is live again, or no longer what was taken out.
+
+Where a live file is recorded, it is live all the same. What to do about the files is the adopter's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError
+from parquetry.locations.file_names import is_own
+from parquetry.locations.uri import join_location, path_below
+from parquetry.metastore.commits.changes import Append, Drop, Given, Move, Recut
+from parquetry.metastore.commits.prepared import PreparedCommit
+from parquetry.metastore.manifest.entries import TOMBSTONE, read_listed
+from parquetry.metastore.storage.keyspace import ticket_of
+from parquetry.metastore.storage.model import DataFile, ListedFile, PartitionEntry, TakenOut
+from parquetry.metastore.storage.wire import decoder, encode
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.visible_rows import entry_of
+
+_RECORD = b"\x01"
+
+
+class TakenOutFile(NamedTuple):
+    """A file that was taken out: its path below the table's location, what it was, and the commit's ticket."""
+
+    path: str
+    record: TakenOut
+    ticket: int
+
+
+def encode_taken_out(record: TakenOut) -> bytes:
+    """Return the value of a row."""
+    return _RECORD + encode(record)
+
+
+def decode_taken_out(value: bytes) -> TakenOut:
+    """Return the record in the value of a row that is not a tombstone."""
+    record: TakenOut = decoder(TakenOut).decode(memoryview(value)[1:])
+    return record
+
+
+def taken_out(snapshot: TableSnapshot) -> Iterator[TakenOutFile]:
+    """Yield the files that a version of a table knows as taken out, by their paths.
+
+    Raises:
+        TableNotFoundError: the table was dropped, or this version vacuumed away.
+    """
+    for key, age, value in snapshot.visible.of_taken_out().scan([(b"", None)]):
+        yield TakenOutFile(key.decode(), decode_taken_out(value), ticket_of(age))
+    snapshot.check_kept()
+
+
+def live_files(snapshot: TableSnapshot) -> Iterator[tuple[str, ListedFile]]:
+    """Yield the absolute paths of all files of a version, with what they are."""
+    for partition in snapshot.partitions():
+        for file in read_listed(snapshot.store, snapshot.id, partition.entry):
+            yield join_location(partition.location, file.path), file
+
+
+def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
+    """Return the rows that a commit writes, without their tickets: keys and values.
+
+    They follow from the transaction's base: what takes a file out needs its partition to be as it was there.
+    """
+    transaction, base = prepared.transaction, prepared.base
+    rows: dict[str, TakenOut | None] = {}
+    for key, change in prepared.changes.items() if transaction.records else ():
+        there = _in_base(prepared, key)
+        # an append or another form of the list takes nothing out, and a rename leaves the files in the table
+        if there is None or isinstance(change, Append | Move | Recut) or change == Drop(moves=True):
+            continue
+        for path, file in _foreign(base, key, there.location, _readable(base, there)):
+            rows[path] = TakenOut(file.bytes, file.modified)
+    if rows or base.visible.of_taken_out().keys([(b"", None)], 1)[0]:
+        incoming = _incoming(prepared)
+        for path in incoming:
+            rows.pop(path, None)
+        rows.update(dict.fromkeys(_known(base, incoming)))
+    rows.update(transaction.taken_out)
+    return {p.encode(): TOMBSTONE if r is None else encode_taken_out(r) for p, r in rows.items()}
+
+
+def _in_base(prepared: PreparedCommit, key: bytes) -> PartitionEntry | None:
+    """Return a partition's entry in the transaction's base; None if it cannot be read, and nothing is left of the base."""
+    try:
+        return entry_of(prepared.before.get(key))
+    except MetastoreDamagedError:
+        if prepared.transaction.successor is None:
+            raise
+        return None
+
+
+def _incoming(prepared: PreparedCommit) -> set[str]:
+    """Return the files of others that a commit takes in; what it restores comes with the records of its version."""
+    incoming: set[str] = set()
+    for key, change in prepared.changes.items():
+        if isinstance(change, Given):
+            there = prepared.in_base(key)
+            location = change.location or (None if there is None else there.location)
+            layout = prepared.transaction.layout
+            incoming.update(path for path, _ in _foreign(layout, key, location, change.files))
+    return incoming
+
+
+def _readable(base: TableSnapshot, entry: PartitionEntry) -> Sequence[ListedFile]:
+    """Return the files of an entry; none if a list of them is lost, so that a sync takes them in again."""
+    try:
+        return read_listed(base.store, base.id, entry)
+    except (TableNotFoundError, MetastoreDamagedError):  # a table that was dropped fails the commit later
+        return ()
+
+
+def _foreign(
+    base: TableSnapshot,
+    key: bytes,
+    location: str | None,
+    files: Iterable[ListedFile | DataFile],
+) -> Iterator[tuple[str, ListedFile | DataFile]]:
+    """Yield those of a partition's files that are not the table's own and lie below its location."""
+    folder: str | None = None
+    for file in files:
+        if is_own(file.path, base.id):
+            continue
+        if folder is None:
+            folder = (location or base.default_location(base.values_of(key))).rstrip("/")
+        path = path_below(base.metadata.location, join_location(folder, file.path))
+        if path is not None:
+            yield path, file
+
+
+def _known(base: TableSnapshot, paths: set[str]) -> list[str]:
+    """Return those paths that are recorded."""
+    found = base.visible.of_taken_out().newest(path.encode() for path in paths)
+    return [key.decode() for key, row in found.items() if not row.is_tombstone]

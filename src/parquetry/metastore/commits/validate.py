@@ -1,0 +1,46 @@
+"""Whether what a transaction asks for can be done to its base; what others have done since is for `conflicts`."""
+
+from __future__ import annotations
+
+from parquetry.errors import PartitionExistsError, PartitionNotFoundError, UnsupportedError
+from parquetry.metastore.commits.arrangement_rules import require_fitting
+from parquetry.metastore.commits.changes import Add, Drop, Given, Move
+from parquetry.metastore.commits.prepared import PreparedCommit, keyed_by
+
+
+def require_possible(prepared: PreparedCommit) -> bool:
+    """Make sure that changes can be made to the base.
+
+    Returns:
+        Whether a partition is arranged, which takes a format that can say it.
+
+    Raises:
+        PartitionNotFoundError: a partition is to be dropped that is not there.
+        PartitionExistsError: one is to be made that is.
+        ArrangementError: files do not fit the partition they are given to.
+        UnsupportedError: the partition columns are to change while there are partitions.
+    """
+    base = prepared.base
+    arranged = False
+    for key, change in prepared.changes.items():
+        found = prepared.before.get(key)
+        there = found is not None and not found.is_tombstone
+        if isinstance(change, Drop) and not there:
+            raise PartitionNotFoundError(
+                f"Partition {base.describe(key)} of table {base.label} does not exist in version {base.version}; "
+                "SHOW PARTITIONS lists those that do."
+            )
+        if isinstance(change, Add | Move) and there:
+            raise PartitionExistsError(
+                f"Partition {base.describe(key)} of table {base.label} exists already in version {base.version}; "
+                "drop it first, or leave it as it is."
+            )
+        if isinstance(change, Given):
+            arranged |= require_fitting(prepared.transaction, key, change, prepared.in_base(key))
+    occupied = prepared.transaction.successor is None and bool(prepared.changes or base.totals.partitions)
+    if occupied and prepared.metadata and keyed_by(prepared.metadata) != keyed_by(base.metadata):
+        raise UnsupportedError(
+            f"The partition columns of table {base.label} cannot change while it has partitions; "
+            "make another table and copy the rows."
+        )
+    return arranged

@@ -1,0 +1,114 @@
+"""Which rows of the store hold locations, and where in them: each is changed by a function, and nothing else is.
+
+| row        | locations in it                                                                         |
+|------------|-----------------------------------------------------------------------------------------|
+| database   | the property `location`                                                                 |
+| metadata   | of the table, and those given to directories of heavy values                            |
+| partition  | of the partition, those given to directories, and paths of files that lie elsewhere     |
+| chunk      | paths of files that lie elsewhere than their partitions                                 |
+
+Paths of files below their partitions are relative to these already. Records of files taken out are keyed by paths below the
+table. Values of columns, which may look like locations, are never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from parquetry.locations.uri import is_absolute
+from parquetry.metastore.manifest.columns import is_in_columns, with_paths
+from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, METADATA, PARTITIONS
+from parquetry.metastore.storage.wire import decoder, encode
+
+Change = Callable[[str], str]
+"""From one location to another."""
+
+_LOCATION, _ARRANGEMENT, _INLINE = 0, 4, 6
+"""Where these are in the record of a partition."""
+
+
+def change_places(key: bytes, value: bytes, change: Change) -> bytes:
+    """Return the value of a row with its locations changed; the same bytes where none is.
+
+    Raises:
+        MetastoreDamagedError: the row cannot be read.
+    """
+    tag = key[:1]
+    if tag == PARTITIONS:
+        return value if is_gone(value) else value[:1] + _of_partition(value[1:], change)
+    if tag == METADATA:
+        return _of_metadata(value, change)
+    if tag == CHUNKS:
+        return _of_chunk(value, change)
+    return _of_database(value, change) if tag == DATABASES else value
+
+
+def _of_metadata(value: bytes, change: Change) -> bytes:
+    fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
+    changes = {"location": _text, "arrangement": _of_arrangement}
+    new = {name: how(fields[name], change) for name, how in changes.items() if name in fields}
+    made = {name: field for name, field in new.items() if field is not None}
+    return encode({**fields, **made}) if made else value
+
+
+def _of_partition(value: bytes, change: Change) -> bytes:
+    fields: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(value)
+    changes = {_LOCATION: _text, _ARRANGEMENT: _of_arrangement, _INLINE: _of_files}
+    new = {place: made for place, how in changes.items() if (made := how(fields[place], change)) is not None}
+    return encode([new.get(place, field) for place, field in enumerate(fields)]) if new else value
+
+
+def _of_chunk(value: bytes, change: Change) -> bytes:
+    if is_in_columns(value):
+        return with_paths(value, lambda paths: _paths(paths, change))
+    return bytes(_of_files(msgspec.Raw(value), change) or value)
+
+
+def _of_files(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
+    files: list[list[msgspec.Raw]] = decoder(list[list[msgspec.Raw]]).decode(value)
+    paths = [decoder(str).decode(file[0]) for file in files]
+    changed = _paths(paths, change)
+    if changed is None:
+        return None
+    return msgspec.Raw(encode([[path, *file[1:]] for path, file in zip(changed, files, strict=True)]))
+
+
+def _of_arrangement(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
+    fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
+    if "skew" not in fields:
+        return None
+    skew: dict[str, msgspec.Raw] | None = decoder(dict[str, msgspec.Raw] | None).decode(fields["skew"])
+    if skew is None or "locations" not in skew:
+        return None
+    before: list[str | None] = decoder(list[str | None]).decode(skew["locations"])
+    after = [None if location is None else change(location) for location in before]
+    if after == before:
+        return None
+    skew["locations"] = msgspec.Raw(encode(after))
+    fields["skew"] = msgspec.Raw(encode(skew))
+    return msgspec.Raw(encode(fields))
+
+
+def _of_database(value: bytes, change: Change) -> bytes:
+    fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
+    properties: dict[str, str] = decoder(dict[str, str]).decode(fields["properties"])
+    if "location" not in properties or change(properties["location"]) == properties["location"]:
+        return value
+    properties["location"] = change(properties["location"])
+    fields["properties"] = msgspec.Raw(encode(properties))
+    return encode(fields)
+
+
+def _text(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
+    before: str | None = decoder(str | None).decode(value)
+    after = change(before) if before else before
+    return None if after == before else msgspec.Raw(encode(after))
+
+
+def _paths(paths: Sequence[str], change: Change) -> list[str] | None:
+    """Return paths of which the absolute ones are changed; None: none is."""
+    changed = [change(path) if is_absolute(path) else path for path in paths]
+    return None if changed == list(paths) else changed

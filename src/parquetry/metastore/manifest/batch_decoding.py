@@ -1,0 +1,114 @@
+"""Arrays that stand packed in several chunks, unpacked as one: a few calls of NumPy for all in place of some for each.
+
+    chunk 0    base 1000, width 1, data 00 04      1000 1004
+    chunk 1    base 7,    width 1, data 00 01 02   7 8 9
+    together   00 04 00 01 02 + 1000 1000 7 7 7    1000 1004 7 8 9
+
+What is packed alike is; the rest is unpacked by each chunk's own and put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.file_batch import UNKNOWN, Bound, Flags, Numbers, Places
+from parquetry.metastore.manifest.encoding import (
+    FLOATS,
+    WIDTHS,
+    Bitmap,
+    Packed,
+    unpack_bound,
+    unpack_flags,
+    unpack_numbers,
+)
+
+_NO_NUMBERS = Packed("i", b"", 0, 0, False)
+"""In place of bounds of which a chunk knows none, among whole numbers."""
+
+
+def flags_together(bitmaps: Sequence[Bitmap], counts: Sequence[int], places: Places | None = None) -> Flags:
+    """Return the flags of several bitmaps, those of one after those of the one before.
+
+    Args:
+        bitmaps: at least one.
+        counts: of the flags of each.
+        places: among all, of those that are wanted, here and in the functions below; None: all.
+    """
+    first = bitmaps[0]
+    if isinstance(first, bool) and all(each is first for each in bitmaps):
+        return np.full(sum(counts) if places is None else len(places), first, np.bool_)
+    flags = np.concatenate([unpack_flags(*pair) for pair in zip(bitmaps, counts, strict=True)])
+    return flags if places is None else flags[places]
+
+
+def numbers_together(
+    packed: Sequence[Packed | None], counts: Sequence[int], places: Places | None = None
+) -> Numbers:
+    """Return whole numbers, UNKNOWN where they are not known."""
+    whole = [each for each in packed if each is not None and each.kind == "i"]
+    if len(whole) < len(packed):
+        pairs = zip(packed, counts, strict=True)
+        values = np.concatenate([unpack_numbers(*pair) for pair in pairs])
+        return values if places is None else values[places]
+    values = _integers(whole, counts, places)
+    known = _known(whole, counts, places)
+    if known is not None:
+        values[~known] = UNKNOWN
+    return values
+
+
+def bounds_together(
+    packed: Sequence[Packed | None], counts: Sequence[int], places: Places | None = None
+) -> Bound:
+    """Return the least or greatest values of files."""
+    kinds = {None if each is None else each.kind for each in packed}
+    if "i" in kinds and kinds <= {"i", None}:
+        whole = [each or _NO_NUMBERS for each in packed]
+        return Bound(_integers(whole, counts, places), _known(whole, counts, places))
+    if kinds == {"f"}:
+        floats = [each for each in packed if each is not None]
+        values = _joined([each.data for each in floats], FLOATS, counts)
+        return Bound(values if places is None else values[places], _known(floats, counts, places))
+    parts = [unpack_bound(*pair) for pair in zip(packed, counts, strict=True)]
+    texts = kinds == {"s"}  # of which none is to be looked at
+    bound = Bound([text for part in parts for text in part.values]) if texts else Bound.joined(parts)
+    return bound if places is None else bound.take(places)
+
+
+def _known(packed: Sequence[Packed], counts: Sequence[int], places: Places | None) -> Flags | None:
+    if all(each.known is True for each in packed):
+        return None
+    return flags_together([each.known for each in packed], counts, places)
+
+
+def _integers(packed: Sequence[Packed], counts: Sequence[int], places: Places | None) -> Numbers:
+    bases: Numbers = np.repeat(np.array([each.base for each in packed], np.int64), counts)
+    if places is not None:
+        bases = bases[places]
+    widths = {each.width for each in packed}
+    if widths == {0}:
+        return bases
+    if len(widths) == 1:
+        above = _joined([each.data for each in packed], WIDTHS[packed[0].width], counts)
+        return bases + (above if places is None else above[places]).astype(np.int64)
+    above = np.zeros(sum(counts), np.int64)
+    width_of = np.repeat(np.array([each.width for each in packed]), counts)
+    for width in widths - {0}:
+        some = [pair for pair in zip(packed, counts, strict=True) if pair[0].width == width]
+        data = [each.data for each, _ in some]
+        above[width_of == width] = _joined(data, WIDTHS[width], [count for _, count in some])
+    values: Numbers = bases + (above if places is None else above[places])
+    return values
+
+
+def _joined(data: Sequence[Bitmap], dtype: np.dtype[Any] | None, counts: Sequence[int]) -> NDArray[Any]:
+    """Return the numbers in the bytes of several, which have to hold as many as they say."""
+    size = 0 if dtype is None else dtype.itemsize
+    held = [each for each in data if not isinstance(each, bool)]
+    if [len(each) for each in held] != [size * count for count in counts]:
+        raise ValueError(f"{sum(counts)} numbers are not in the bytes that hold them")
+    return np.frombuffer(b"".join(held), dtype)

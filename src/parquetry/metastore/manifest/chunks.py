@@ -1,0 +1,158 @@
+"""Chunks: rows that each hold part of a partition's long list of files, and a row beside each that sums it up.
+
+    08 table ticket number   the files, in columns (`columns`), or, in format 1, a list of records
+    0a table ticket number   what they say all together (`summary`); a chunk of format 1 has none
+
+Both are immutable, and shared by the versions of a partition that refer to them. Which files go into which chunk is
+`merge_policy`'s to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from parquetry.data_files.file_batch import FileColumns, RecordedFiles
+from parquetry.data_files.records import DataFile
+from parquetry.errors import TableNotFoundError
+from parquetry.metastore.manifest.columns import ChunkColumns, encode_columns, is_in_columns
+from parquetry.metastore.manifest.summary import Types, summarise
+from parquetry.metastore.storage.checksums import refuse
+from parquetry.metastore.storage.keyspace import batches, chunk_key, summary_key
+from parquetry.metastore.storage.model import FileChunk
+from parquetry.metastore.storage.wire import decoder, encode, encode_file
+from parquetry.store.base import Store
+
+_CHUNKS_AT_ONCE = 32
+_BYTES_AT_ONCE = 4 << 20
+"""Of chunks of which the files are looked at together: of some thousand files with statistics of some twenty columns."""
+_SUMMARIES_AT_ONCE = 1000
+
+Row = tuple[bytes, bytes]
+
+
+def chunk_files(value: bytes) -> FileColumns:
+    """Return the files that a chunk lists, whichever form it has.
+
+    Raises:
+        MetastoreDamagedError: the bytes are those of no chunk; for a chunk in columns it may come later, when a column is read.
+    """
+    if is_in_columns(value):
+        return ChunkColumns(value)
+    return RecordedFiles(decoder(tuple[DataFile, ...]).decode(value))
+
+
+def read_chunks(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> Iterator[FileColumns]:
+    """Yield the files of chunks, in their order; some chunks at a time are read.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        chunks: to read.
+
+    Raises:
+        TableNotFoundError: rows are missing, because the table was dropped meanwhile.
+        MetastoreDamagedError: see `chunk_files`.
+    """
+    for some in batches(chunks, _CHUNKS_AT_ONCE):
+        for value in _values(store, table, some):
+            yield chunk_files(value)
+
+
+def read_together(
+    store: Store, table: bytes, chunks: Sequence[FileChunk]
+) -> Iterator[tuple[Sequence[int], FileColumns]]:
+    """Yield the files of chunks, in their order, of as many chunks at once as have some thousand files.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        chunks: to read.
+
+    Yields:
+        of each chunk the number of its files, and the files of all.
+
+    Raises:
+        TableNotFoundError, MetastoreDamagedError: as `read_chunks` does.
+    """
+    for some in _at_once(chunks):
+        for in_columns, values in groupby(_values(store, table, some), is_in_columns):
+            if in_columns:
+                found = ChunkColumns(*values)
+                yield found.counts, found
+            else:
+                for files in map(chunk_files, values):
+                    yield [files.count], files
+
+
+def _at_once(chunks: Sequence[FileChunk]) -> Iterator[Sequence[FileChunk]]:
+    """Yield chunks, as many together as take little memory."""
+    first = size = 0
+    for place, chunk in enumerate(chunks):
+        size += chunk.bytes or _BYTES_AT_ONCE // _CHUNKS_AT_ONCE
+        if size >= _BYTES_AT_ONCE:
+            yield chunks[first : place + 1]
+            first, size = place + 1, 0
+    if first < len(chunks):
+        yield chunks[first:]
+
+
+def _values(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[bytes]:
+    values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in chunks])
+    found = [value for value in values if value is not None]
+    if len(found) < len(values):
+        raise TableNotFoundError("The table was dropped while the files of a partition were being read.")
+    for value in found:
+        refuse(value)
+    return found
+
+
+def read_summaries(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[DataFile | None]:
+    """Return what the files of each of some chunks say all together; None: it was not recorded.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        chunks: in any order.
+
+    Raises:
+        MetastoreDamagedError: a row cannot be read.
+    """
+    decode = decoder(DataFile).decode
+    found: list[DataFile | None] = []
+    for some in batches(chunks, _SUMMARIES_AT_ONCE):
+        values = store.get_many([summary_key(table, chunk.ticket, chunk.number) for chunk in some])
+        found += (None if value is None else decode(value) for value in values)
+    return found
+
+
+def chunk_rows(
+    table: bytes, ticket: int, number: int, files: Sequence[DataFile], types: Types
+) -> tuple[FileChunk, Row, Row]:
+    """Return a new chunk, its row, and the row that sums it up.
+
+    Args:
+        table: id.
+        ticket: of the commit that writes it.
+        number: among the chunks of this ticket.
+        files: at least one.
+        types: of the table's columns.
+    """
+    columns = RecordedFiles(files)
+    value = encode_columns(columns)
+    chunk = FileChunk(ticket, number, len(files), len(value))
+    return (
+        chunk,
+        (chunk_key(table, ticket, number), value),
+        (summary_key(table, ticket, number), encode_summary(summarise(columns, types))),
+    )
+
+
+def chunk_place(row_key: bytes) -> tuple[int, int]:
+    """Return ticket and number in the key of a chunk's row, or of the row that sums it up."""
+    return int.from_bytes(row_key[-16:-8], "big"), int.from_bytes(row_key[-8:], "big")
+
+
+def encode_summary(summary: DataFile) -> bytes:
+    """Return the value of the row that sums a chunk up."""
+    return encode(encode_file(summary))

@@ -1,0 +1,337 @@
+"""The bytes of a chunk, part of a long list of files: in columns, each of which is decoded when it is asked for.
+
+    c1                                      which no list of records begins with
+    [count,
+     paths,                                 their common prefix, their common suffix, and the rests, joined by NUL
+     bytes, rows, modified,                 numbers as `encoding` packs them
+     cells, buckets, sorted, described,
+     {name: statistics of this column}]     bytes that hold a `_Column`
+
+Numbers of an earlier rest (`DataFile.rest_of`) stand like the NULLs of a column whose name no column has. Libraries that do not
+know them never ask for it.
+
+A chunk of format 1 is the msgpack of a list of records, as in a partition's row; `chunks` reads both.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import ParamSpec, TypeVar
+
+import msgspec
+import numpy as np
+
+from parquetry.data_files.file_batch import (
+    UNKNOWN,
+    FileColumns,
+    Flags,
+    Numbers,
+    Places,
+    StatisticsColumn,
+    without_earlier_rest,
+)
+from parquetry.data_files.records import NO_CELL
+from parquetry.errors import MetastoreDamagedError
+from parquetry.metastore.manifest.batch_decoding import bounds_together, flags_together, numbers_together
+from parquetry.metastore.manifest.encoding import (
+    DAMAGE,
+    Bitmap,
+    Packed,
+    pack_bound,
+    pack_flags,
+    pack_numbers,
+)
+from parquetry.metastore.storage.wire import encode
+
+MARK = b"\xc1"
+"""The first byte of a chunk in columns: msgpack never uses it."""
+
+_FEW = 8
+"""Of so many paths one is found sooner by where it ends than by splitting them all."""
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class _Column(msgspec.Struct, frozen=True, array_like=True):
+    """A `StatisticsColumn`; None where nothing is known."""
+
+    there: Bitmap = True
+    size: Packed | None = None
+    nulls: Packed | None = None
+    min: Packed | None = None
+    max: Packed | None = None
+    min_exact: Bitmap = True
+    max_exact: Bitmap = True
+
+
+class _Chunk(msgspec.Struct, frozen=True, array_like=True):
+    """The whole of a chunk; see the module."""
+
+    count: int
+    paths: bytes | list[str]
+    sizes: Packed | None
+    rows: Packed | None
+    modified: Packed | None
+    cells: Packed | None
+    buckets: Packed | None
+    sorted: Bitmap
+    described: Bitmap
+    columns: dict[str, memoryview]
+
+
+_NO_COLUMN = _Column(there=False)
+"""In place of a column that the files of a chunk have no entry of."""
+
+_REST_OF = "\0rest of"
+"""The name under which numbers of an earlier rest stand; see the module."""
+
+_chunk = msgspec.msgpack.Decoder(_Chunk)
+_column = msgspec.msgpack.Decoder(_Column)
+
+
+def encode_columns(files: FileColumns) -> bytes:
+    """Return the bytes of a chunk that lists these files."""
+    cells, buckets, in_order = files.arranged or (None, None, None)
+    packed = {name: _pack(column) for name in files.names if (column := files.statistics(name)) is not None}
+    if cells is not None:
+        cells, rest_of = without_earlier_rest(cells)
+        if (earlier := pack_numbers(rest_of)) is not None:
+            packed[_REST_OF] = _Column(there=False, nulls=earlier)
+    chunk = _Chunk(
+        files.count,
+        _join(files.paths),
+        pack_numbers(files.bytes),
+        pack_numbers(files.rows),
+        pack_numbers(files.modified),
+        None if cells is None else pack_numbers(cells),
+        None if buckets is None else pack_numbers(buckets),
+        False if in_order is None else pack_flags(in_order),
+        pack_flags(files.described),
+        {name: memoryview(encode(column)) for name, column in packed.items()},
+    )
+    return MARK + encode(chunk)
+
+
+def _pack(column: StatisticsColumn) -> _Column:
+    return _Column(
+        pack_flags(column.there),
+        pack_numbers(column.size),
+        pack_numbers(column.nulls),
+        pack_bound(column.min),
+        pack_bound(column.max),
+        pack_flags(column.min_exact),
+        pack_flags(column.max_exact),
+    )
+
+
+def _told(read: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Have a function that reads a chunk say of damaged bytes that they are."""
+
+    @functools.wraps(read)
+    def reading(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return read(*args, **kwargs)
+        except DAMAGE as error:
+            raise MetastoreDamagedError(
+                f"A list of files in the metastore cannot be read: {error}. Something else than Parquetry has "
+                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
+            ) from None
+
+    return reading
+
+
+class ChunkColumns(FileColumns):
+    """The files of chunks, from their bytes: of several as if they were one, in the order of the chunks.
+
+    Args:
+        values: of the chunks' rows, at least one.
+
+    Attributes:
+        counts: of each chunk the number of its files.
+
+    Raises:
+        MetastoreDamagedError: here and in all methods: the bytes of one are those of no chunk.
+    """
+
+    @_told
+    def __init__(self, *values: bytes) -> None:
+        self._chunks = [_decoded(value) for value in values]
+        self.counts = [chunk.count for chunk in self._chunks]
+        self._ends: Places = np.cumsum(self.counts)
+        self.count = sum(self.counts)
+        self.bytes = numbers_together([chunk.sizes for chunk in self._chunks], self.counts)
+        self.rows = numbers_together([chunk.rows for chunk in self._chunks], self.counts)
+        self.modified = numbers_together([chunk.modified for chunk in self._chunks], self.counts)
+        self.names: Sequence[str] = tuple(
+            name
+            for name in dict.fromkeys(chain.from_iterable([chunk.columns for chunk in self._chunks]))
+            if name != _REST_OF
+        )
+        self.described = flags_together([chunk.described for chunk in self._chunks], self.counts)
+
+    @property
+    @_told
+    def paths(self) -> list[str]:
+        """Return the paths."""
+        return [path for chunk in self._chunks for path in _paths(chunk)]
+
+    @_told
+    def paths_at(self, places: Places) -> list[str]:
+        """Return the paths of some of the files."""
+        if np.all(places[1:] > places[:-1]):
+            return self._paths_in_order(places)
+        ascending, back = np.unique(places, return_inverse=True)
+        found = self._paths_in_order(ascending)
+        return [found[place] for place in back.tolist()]
+
+    def _paths_in_order(self, places: Places) -> list[str]:
+        """Return the paths of files whose places rise."""
+        starts = self._ends - self.counts
+        firsts, stops = np.searchsorted(places, starts), np.searchsorted(places, self._ends)
+        found: list[str] = []
+        for number in np.flatnonzero(stops > firsts).tolist():
+            chunk, first, stop = self._chunks[number], firsts[number], stops[number]
+            whole = stop - first == chunk.count
+            found += _paths(chunk) if whole else _paths_at(chunk, places[first:stop] - starts[number])
+        return found
+
+    @property
+    @_told
+    def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
+        """Return cells, buckets, and which are sorted."""
+        chunks, counts = self._chunks, self.counts
+        is_earlier = any(_REST_OF in chunk.columns for chunk in chunks)
+        if not is_earlier and all(
+            each.cells is None and each.buckets is None and each.sorted is False for each in chunks
+        ):
+            return None
+        cells = numbers_together([chunk.cells for chunk in chunks], counts)
+        if is_earlier:
+            found = [chunk.columns.get(_REST_OF) for chunk in chunks]
+            earlier = [None if data is None else _column.decode(data).nulls for data in found]
+            rest_of = numbers_together(earlier, counts)
+            cells = np.where(rest_of == UNKNOWN, cells, NO_CELL - rest_of)
+        return (
+            cells,
+            numbers_together([chunk.buckets for chunk in chunks], counts),
+            flags_together([chunk.sorted for chunk in chunks], counts),
+        )
+
+    @_told
+    def statistics(self, name: str) -> StatisticsColumn | None:
+        """Return what the files say of a column."""
+        return _statistics(self._chunks, name, None)
+
+    @_told
+    def statistics_at(self, name: str, places: Places) -> StatisticsColumn | None:
+        """Return what some of the files say; what the others do is not made into arrays."""
+        if len(self._chunks) == 1:
+            return _statistics(self._chunks, name, places)
+        chunk_of = np.searchsorted(self._ends, places, side="right")
+        used, rank = np.unique(chunk_of, return_inverse=True)
+        if not len(used):
+            return None
+        chunks = [self._chunks[number] for number in used.tolist()]
+        ends = np.cumsum([chunk.count for chunk in chunks])
+        return _statistics(chunks, name, places - self._ends[chunk_of] + ends[rank])
+
+
+def _decoded(value: bytes) -> _Chunk:
+    chunk = _chunk.decode(memoryview(value)[len(MARK) :])
+    listed = len(chunk.paths) if isinstance(chunk.paths, list) else chunk.paths.count(b"\0") - 1
+    if listed != chunk.count:  # nor is any array made of so many
+        raise ValueError(f"{chunk.count} files have {listed} paths")
+    return chunk
+
+
+def _statistics(chunks: Sequence[_Chunk], name: str, places: Places | None) -> StatisticsColumn | None:
+    """Return what the files of chunks say of a column, or those at some places among them."""
+    held = [None if (data := chunk.columns.get(name)) is None else _column.decode(data) for chunk in chunks]
+    columns = [_NO_COLUMN if column is None else column for column in held]
+    if all(column is None for column in held):
+        return None
+    counts = [chunk.count for chunk in chunks]
+    return StatisticsColumn(
+        flags_together([column.there for column in columns], counts, places),
+        numbers_together([column.size for column in columns], counts, places),
+        numbers_together([column.nulls for column in columns], counts, places),
+        bounds_together([column.min for column in columns], counts, places),
+        bounds_together([column.max for column in columns], counts, places),
+        flags_together([column.min_exact for column in columns], counts, places),
+        flags_together([column.max_exact for column in columns], counts, places),
+    )
+
+
+def _paths(chunk: _Chunk) -> list[str]:
+    return chunk.paths if isinstance(chunk.paths, list) else _split(chunk.paths)
+
+
+def _paths_at(chunk: _Chunk, places: Places) -> list[str]:
+    if isinstance(chunk.paths, list) or len(places) > chunk.count // _FEW:
+        paths = _paths(chunk)
+        return [paths[place] for place in places.tolist()]
+    return _pick(chunk.paths, places)
+
+
+def _join(paths: Sequence[str]) -> bytes | list[str]:
+    """Return paths in one: the common prefix, the common suffix and each rest, a NUL after each but the last.
+
+    >>> _join(["a/1.parquet", "a/2.parquet"])
+    b'a/\\x00.parquet\\x001\\x002'
+    """
+    if not paths or any("\0" in path for path in paths):
+        return list(paths)
+    prefix = _common(paths)
+    rests = [path[len(prefix) :] for path in paths]
+    suffix = _common([rest[::-1] for rest in rests])[::-1]
+    return "\0".join([prefix, suffix, *(rest[: len(rest) - len(suffix)] for rest in rests)]).encode()
+
+
+def _common(texts: Sequence[str]) -> str:
+    """Return what all texts begin with, at least one: what the first and the last in their order do."""
+    first, last = min(texts), max(texts)
+    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return first[: next(differ, len(first))]
+
+
+def _split(joined: bytes) -> list[str]:
+    """Return the paths that were joined."""
+    prefix, suffix, rests = joined.decode().split("\0", 2)
+    return f"{prefix}{rests.replace(chr(0), f'{suffix}{chr(0)}{prefix}')}{suffix}".split("\0")
+
+
+def _pick(joined: bytes, places: Places) -> list[str]:
+    """Return some of the paths that were joined.
+
+    >>> _pick(_join(["a/1.parquet", "a/23.parquet", "a/4.parquet"]), np.array([1, 2]))
+    ['a/23.parquet', 'a/4.parquet']
+    """
+    ends = np.append(np.flatnonzero(np.frombuffer(joined, np.uint8) == 0), len(joined))
+    rests = zip(ends[places + 1].tolist(), ends[places + 2].tolist(), strict=True)
+    prefix, suffix = joined[: ends[0]], joined[ends[0] + 1 : ends[1]]
+    return [(prefix + joined[start + 1 : stop] + suffix).decode() for start, stop in rests]
+
+
+def with_paths(value: bytes, change: Callable[[list[str]], list[str] | None]) -> bytes:
+    """Return the bytes of a chunk in columns with other paths; the same where none is other.
+
+    Args:
+        value: of a chunk in columns.
+        change: gives the paths that are to be in place of those that it is given; None: the same.
+
+    Raises:
+        MetastoreDamagedError: the bytes are those of no chunk.
+    """
+    changed = change(ChunkColumns(value).paths)
+    if changed is None:
+        return value
+    fields: list[msgspec.Raw] = msgspec.msgpack.decode(memoryview(value)[len(MARK) :], type=list[msgspec.Raw])
+    return MARK + encode([fields[0], _join(changed), *fields[2:]])
+
+
+def is_in_columns(value: bytes) -> bool:
+    """Return whether the bytes of a chunk are in columns, and not a list of records."""
+    return value[:1] == MARK

@@ -1,0 +1,193 @@
+"""Arrays of numbers, flags and other values in as few bytes as are decoded at once.
+
+Whole numbers are packed by a frame of reference: the least of them, and what each has more, in 0, 1, 2, 4 or 8 bytes.
+
+    [1000, 1004, None, 1300]  ->  kind "i", base 1000, width 2, data 0000 0400 0000 2c01, known 1101
+
+An array whose values are all equal takes no bytes, and one of which nothing is known is None in place of a `Packed`.
+Who reads damaged bytes gets `ValueError`, `TypeError`, `OverflowError`, `LookupError` or a `msgspec.MsgspecError`
+(`DAMAGE`), which `columns` turns into an error of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from parquetry.data_files.file_batch import UNKNOWN, Bound, Flags, Numbers, Places
+
+DAMAGE = (ValueError, TypeError, OverflowError, LookupError, msgspec.MsgspecError)
+
+Bitmap = bool | bytes
+"""A flag for each of N places: one for all, or a bit each."""
+
+_HUGE = 1
+"""The extension type of a whole number that msgpack has no form for: its decimal text."""
+WIDTHS = {0: None, 1: np.dtype("<u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<i8")}
+"""How the numbers of a `Packed` stand in its bytes, by its `width`."""
+FLOATS = np.dtype("<f8")
+
+
+class Packed(msgspec.Struct, frozen=True, array_like=True):
+    """N values.
+
+    Attributes:
+        kind: whole numbers (i), floats (f), flags (b), text all of which is known (s), or others (o), None among them.
+        data: of numbers and floats their bytes, of flags a `Bitmap`, of text and others the msgpack of a list.
+        width: of whole numbers, the bytes of each.
+        base: of whole numbers, what is added to each.
+        known: which are known.
+    """
+
+    kind: Literal["i", "f", "b", "s", "o"]
+    data: Bitmap
+    width: int = 0
+    base: int = 0
+    known: Bitmap = True
+
+
+def pack_flags(flags: Flags) -> Bitmap:
+    """Return flags as a bitmap."""
+    if flags.all():
+        return True
+    return np.packbits(flags).tobytes() if flags.any() else False
+
+
+def unpack_flags(bitmap: Bitmap, count: int, places: Places | None = None) -> Flags:
+    """Return the flags of a bitmap.
+
+    Args:
+        bitmap: of all.
+        count: of all.
+        places: of those that are wanted, here and in the functions below; None: all.
+    """
+    if isinstance(bitmap, bool):
+        return np.array(bitmap).repeat(count if places is None else len(places))
+    if len(bitmap) != (count + 7) // 8:
+        raise ValueError(f"a bitmap of {count} flags has {len(bitmap)} bytes")
+    flags = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=count).view(np.bool_)
+    return flags if places is None else flags[places]
+
+
+def pack_numbers(values: Numbers) -> Packed | None:
+    """Return whole numbers, UNKNOWN among them; None where no number is known."""
+    known = values != UNKNOWN
+    return _pack_integers(values, known) if known.any() else None
+
+
+def unpack_numbers(packed: Packed | None, count: int, places: Places | None = None) -> Numbers:
+    """Return whole numbers, UNKNOWN where they are not known."""
+    if packed is None:
+        return _same(UNKNOWN, count, places)
+    if packed.kind != "i":
+        raise ValueError(f"whole numbers are of kind {packed.kind}")
+    values = _integers(packed, count, places)
+    if packed.known is not True:
+        values[~unpack_flags(packed.known, count, places)] = UNKNOWN
+    return values
+
+
+def pack_bound(bound: Bound) -> Packed | None:
+    """Return the least or greatest values of files; None where none is known."""
+    values, count = bound.values, len(bound.values)
+    known = np.ones(count, np.bool_) if bound.known is None else bound.known
+    if not known.any():
+        return None
+    if isinstance(values, list):
+        is_text = all(value.__class__ is str for value in values)
+        return Packed("s" if is_text else "o", _encode_list(values))
+    if values.dtype == np.int64:
+        return _pack_integers(values, known)
+    told = pack_flags(known)
+    if values.dtype == np.bool_:
+        return Packed("b", pack_flags(values), known=told)
+    return Packed("f", values.astype(FLOATS).tobytes(), known=told)
+
+
+def unpack_bound(packed: Packed | None, count: int, places: Places | None = None) -> Bound:
+    """Return the least or greatest values of files."""
+    if packed is None:
+        none = count if places is None else len(places)
+        return Bound([None] * none, np.zeros(none, np.bool_))
+    if packed.kind in ("s", "o"):
+        bound = _listed(packed, count)
+        return bound if places is None else bound.take(places)
+    known = None if packed.known is True else unpack_flags(packed.known, count, places)
+    if packed.kind == "i":
+        return Bound(_integers(packed, count, places), known)
+    if packed.kind == "b":
+        return Bound(unpack_flags(packed.data, count, places), known)
+    return Bound(_numbers(packed.data, FLOATS, count, places), known)
+
+
+def _pack_integers(values: Numbers, known: Flags) -> Packed:
+    """Return int64 numbers, at least one of which is known."""
+    told = pack_flags(known)
+    held = values[known]
+    base, last = int(held.min()), int(held.max())
+    width = next(width for width in WIDTHS if width == 8 or last - base < 1 << 8 * width)
+    dtype = WIDTHS[width]
+    if dtype is None:
+        return Packed("i", b"", 0, base, told)
+    if width == 8:
+        base = 0
+    return Packed("i", (np.where(known, values, base) - base).astype(dtype).tobytes(), width, base, told)
+
+
+def _integers(packed: Packed, count: int, places: Places | None) -> Numbers:
+    dtype = WIDTHS[packed.width]
+    if dtype is None:
+        return _same(packed.base, count, places)
+    values: Numbers = _numbers(packed.data, dtype, count, places).astype(np.int64)
+    values += packed.base
+    return values
+
+
+def _same(value: int, count: int, places: Places | None) -> Numbers:
+    return np.array(value, np.int64).repeat(count if places is None else len(places))
+
+
+def _numbers(data: Bitmap, dtype: np.dtype[Any], count: int, places: Places | None) -> Any:
+    if isinstance(data, bool) or len(data) != count * dtype.itemsize:
+        raise ValueError(f"{count} numbers are not in the bytes that hold them")
+    values = np.frombuffer(data, dtype)
+    return values if places is None else values[places]
+
+
+def _encode_list(values: Sequence[Any]) -> bytes:
+    encode = msgspec.msgpack.encode
+    try:
+        return encode(values)
+    except OverflowError:
+        return encode([_huge(value) for value in values])
+
+
+def _huge(value: Any) -> Any:
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return msgspec.msgpack.Ext(_HUGE, str(value).encode())
+    return value
+
+
+def _number(code: int, data: memoryview) -> int:
+    if code != _HUGE:
+        raise ValueError(f"a value is of the unknown extension type {code}")
+    return int(bytes(data))
+
+
+_text = msgspec.msgpack.Decoder(list[str])
+_others = msgspec.msgpack.Decoder(list[Any], ext_hook=_number)
+
+
+def _listed(packed: Packed, count: int) -> Bound:
+    if isinstance(packed.data, bool):
+        raise ValueError("a list of values is a flag")
+    values: list[Any] = (_text if packed.kind == "s" else _others).decode(packed.data)
+    if len(values) != count:
+        raise ValueError(f"a list of {count} values has {len(values)}")
+    if packed.kind == "s":
+        return Bound(values)
+    known = np.array([value is not None for value in values], np.bool_)
+    return Bound(values, None if known.all() else known)

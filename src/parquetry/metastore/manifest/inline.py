@@ -1,0 +1,298 @@
+"""Files of many lists of records, decoded together and no further than is asked.
+
+A list is what a partition's row holds inline, or a chunk row: a msgpack array of `DataFile`. Many of them are joined
+into one array and decoded in one call, with a type that knows the wanted columns only: of a file with statistics of
+23 columns, of which a condition is about one, 22 are skipped. A file of the type for the columns `id` and `day` has
+`columns.c0` and `columns.c1`: None, where it has no statistics of the column, and `columns` is None where it has none at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from parquetry.data_files.file_batch import (
+    UNKNOWN,
+    FileColumns,
+    Flags,
+    Numbers,
+    Places,
+    RecordedColumn,
+    RecordedFiles,
+    StatisticsColumn,
+    numbers,
+)
+from parquetry.data_files.projected_files import FEW_FILES
+from parquetry.data_files.records import ColumnStatistics, DataFile
+from parquetry.errors import MetastoreDamagedError
+from parquetry.metastore.storage.model import PartitionEntry
+from parquetry.metastore.storage.wire import RecordDecoder, decoder, joined, look_at_types
+
+_KEPT = 64
+"""Decoders that are kept, each for the statistics of some columns."""
+_NO_FIELD = re.compile(r'["\\\x00-\x1f]')
+"""What msgspec takes in no field's name."""
+_List: TypeAlias = msgspec.Raw | bytes
+
+
+def files_of_lists(
+    lists: Sequence[_List], sizes: Sequence[int], names: Collection[str] | None
+) -> FileColumns:
+    """Return the files of lists of records, one list after the other.
+
+    Args:
+        lists: as msgpack.
+        sizes: how many files each of them has.
+        names: of the columns of which statistics will be asked for, as the table spells them for its files. Others may
+            be, too, and take longer. None: all.
+
+    Raises:
+        MetastoreDamagedError: one is no list of files.
+    """
+    # To make a type for some columns takes longer than to decode all of a few files.
+    if names is None or sum(sizes) <= FEW_FILES or not can_narrow(names):
+        return recorded(lists)
+    wanted = tuple(sorted(names))
+    try:
+        found = lists_decoder(wanted).decode(joined(lists))
+    except MetastoreDamagedError:
+        return recorded(lists)  # tells which it is, or that it is damaged where nobody looked
+    files = InlineFiles.of(found, wanted, lambda places: [lists[place] for place in places])
+    return _in_all_spellings(lists, wanted) if files is None else files
+
+
+def _in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColumns:
+    """Return files of which some spell a wanted column in another way, or were written before it was added."""
+    said = [file.columns for each in names_decoder().decode(joined(lists)) for file in each]
+    names = sorted(set[str]().union(*[columns for columns in said if columns]))
+    lower = {name.lower() for name in wanted}
+    spelled = tuple(name for name in names if name.lower() in lower)
+    if not can_narrow(spelled):
+        return recorded(lists)
+    found = lists_decoder(spelled).decode(joined(lists))
+    files = [file for each in found for file in each]
+    columns: dict[str, StatisticsColumn] = {
+        name: RecordedColumn([file.columns and getattr(file.columns, f"c{place}") for file in files])
+        for place, name in enumerate(spelled)
+    }
+    sizes = np.array(list(map(len, found)), np.intp)
+    entries = np.array([bool(columns) for columns in said], np.bool_)
+    return InlineFiles(
+        files, sizes, columns, lambda places: [lists[place] for place in places], AllNames(names, entries)
+    )
+
+
+def recorded(lists: Iterable[_List]) -> RecordedFiles:
+    """Return the same with all that is known of them."""
+    decode = decoder(list[DataFile]).decode
+    return RecordedFiles([file for each in lists for file in decode(each)])
+
+
+class AllNames(NamedTuple):
+    """The names of all columns of which some files have statistics, and which of them have any."""
+
+    names: Sequence[str]
+    entries: Flags
+
+
+class InlineFiles(FileColumns):
+    """Files of lists of records, of which some columns are decoded.
+
+    Args:
+        files: decoded as far as is wanted.
+        sizes: how many of them each list has.
+        columns: the statistics that are wanted, by the columns' names.
+        lists: gives some of the lists, by their places, for what was not wanted.
+        all_names: of the files; None: each has statistics of all wanted columns, or of none.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Any],
+        sizes: Places,
+        columns: dict[str, StatisticsColumn],
+        lists: Callable[[Sequence[int]], list[_List]],
+        all_names: AllNames | None = None,
+    ) -> None:
+        self._files = files
+        self._sizes = sizes
+        self._columns = columns
+        self._lists = lists
+        self._all_names = all_names
+        self._all: RecordedFiles | None = None
+        self.count = len(files)
+        self.rows = numbers([file.rows for file in files])
+        if columns and all_names is None:
+            self.described = next(iter(columns.values())).there
+        else:
+            self.described = np.array([file.columns is not None for file in files], np.bool_)
+
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[Sequence[Any]],
+        names: Sequence[str],
+        lists: Callable[[Sequence[int]], list[_List]],
+    ) -> InlineFiles | None:
+        """Return the files of lists that were decoded by `lists_decoder`.
+
+        Args:
+            found: the lists.
+            names: of the columns that are wanted, in the order of their fields.
+            lists: gives some of the lists as msgpack, by their places.
+
+        Returns:
+            None where a file that has statistics has none of a wanted column: it is spelled in another way there, or
+            was added later; all names in the file tell which.
+        """
+        files = [file for each in found for file in each]
+        said = [file.columns for file in files] if names else []
+        described = len(said) - said.count(None)
+        columns: dict[str, StatisticsColumn] = {}
+        for place, name in enumerate(names):
+            get = operator.attrgetter(f"c{place}")
+            records = (
+                list(map(get, said)) if described == len(said) else [each and get(each) for each in said]
+            )
+            columns[name] = RecordedColumn(records)
+            if np.count_nonzero(columns[name].there) < described:
+                return None
+        return cls(files, np.array(list(map(len, found)), np.intp), columns, lists)
+
+    @cached_property
+    def bytes(self) -> Numbers:  # type: ignore[override]
+        """Return the sizes."""
+        return numbers([file.bytes for file in self._files])
+
+    @cached_property
+    def modified(self) -> Numbers:  # type: ignore[override]
+        """Return when the files changed."""
+        return numbers([file.modified for file in self._files])
+
+    @property
+    def names(self) -> Sequence[str]:  # type: ignore[override]
+        """Return the names of all columns; where they are not known, all has to be decoded."""
+        return self._whole.names if self._all_names is None else self._all_names.names
+
+    @property
+    def _whole(self) -> RecordedFiles:
+        if self._all is None:
+            self._all = recorded(self._lists(range(len(self._sizes))))
+        return self._all
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths."""
+        return [file.path for file in self._files]
+
+    @property
+    def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
+        """Return cells, buckets, and which are sorted."""
+        in_order = np.array([file.sorted for file in self._files], np.bool_)
+        cells = numbers([file.cell_number for file in self._files])
+        buckets = numbers([file.bucket for file in self._files])
+        if not in_order.any() and (cells == UNKNOWN).all() and (buckets == UNKNOWN).all():
+            return None
+        return cells, buckets, in_order
+
+    def statistics(self, name: str) -> StatisticsColumn | None:
+        """Return what the files say of a column."""
+        if name in self._columns:
+            return self._columns[name]
+        if self._all_names is not None and name not in self._all_names.names:
+            return None
+        return self._whole.statistics(name)
+
+    def with_entries(self) -> Flags:
+        """Return which files have statistics of any column."""
+        if self._all_names is not None:
+            return self._all_names.entries
+        if self._columns:
+            return next(iter(self._columns.values())).there
+        return self._whole.with_entries()
+
+    def records(self) -> list[DataFile]:
+        """Return an object for each file."""
+        return self._whole.records()
+
+    def narrowed(self, places: Places, names: Collection[str] | None) -> FileColumns:
+        """Return some of the files; if other columns of them are wanted, the lists that hold them are decoded again."""
+        if names is not None and self._columns.keys() >= set(names):
+            return self.take(places)
+        list_of = np.repeat(np.arange(len(self._sizes)), self._sizes)[places]
+        kept = np.unique(list_of)
+        again = files_of_lists(self._lists(kept.tolist()), self._sizes[kept].tolist(), names)
+        ends = np.cumsum(self._sizes)
+        before = ends - np.cumsum(np.where(np.isin(np.arange(len(ends)), kept), self._sizes, 0))
+        # Files of lists that are left out stood before these.
+        return again.take(places - before[list_of])
+
+
+def can_narrow(names: Iterable[str]) -> bool:
+    """Return whether there can be a type for columns of these names."""
+    return not any(map(_NO_FIELD.search, names))
+
+
+@functools.lru_cache(_KEPT)
+def lists_decoder(names: tuple[str, ...]) -> RecordDecoder:
+    """Return the decoder of a list of lists of files, with the statistics of some columns, by their names in files."""
+    with look_at_types:
+        file = _file(names)
+        return RecordDecoder(list[list[file]])  # type: ignore[valid-type]
+
+
+@functools.lru_cache(_KEPT)
+def entries_decoder(names: tuple[str, ...]) -> RecordDecoder:
+    """Return the decoder of a list of entries of partitions, with such lists in place of `PartitionEntry.inline`."""
+    with look_at_types:
+        file = _file(names)
+        types = [(each.name, each.type) for each in msgspec.structs.fields(PartitionEntry)]
+        fields = [(name, list[file] if name == "inline" else type) for name, type in types]  # type: ignore[valid-type]
+        entry: Any = msgspec.defstruct("PartitionEntry", fields, array_like=True, gc=False)
+        return RecordDecoder(list[entry])
+
+
+@functools.cache
+def names_decoder() -> RecordDecoder:
+    """Return the decoder of a list of lists of files, of which `columns` has the names of all, and nothing decoded."""
+    with look_at_types:
+        file = _file_with(dict[str, msgspec.Raw])
+        return RecordDecoder(list[list[file]])  # type: ignore[valid-type]
+
+
+def _file(names: tuple[str, ...]) -> Any:
+    fields = [f"c{place}" for place in range(len(names))]
+    columns = msgspec.defstruct(
+        "Statistics",
+        [(field, ColumnStatistics | None, None) for field in fields],
+        rename=dict(zip(fields, names, strict=True)),
+        gc=False,
+    )
+    return _file_with(columns)
+
+
+def _file_with(columns: Any) -> Any:
+    return msgspec.defstruct(
+        "DataFile",
+        [
+            ("path", str),
+            ("bytes", int),
+            ("rows", int | None, None),
+            ("modified", int | None, None),
+            ("columns", columns | None, None),
+            ("cell", int | None, None),
+            ("bucket", int | None, None),
+            ("sorted", bool, False),
+            ("rest_of", int | None, None),
+        ],
+        namespace={"cell_number": DataFile.cell_number},
+        array_like=True,
+        gc=False,
+    )

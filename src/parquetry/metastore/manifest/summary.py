@@ -1,0 +1,182 @@
+"""What a chunk's files say all together, as one file's record does, so that a chunk can be skipped without being read.
+
+Three files of a chunk, and its summary, of an int column:
+
+    rows   nulls   min    max
+    10     0       3      9
+    5      5       None   None      all NULL
+    20     1       -2     4
+    35     6       -2     9         the summary
+
+A summary is judged like a file (`data_files.bounds_vectorized`), so it may say less than the files do, and never more: a filter that
+cannot hold for it cannot hold for a row of any of its files. Hence it is told as not known what some file does not say; what
+files spell differently; and bounds whose order depends on the column's type, where that is not the one at hand.
+
+The type is the one that the table has when the summary is written. Columns are widened later, and the
+summary is then judged by the new type, as old files are. That is sound, because a widening keeps the order of the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+
+from parquetry.data_files.bounds import LARGEST_DAY
+from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, Flags, Numbers, StatisticsColumn
+from parquetry.data_files.records import Column, ColumnStatistics, DataFile
+from parquetry.types import INTEGER_BITS, ColumnType
+
+Types = Mapping[str, ColumnType]
+"""Types of the columns that may have bounds, by their physical names in lower case."""
+
+_INT64 = 1 << 63
+_STATED: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(INTEGER_BITS, (int,)),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), (int,)),
+    **dict.fromkeys(("string", "varchar", "char", "binary"), (str, bytes)),
+    **dict.fromkeys(("float", "double"), (int, float)),
+    "decimal": (int, str),
+    "boolean": (bool,),
+}
+"""As what files state bounds of a column, by the name of its type; of others bounds are not used."""
+
+
+def types_of(columns: Iterable[Column]) -> Types:
+    """Return the types of a table's columns."""
+    return {column.physical.lower(): column.column_type for column in columns}
+
+
+def summarise(files: FileColumns, types: Types) -> DataFile:
+    """Return what is true of all rows of some files, as the record of one file.
+
+    Args:
+        files: at least one.
+        types: of the columns as the table has them.
+    """
+    rows = _sum(files.rows)
+    size = int(files.bytes.sum())
+    columns = {name: found for name in files.names if (found := files.statistics(name)) is not None}
+    undescribed = ~files.described
+    described = np.zeros(files.count, np.bool_)
+    for column in columns.values():
+        described |= column.there
+    if (undescribed | ~described).any():
+        return DataFile("", size, rows)
+    spellings: dict[str, int] = {}
+    for name in columns:
+        spellings[name.lower()] = spellings.get(name.lower(), 0) + 1
+    return DataFile(
+        "",
+        size,
+        rows,
+        None,
+        {
+            name: _summarised(column, files.rows, types.get(name.lower()))
+            if column.there.all() and spellings[name.lower()] == 1
+            else ColumnStatistics()
+            for name, column in columns.items()
+        },
+    )
+
+
+def _summarised(column: StatisticsColumn, rows: Numbers, type: ColumnType | None) -> ColumnStatistics:
+    size, nulls = _sum(column.size), _sum(column.nulls)
+    if ((rows != UNKNOWN) & (column.nulls > rows)).any():
+        nulls = None
+    if type is None:
+        return ColumnStatistics(size, nulls)
+    has_values = (rows != 0) & ((column.nulls != rows) | (column.nulls == UNKNOWN))
+    if not has_values.any():
+        return ColumnStatistics(size, nulls)
+    pair = _ends(type.name, column.min, column.max, has_values)
+    if pair is None:
+        return ColumnStatistics(size, nulls)
+    low, high = pair
+    return ColumnStatistics(
+        size,
+        nulls,
+        low,
+        high,
+        _occurs(low, column.min, column.min_exact & has_values),
+        _occurs(high, column.max, column.max_exact & has_values),
+    )
+
+
+def _ends(kind: str, least: Bound, greatest: Bound, of: Flags) -> tuple[Any, Any] | None:
+    """Return the least of the least values of some files and the greatest of the greatest; None: not known."""
+    lows, highs = _known(least, of), _known(greatest, of)
+    if lows is None or highs is None:
+        return None
+    if isinstance(lows, list) or isinstance(highs, list):
+        return _ends_of_values(kind, list(lows), list(highs))
+    if lows.dtype != highs.dtype or type(lows[0].item()) not in _STATED.get(kind, ()):
+        return None
+    if not (lows <= highs).all():  # NaN is not, either
+        return None
+    if kind in ("date", "timestamp_ntz"):
+        # Days or microseconds, which `data_files.bounds` tells apart by their size, file by file.
+        microseconds = (lows < -LARGEST_DAY) | (highs >= LARGEST_DAY)
+        if microseconds.any() and not microseconds.all():
+            return None
+    return lows.min().item(), highs.max().item()
+
+
+def _known(bound: Bound, of: Flags) -> Any:
+    """Return the values of some files; None if one is not known."""
+    if bound.known is not None and not bound.known[of].all():
+        return None
+    if isinstance(bound.values, list):
+        return [bound.values[place] for place in np.flatnonzero(of).tolist()]
+    return bound.values[of]
+
+
+def _ends_of_values(kind: str, lows: list[Any], highs: list[Any]) -> tuple[Any, Any] | None:
+    found = {value.__class__ for values in (lows, highs) for value in values}
+    if len(found) != 1 or not found.issubset(_STATED.get(kind, ())):
+        return None
+    stated = found.pop()
+    if stated not in (str, bytes):  # integers beyond int64, which no column has
+        return None
+    if kind == "decimal":
+        try:
+            return _ends_of_decimals(lows, highs)
+        except InvalidOperation:
+            return None
+    if stated is bytes and kind != "binary" and not all(map(_is_text, (*lows, *highs))):
+        return None
+    if any(low > high for low, high in zip(lows, highs, strict=True)):
+        return None
+    return min(lows), max(highs)
+
+
+def _ends_of_decimals(lows: list[str], highs: list[str]) -> tuple[str, str] | None:
+    pairs = [(Decimal(low), Decimal(high)) for low, high in zip(lows, highs, strict=True)]
+    if any(not low.is_finite() or not high.is_finite() or low > high for low, high in pairs):
+        return None
+    return min(lows, key=Decimal), max(highs, key=Decimal)
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _occurs(value: Any, bound: Bound, exact: Flags) -> bool:
+    """Return whether one of the files whose bound is exact states a value."""
+    if isinstance(bound.values, list):
+        return any(bound.values[place] == value for place in np.flatnonzero(exact).tolist())
+    return bool((bound.values[exact] == value).any())
+
+
+def _sum(values: Numbers) -> int | None:
+    """Return a sum; None if a number is not known, negative, or if the sum is no int64."""
+    if not len(values) or (values < 0).any():  # as is UNKNOWN
+        return None
+    total = sum(values.tolist())
+    return total if total < _INT64 else None

@@ -1,0 +1,144 @@
+"""Databases: a row each, and how one is dropped while others may be making tables in it.
+
+Only single rows change atomically, so the two sides look at each other's row after writing their own. Who
+drops a database first marks it, then looks for tables; who makes a table first writes its name, then looks
+for the mark, and takes it off. At least one of the two sees the other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from parquetry.errors import NamespaceExistsError, NamespaceNotFoundError
+from parquetry.metastore.storage.head import pause, swap
+from parquetry.metastore.storage.keyspace import DATABASES, database_key, prefix_range
+from parquetry.metastore.storage.model import Database
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
+from parquetry.metastore.storage.wire import decoder, encode
+from parquetry.store.base import Store
+
+
+class DatabaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A database as stored.
+
+    Attributes:
+        nonce: different in each value the row ever has, so that a comparison cannot mistake one for another.
+        dropping: someone is about to remove the row, unless a table turns up.
+    """
+
+    properties: dict[str, str]
+    nonce: bytes
+    dropping: bool = False
+
+
+class Databases:
+    """The databases of a metastore; ``default`` is always there."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def names(self) -> list[str]:
+        """Return the names, sorted."""
+        names = {key[1:].decode() for key, _ in self._store.scan(*prefix_range(DATABASES))}
+        return sorted(names | {DEFAULT_DATABASE})
+
+    def get(self, name: str) -> Database:
+        """Return a database.
+
+        Raises:
+            NamespaceNotFoundError: there is none of this name.
+        """
+        name = normalise_name("database", name)
+        value = self._store.get(database_key(name))
+        if value is not None:
+            return Database(name, _decode(value).properties)
+        if name == DEFAULT_DATABASE:
+            return Database(name)
+        raise NamespaceNotFoundError(f"Database {name!r} does not exist; CREATE DATABASE makes it.")
+
+    def exists(self, name: str) -> bool:
+        """Return whether there is a database of this name."""
+        name = normalise_name("database", name)
+        return name == DEFAULT_DATABASE or self._store.get(database_key(name)) is not None
+
+    def create(self, name: str, properties: Mapping[str, str]) -> Database:
+        """Make a database.
+
+        Raises:
+            NamespaceExistsError: it is there.
+        """
+        name = normalise_name("database", name)
+        value = self._value(properties)
+        if name == DEFAULT_DATABASE or not swap(self._store, database_key(name), None, value):
+            raise NamespaceExistsError(f"Database {name!r} exists already.")
+        return Database(name, dict(properties))
+
+    def alter(self, name: str, properties: Mapping[str, str]) -> Database:
+        """Put properties in place of a database's.
+
+        Raises:
+            NamespaceNotFoundError: there is none of this name.
+        """
+        name = self.get(name).name
+        attempt = 0
+        while True:
+            before = self._store.get(database_key(name))
+            if before is None and name != DEFAULT_DATABASE:
+                raise NamespaceNotFoundError(f"Database {name!r} was dropped meanwhile.")
+            if swap(self._store, database_key(name), before, self._value(properties)):
+                return Database(name, dict(properties))
+            attempt += 1
+            pause(attempt)
+
+    def mark(self, name: str) -> bytes:
+        """Announce that a database is about to be dropped.
+
+        Returns:
+            the mark, for `remove` or `unmark`.
+
+        Raises:
+            NamespaceNotFoundError: there is none of this name.
+        """
+        properties = self.get(name).properties
+        mark = self._value(properties, dropping=True)
+        while True:
+            before = self._store.get(database_key(name))
+            if before is None:
+                raise NamespaceNotFoundError(f"Database {name!r} was dropped meanwhile.")
+            if swap(self._store, database_key(name), before, mark):
+                return mark
+
+    def unmark(self, name: str, mark: bytes) -> None:
+        """Take a mark off again."""
+        swap(self._store, database_key(name), mark, self._value(_decode(mark).properties))
+
+    def remove(self, name: str, mark: bytes) -> bool:
+        """Remove a database, unless someone has taken the mark off because of a new table."""
+        return swap(self._store, database_key(name), mark, None)
+
+    def pin(self, name: str) -> bool:
+        """Make sure that nobody drops a database without seeing the name that was just written into it.
+
+        Returns:
+            False if the database is gone.
+        """
+        while name != DEFAULT_DATABASE:
+            value = self._store.get(database_key(name))
+            if value is None:
+                return False
+            row = _decode(value)
+            if not row.dropping or swap(self._store, database_key(name), value, self._value(row.properties)):
+                break
+        return True
+
+    @staticmethod
+    def _value(properties: Mapping[str, str], dropping: bool = False) -> bytes:
+        return encode(DatabaseRow(dict(properties), os.urandom(8), dropping))
+
+
+def _decode(value: bytes) -> DatabaseRow:
+    row: DatabaseRow = decoder(DatabaseRow).decode(value)
+    return row

@@ -1,0 +1,348 @@
+"""Which table a name stands for.
+
+The row of a name holds a table's id and a token; it counts only if the table's head has the same name and
+token. So a row that a crash left behind means nothing, and may be overwritten: once stale, a row stays so,
+because tokens are not used twice. Earlier versions had one table take another's place: there the head of the old one
+leads to the new one.
+
+Who writes a row has announced it in the head before: a renaming, and a new table with its first name. When the row is written the head
+says that the name is in force. So whoever finds a row can finish what was begun, and a live head that announces nothing
+is a table that somebody has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from parquetry.errors import (
+    CommitConflictError,
+    NamespaceNotFoundError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from parquetry.metastore.namespace.databases import Databases
+from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, read_head, swap
+from parquetry.metastore.storage.keyspace import (
+    HEADS,
+    TABLE_ID_BYTES,
+    batches,
+    head_key,
+    name_key,
+    names_prefix,
+    prefix_range,
+)
+from parquetry.store.base import Store
+
+_BATCH = 1000
+SCANS = 4
+"""How often the rows of a database's names are read, while they keep changing, before all heads are read instead."""
+
+
+class Named(NamedTuple):
+    """A live table that the row of a name leads to.
+
+    Attributes:
+        id: of the table.
+        head: of the table.
+        token: with which the row, or the head of the table whose place this one took, names it.
+        row: the value of the name's row.
+    """
+
+    id: bytes
+    head: Head
+    token: bytes
+    row: bytes
+
+
+def new_token() -> bytes:
+    """Return a token that was never used."""
+    return os.urandom(8)
+
+
+class Names:
+    """The names of a metastore's tables. All names are normalised already."""
+
+    def __init__(self, store: Store, databases: Databases) -> None:
+        self._store = store
+        self._databases = databases
+
+    def find(self, database: str, name: str) -> Named | None:
+        """Return the table of a name; None if there is none."""
+        key = name_key(database, name)
+        row = self._store.get(key)
+        while row is not None:
+            found = self._follow(row, lambda table: read_head(self._store, table))
+            if found is not None and _agrees(found, database, name):
+                return found
+            again = self._store.get(key)
+            if again == row:
+                return None
+            row = again  # someone took the name between the two looks
+        return None
+
+    def of(self, table: bytes) -> Named | None:
+        """Return a table that is reached by the name that its head says; None if it is not, or is gone."""
+        head = read_head(self._store, table)
+        while head is not None and head.state == "live":
+            found = self.find(head.database, head.name)
+            if found is not None and found.id == table and self._databases.exists(head.database):
+                return found
+            before, head = head, read_head(self._store, table)
+            if head is not None and head.token == before.token:
+                return None
+        return None
+
+    def ids(self) -> tuple[set[bytes], set[bytes]]:
+        """Return the ids of the live tables and views that are reached by their names, and of those that are not.
+
+        A table that is there all the time is among them, whatever it is called meanwhile: its head stays where it is.
+        """
+        reached: set[bytes] = set()
+        others: set[bytes] = set()
+        databases = set(self._databases.names())
+        for batch in batches(self._store.scan(*prefix_range(HEADS)), _BATCH):
+            heads = [(key[len(HEADS) :], decode_head(value)) for key, value in batch]
+            live = [(id, head) for id, head in heads if head.state == "live"]
+            rows = self._store.get_many([name_key(head.database, head.name) for _, head in live])
+            for (id, head), row in zip(live, rows, strict=True):
+                as_said = row == id + head.token and head.database in databases
+                (reached if as_said or self.of(id) is not None else others).add(id)
+        return reached, others
+
+    def lost(self) -> list[tuple[bytes, Head]]:
+        """Return the live tables and views that nobody reaches, though they had a name once."""
+        found = []
+        for id in sorted(self.ids()[1]):
+            head = read_head(self._store, id)
+            if head is not None and head.state == "live" and not head.is_first_name and self.of(id) is None:
+                found.append((id, head))
+        return found
+
+    def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> Named | None:
+        """Return the live table that the row of a name leads to, whatever the table is called by now."""
+        id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+        head = head_of(id)
+        while head is not None and head.state == "replaced" and head.successor is not None:
+            id, token = head.successor[:TABLE_ID_BYTES], head.successor[TABLE_ID_BYTES:]
+            head = head_of(id)
+        if head is None or head.state != "live":
+            return None
+        return Named(id, head, token, row)
+
+    def list(self, database: str, kind: Kind | None = None) -> list[str]:
+        """Return the names of a database's tables or views, or of both, sorted.
+
+        A table that is there all the time is among them, by its old name or its new one if it is renamed meanwhile.
+        """
+        rows = self._rows(database)
+        ids = list(dict.fromkeys(row[:TABLE_ID_BYTES] for _, row in rows))
+        values = self._store.get_many([head_key(id) for id in ids])
+        heads = {id: decode_head(value) for id, value in zip(ids, values, strict=True) if value is not None}
+        names: set[str] = set()
+        for key, row in rows:
+            # A table that is being renamed has two rows, and one head, which knows its name.
+            each = self._follow(row, lambda table: heads.get(table) or read_head(self._store, table))
+            if (
+                each is None
+            ):  # another table may have taken the name, and the head be gone, since the row was read
+                each = self.find(database, key[len(names_prefix(database)) :].decode())
+            if each is not None and each.head.database == database and kind in (None, each.head.kind):
+                names.add(each.head.name)
+        return sorted(names)
+
+    def _rows(self, database: str) -> Sequence[tuple[bytes, bytes]]:
+        """Return the rows of a database's names, a row at least of each table that is there all the time.
+
+        One scan may miss a table that is renamed meanwhile: it passes the place of the new name before the row is
+        written, and comes to that of the old one when the row is gone. So rows are read until two scans agree.
+        """
+        last = [*self._store.scan(*prefix_range(names_prefix(database)))]
+        rows = dict.fromkeys(last)
+        for _ in range(SCANS - 1):
+            again = [*self._store.scan(*prefix_range(names_prefix(database)))]
+            rows.update(dict.fromkeys(again))
+            if again == last:
+                return [*rows]
+            last = again
+        for key, value in self._store.scan(*prefix_range(HEADS)):
+            head = decode_head(value)
+            if head.state == "live" and head.database == database and not head.is_first_name:
+                rows[name_key(database, head.name), key[len(HEADS) :] + head.token] = None
+        return [*rows]
+
+    def take(self, database: str, name: str, table: bytes, token: bytes) -> None:
+        """Write the row of a name. The head is to have, or to have announced, the name and the token already.
+
+        Raises:
+            TableExistsError: the name is another table's.
+            NamespaceNotFoundError: the database is gone. The row may have been written; to undo, change the
+                head first and then `release` the row.
+        """
+        key, mine = name_key(database, name), table + token
+        while True:
+            row = self._store.get(key)
+            if row == mine:
+                break
+            if row is not None:
+                self._settle(row, database)
+                if (other := self.find(database, name)) is not None:
+                    raise _exists(other)
+                # The row was read before it was found stale, and is replaced only if it is still the same.
+            if swap(self._store, key, row, mine):
+                break
+        self._pin(database)
+
+    def finish(self, table: bytes, token: bytes) -> bool:
+        """Have a new table's head say that it has the name that was announced, and taken; False if that was withdrawn.
+
+        From here on the table is somebody's, and no vacuum takes it for one that was never finished.
+        """
+        try:
+            return self._finish(table, token).state != "staged"
+        except TableNotFoundError:  # dropped by its name since
+            return True
+
+    def withdraw_new(self, database: str) -> None:
+        """Take back what was begun in a database that is gone: tables that were to get their first name there, or to be moved there.
+
+        Otherwise they would turn up in a new database of that name. Who is still at it finds that out, and tries again.
+        """
+        for key, row in self._store.scan(*prefix_range(names_prefix(database))):
+            id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+            head = read_head(self._store, id)
+            if head is None or head.renaming is None or head.renaming[2] != token:
+                continue
+            with contextlib.suppress(TableNotFoundError):  # someone has removed it
+                if self.withdraw(id, token):
+                    swap(self._store, key, row, None)
+
+    def _pin(self, database: str) -> None:
+        if not self._databases.pin(database):
+            raise NamespaceNotFoundError(f"Database {database!r} does not exist; CREATE DATABASE makes it.")
+
+    def settle_name(self, database: str, name: str) -> None:
+        """Finish the renaming, or the creation, that has reserved a name.
+
+        Raises:
+            NamespaceNotFoundError: the database is gone.
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        row = self._store.get(name_key(database, name))
+        if row is not None:
+            self._settle(row, database)
+
+    def settle(self, database: str) -> None:
+        """Finish the renamings that have reserved a name in a database."""
+        for _, row in self._store.scan(*prefix_range(names_prefix(database))):
+            self._settle(row, database)
+
+    def _settle(self, row: bytes, database: str) -> None:
+        """Finish the renaming that reserved a name, so that the name's row is either in force or stale."""
+        id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+        head = read_head(self._store, id)
+        if head is not None and head.renaming is not None and head.renaming[2] == token:
+            self._pin(database)
+            self._finish(id, token)
+
+    def release(self, database: str, name: str, row: bytes) -> None:
+        """Remove the row of a name if it is still this one."""
+        swap(self._store, name_key(database, name), row, None)
+
+    def move(self, database: str, name: str, row: bytes, successor: bytes) -> bool:
+        """Put another table into the row of a name."""
+        return swap(self._store, name_key(database, name), row, successor)
+
+    def rename(self, table: Named, database: str, name: str) -> Head | None:
+        """Give a table another name.
+
+        The head announces the name first, then the row of the name is written, then the head takes the name.
+        Whoever finds the row meanwhile finishes what the head announces.
+
+        Returns:
+            the head; None if it was not as given any more, and nothing was done.
+
+        Raises:
+            TableExistsError: the name is another table's.
+            NamespaceNotFoundError: the database is gone.
+            CommitConflictError: someone else renamed or dropped the table.
+        """
+        if (other := self.find(database, name)) is not None:
+            raise _exists(other)
+        before = table.head.renaming
+        if before is not None and self._store.get(name_key(*before[:2])) == table.id + before[2]:
+            self._settle(table.id + before[2], before[0])
+            settled = read_head(self._store, table.id)
+            # The same renaming may have been left half done by a crash; then this finished it.
+            return settled if settled and (settled.database, settled.name) == (database, name) else None
+        token = new_token()
+        if not self._announce(table, (database, name, token)):
+            return None
+        try:
+            self.take(database, name, table.id, token)
+        except (TableExistsError, NamespaceNotFoundError):
+            if self.withdraw(table.id, token):
+                self.release(database, name, table.id + token)
+                raise
+        head = self._finish(table.id, token)
+        if head.token != token:
+            raise CommitConflictError(
+                f"Table {table.head.database}.{table.head.name} was renamed or dropped meanwhile."
+            )
+        self.release(table.head.database, table.head.name, table.row)
+        return head
+
+    def _announce(self, table: Named, renaming: tuple[str, str, bytes]) -> bool:
+        def change(head: Head) -> Head:
+            if head.state != "live" or head.token != table.token or head.renaming != table.head.renaming:
+                return head
+            return msgspec.structs.replace(head, renaming=renaming)
+
+        def done(head: Head) -> bool:
+            return head.renaming == renaming or head.token == renaming[2]
+
+        return done(edit_head(self._store, table.id, change, done))
+
+    def withdraw(self, table: bytes, token: bytes) -> bool:
+        """Take back an announced name; False if someone has finished the renaming."""
+
+        def done(head: Head) -> bool:
+            return head.renaming is None or head.renaming[2] != token
+
+        def change(head: Head) -> Head:
+            if done(head):
+                return head
+            if head.is_first_name:
+                return msgspec.structs.replace(
+                    head, state="staged", database="", name="", token=b"", renaming=None
+                )
+            return msgspec.structs.replace(head, renaming=None)
+
+        return edit_head(self._store, table, change, done).token != token
+
+    def _finish(self, table: bytes, token: bytes) -> Head:
+        """Give a table the name that it has announced and reserved; the head shows whether it has it now."""
+
+        def change(head: Head) -> Head:
+            if head.state != "live" or head.renaming is None or head.renaming[2] != token:
+                return head
+            database, name, _ = head.renaming
+            return msgspec.structs.replace(
+                head, database=database, name=name, token=token, renaming=None, author=None
+            )
+
+        return edit_head(self._store, table, change, lambda head: head.token == token)
+
+
+def _exists(other: Named) -> TableExistsError:
+    head = other.head
+    return TableExistsError(f"{head.kind.capitalize()} {head.database}.{head.name} exists already.")
+
+
+def _agrees(found: Named, database: str, name: str) -> bool:
+    head = found.head
+    return (head.database, head.name, head.token) == (database, name, found.token)

@@ -1,0 +1,200 @@
+"""What nobody can reach any more: tables whose making, dropping or replacing was cut short, and their names.
+
+A table that was dropped or replaced has a head that says so. One that was being made names its author, as a
+commit under way does. A head is written before all other rows of its table and removed after them, so rows
+without a head are left over, too: a writer's who did not know yet that the table had been dropped.
+
+A renaming that was announced and not finished is taken back; otherwise the table would get the name when
+nobody expects it any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
+from parquetry.keys import successor
+from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.namespace.databases import Databases
+from parquetry.metastore.namespace.names import Names
+from parquetry.metastore.storage.head import Head, decode_head, edit_head, swap
+from parquetry.metastore.storage.keyspace import (
+    CHUNKS,
+    COMMITS,
+    HEADS,
+    INDEXES,
+    JOURNAL,
+    METADATA,
+    NAMES,
+    PARTITIONS,
+    RESTORING,
+    SUMMARIES,
+    TABLE_ID_BYTES,
+    TAKEN_OUT,
+    head_key,
+    prefix_range,
+)
+from parquetry.metastore.storage.owner import now_ms
+from parquetry.store.base import Range, Store
+
+MAKING_MS = 7 * 24 * 60 * 60 * 1000
+"""How long a table may be in the making before it is given up, if its author cannot be asked."""
+RENAMING_S = 1.0
+"""How long an announced renaming has to stand before it is taken back."""
+_ROWS = (COMMITS, METADATA, JOURNAL, PARTITIONS, CHUNKS, SUMMARIES, INDEXES, TAKEN_OUT)
+_BATCH = 1000
+
+
+class Orphan(NamedTuple):
+    """A table that nobody can reach.
+
+    Attributes:
+        id: of the table.
+        head: as it was when it was found; None: it has none.
+    """
+
+    id: bytes
+    head: Head | None
+
+    @property
+    def was_seen(self) -> bool:
+        """Return whether the table ever had a name, so that its files may be somebody's affair."""
+        return self.head is not None and self.head.is_gone and bool(self.head.name)
+
+
+class Orphans:
+    """The orphans of a metastore, and the rows of names that lead to no table.
+
+    Args:
+        store: of the metastore.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._databases = Databases(store)
+        self._names = Names(store, self._databases)
+
+    def tables(self) -> list[Orphan]:
+        """Return the tables that nobody can reach."""
+        if self._store.get(RESTORING) is not None:  # heads and names come last there
+            return []
+        heads = self._heads()
+        found = [Orphan(id, head) for id, head in heads.items() if self._is_dead(id, head)]
+        return found + [Orphan(id, None) for id in self._headless(set(heads))]
+
+    def claim(self, orphan: Orphan) -> bool:
+        """Make sure that nobody will reach a table again; False if someone does."""
+        if orphan.head is None:
+            return True
+
+        def change(head: Head) -> Head:
+            if head.is_gone or not self._is_dead(orphan.id, head):
+                return head
+            return msgspec.structs.replace(head, state="dropped", database="", name="")
+
+        try:
+            head = edit_head(self._store, orphan.id, change, lambda head: head.state == "dropped")
+        except TableNotFoundError:  # someone else has removed it
+            return True
+        if head.state == "replaced":
+            return self._bypass(head)
+        return head.state == "dropped"
+
+    def remove(self, orphan: Orphan) -> None:
+        """Remove the rows of a table that was claimed."""
+        delete_table(self._store, orphan.id)
+
+    def _is_dead(self, id: bytes, head: Head) -> bool:
+        if head.is_gone:
+            return True
+        if head.author is None or not head.author.is_dead(now_ms(), MAKING_MS):
+            return False
+        if head.state == "staged":
+            return True
+        if not head.is_first_name:  # it once had its name: whatever has become of that, it is somebody's
+            return False
+        named = self._names.find(head.database, head.name)
+        return named is None or named.id != id or not self._databases.exists(head.database)
+
+    def _bypass(self, head: Head) -> bool:
+        """Have the row of a replaced table's name lead past it; False if someone is changing it."""
+        if head.successor is None:
+            return False
+        found = self._names.find(head.database, head.name)
+        if found is None or found.row[:TABLE_ID_BYTES] == found.id:
+            return True
+        return self._names.move(head.database, head.name, found.row, found.id + found.token)
+
+    # -- names
+
+    def names(self) -> list[tuple[bytes, bytes]]:
+        """Return the rows of names that lead to no table, and to none that is about to take the name."""
+        # The heads are read after the rows: who writes a row has announced it in the head before.
+        rows = list(self._store.scan(*prefix_range(NAMES)))
+        heads = self._heads()
+        return [(key, row) for key, row in rows if self._is_stale(key, row, heads)]
+
+    def _is_stale(self, key: bytes, row: bytes, heads: dict[bytes, Head]) -> bool:
+        database, _, name = key[len(NAMES) :].partition(b"\x00")
+        head = heads.get(row[:TABLE_ID_BYTES])
+        token = row[TABLE_ID_BYTES:]
+        if head is not None and head.state == "live":
+            if token == head.token and (head.database, head.name) == (database.decode(), name.decode()):
+                return False
+            if head.renaming is not None and head.renaming[2] == token:
+                return False
+        return self._names.find(database.decode(), name.decode()) is None
+
+    def release(self, key: bytes, row: bytes) -> None:
+        """Remove the row of a name that leads nowhere: it never will again."""
+        swap(self._store, key, row, None)
+
+    def finish_first_names(self) -> None:
+        """Have tables that are reached by their first names say that they have them, where their makers have died before they did."""
+        for head in self._heads().values():
+            if head.is_first_name and head.author is not None and head.author.is_dead(now_ms(), MAKING_MS):
+                with contextlib.suppress(NamespaceNotFoundError, TableNotFoundError):
+                    self._names.settle_name(head.database, head.name)
+
+    def withdraw_renamings(self) -> None:
+        """Take back what was announced and not done within a while; who was at it is told."""
+        announced = {
+            id: head
+            for id, head in self._heads().items()
+            if head.renaming is not None and not head.is_first_name
+        }
+        if announced:
+            time.sleep(RENAMING_S)
+        for id, head in announced.items():
+            assert head.renaming is not None
+            with contextlib.suppress(TableNotFoundError):
+                self._names.withdraw(id, head.renaming[2])
+
+    # -- rows
+
+    def _heads(self) -> dict[bytes, Head]:
+        rows = self._store.scan(*prefix_range(HEADS))
+        return {key[len(HEADS) :]: decode_head(value) for key, value in rows}
+
+    def _headless(self, known: set[bytes]) -> Iterator[bytes]:
+        """Yield the ids under which there are rows, but no head."""
+        while found := {id for tag in _ROWS for id in self._others(tag, sorted(known))}:
+            for id in found:
+                # A table that was made, or restored, since the heads were read has one by now.
+                if self._store.get(RESTORING) is None and self._store.get(head_key(id)) is None:
+                    yield id
+            known |= found
+
+    def _others(self, tag: bytes, known: list[bytes]) -> Iterator[bytes]:
+        ranges = [prefix_range(tag + id) for id in known]
+        starts = [tag, *(stop for _, stop in ranges)]
+        stops = [*(start for start, _ in ranges), successor(tag)]
+        gaps: list[Range] = [(a, b) for a, b in zip(starts, stops, strict=True) if a is not None and a != b]
+        for first in range(0, len(gaps), _BATCH):
+            for key, _ in self._store.scan_ranges(gaps[first : first + _BATCH], each=1):
+                yield key[len(tag) : len(tag) + TABLE_ID_BYTES]

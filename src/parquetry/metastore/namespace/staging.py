@@ -1,0 +1,157 @@
+"""Tables that are made out of sight: filled first, then given their name in one step.
+
+`CREATE TABLE … AS SELECT` needs a table that others see complete or not at all. What takes the place of a table's content is
+`commits.replacement`'s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import weakref
+
+import msgspec
+
+from parquetry.errors import (
+    NamespaceNotFoundError,
+    StoreError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.namespace.names import Names, new_token
+from parquetry.metastore.storage import owner
+from parquetry.metastore.storage.format import format_of, require_format
+from parquetry.metastore.storage.head import Head, State, edit_head, live_head, read_head, swap
+from parquetry.metastore.storage.keyspace import TABLE_ID_BYTES, head_key, metadata_key
+from parquetry.metastore.storage.model import Commit, TableMetadata, Totals
+from parquetry.metastore.storage.owner import Owner, now_ms
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_again
+from parquetry.store.base import Store
+
+
+def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes:
+    """Write the rows of an empty table without a name, and return its id."""
+    _ = metadata.partition_types  # a partition column that is not among the columns fails here
+    metadata.require_arrangeable(metadata.arrangement)
+    require_format(store, format_of(metadata))
+    id = os.urandom(TABLE_ID_BYTES)
+    first = Commit(
+        version=0,
+        ticket=0,
+        id=os.urandom(8).hex(),
+        committed_at=now_ms(),
+        operation="create",
+        summary={},
+        metadata=0,
+        totals=Totals(),
+        next_ticket=1,
+    )
+    # The head comes first: it tells whose the other rows are. A put that arrived late would undo all commits.
+    head = Head("staged", "", "", b"", 1, {}, (), first, author=author, kind=metadata.kind)
+    if not swap(store, head_key(id), None, encode(head)):
+        raise StoreError(f"The head of a new table, {id.hex()}, could not be written; try again.")
+    store.put_many([(metadata_key(id, 0), encode(metadata))])
+    return id
+
+
+class StagedTable:
+    """A table that has no name yet. It is given up when the last reference to this object goes.
+
+    Args:
+        store: of the metastore.
+        names: of the metastore.
+        metadata: of the table.
+        database: that it is for.
+        name: that it is for.
+
+    Attributes:
+        id: of the table.
+    """
+
+    def __init__(self, store: Store, names: Names, metadata: TableMetadata, database: str, name: str) -> None:
+        author = owner.enter()
+        weakref.finalize(self, owner.leave, author)
+        try:
+            self.id = create_staged(store, metadata, author)
+        except BaseException:
+            owner.leave(author)  # now, however long the error is kept, and this object with it
+            raise
+        self._store = store
+        self._names = names
+        self._database = database
+        self._name = name
+        self._kind = metadata.kind
+
+    @property
+    def snapshot(self) -> TableSnapshot:
+        """Return the newest version.
+
+        Raises:
+            TableNotFoundError: the table was discarded.
+        """
+        head = live_head(
+            self._store, self.id, f"The table staged as {self._database}.{self._name} was discarded."
+        )
+        return load(self._store, self.id, head)
+
+    def publish(self) -> TableSnapshot:
+        """Give the table its name.
+
+        Raises:
+            NamespaceNotFoundError: the database was dropped meanwhile.
+            TableExistsError: the name is taken, by a table or a view.
+            TableNotFoundError: the table was discarded.
+        """
+        before = self.snapshot
+        while True:
+            token = new_token()
+            head = self._set_name(self._database, self._name, token, "staged", "live")
+            try:
+                self._names.take(self._database, self._name, self.id, token)
+            except TableExistsError:
+                self._set_name("", "", b"", "live", "staged")
+                raise
+            except NamespaceNotFoundError:
+                with contextlib.suppress(TableNotFoundError):  # it was dropped with the database
+                    self._set_name("", "", b"", "live", "staged")
+                self._names.release(self._database, self._name, self.id + token)
+                raise
+            if self._names.finish(self.id, token):
+                return load_again(before, read_head(self._store, self.id) or head)
+            # The database was dropped, and made anew, which took back what had been begun in it: begin again.
+
+    def _set_name(self, database: str, name: str, token: bytes, before: State, after: State) -> Head:
+        def change(head: Head) -> Head:
+            if head.state == after == "staged":  # a new database of this name has taken it back
+                return head
+            if head.state != before:
+                raise TableNotFoundError(
+                    f"The table staged as {self._database}.{self._name} was discarded or published already."
+                )
+            renaming = (database, name, token) if after == "live" else None
+            return msgspec.structs.replace(
+                head, state=after, database=database, name=name, token=token, renaming=renaming
+            )
+
+        return edit_head(
+            self._store, self.id, change, lambda head: head.state == after and head.token == token
+        )
+
+    def discard(self) -> None:
+        """Remove the table, unless it has been published."""
+
+        def change(head: Head) -> Head:
+            if head.state not in ("staged", "dropped"):
+                raise UnsupportedError(
+                    f"Table {self._database}.{self._name} is published already; drop it by its name."
+                )
+            return msgspec.structs.replace(head, state="dropped") if head.state == "staged" else head
+
+        try:
+            edit_head(self._store, self.id, change, lambda head: head.state == "dropped")
+        except TableNotFoundError:
+            return
+        delete_table(self._store, self.id)

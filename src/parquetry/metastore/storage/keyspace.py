@@ -1,0 +1,197 @@
+"""Which row of the store holds what.
+
+Every key begins with one tag byte, so that rows of a kind lie together; then come a name or the eight random
+bytes of a table's id. Numbers are eight bytes, big-endian. The keys of partitions end with the complement of
+the ticket that wrote them: the newest version of a partition comes first. Values end with a checksum (`checksums`).
+
+| tag | key                                | value                                                       |
+|-----|------------------------------------|-------------------------------------------------------------|
+| 00  |                                    | format and version of the metastore                         |
+| 00  | `restoring`                        | hash of the dump that is being restored                     |
+| 01  | database                           | `databases.DatabaseRow`                                     |
+| 02  | database 00 table                  | `names`: table id and token                                 |
+| 03  | table                              | `head.Head`; changed by compare-and-set only                |
+| 04  | table version                      | `model.Commit`, written before its successor                |
+| 05  | table ticket                       | `model.TableMetadata`; immutable                            |
+| 06  | table ticket number                | journal: keys of the partitions that the ticket writes,     |
+|     |                                    | and from number `TAKEN_OUT_PARTS` on of files taken out     |
+| 07  | table partition key, ~ticket       | `entries`: a version of a partition, or its tombstone       |
+| 08  | table ticket number                | `chunks`: part of a long list of files; immutable           |
+| 09  | table path, ~ticket                | `removed_files`: a file of others, or that it is back       |
+| 0a  | table ticket number                | `chunks`: sum of the files that row 08 of this key lists    |
+| 10  | table index entry's key, ~ticket   | one byte; which partition it is, its key says (`indexes`)   |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from parquetry.keys import field_count, split_fields, successor
+from parquetry.store.base import Range, Store
+
+_T = TypeVar("_T")
+
+FORMAT = b"\x00"
+RESTORING = b"\x00restoring"
+DATABASES = b"\x01"
+NAMES = b"\x02"
+HEADS = b"\x03"
+COMMITS = b"\x04"
+METADATA = b"\x05"
+JOURNAL = b"\x06"
+PARTITIONS = b"\x07"
+CHUNKS = b"\x08"
+TAKEN_OUT = b"\x09"
+SUMMARIES = b"\x0a"
+INDEXES = b"\x10"
+
+TABLE_ID_BYTES = 8
+TICKET_BYTES = 8
+INDEX_ID_BYTES = 8
+TAKEN_OUT_PARTS = 1 << 32
+"""The first number of those parts of a journal that list keys of files taken out."""
+LAST_TICKET = (1 << 64) - 1
+DELETE_BATCH = 5000
+
+
+def number(value: int) -> bytes:
+    """Return a number as it stands in a key."""
+    return value.to_bytes(8, "big")
+
+
+def complement(ticket: int) -> bytes:
+    """Return a ticket as it ends the key of a partition: later tickets sort first."""
+    return number(LAST_TICKET - ticket)
+
+
+def ticket_of(row_key: bytes) -> int:
+    """Return the ticket in the key of a partition's row."""
+    return LAST_TICKET - int.from_bytes(row_key[-TICKET_BYTES:], "big")
+
+
+def database_key(name: str) -> bytes:
+    """Return the key of a database."""
+    return DATABASES + name.encode()
+
+
+def name_key(database: str, table: str) -> bytes:
+    """Return the key of a table's name."""
+    return names_prefix(database) + table.encode()
+
+
+def names_prefix(database: str) -> bytes:
+    """Return what the names of a database's tables begin with; no name holds a NUL."""
+    return NAMES + database.encode() + b"\x00"
+
+
+def head_key(table: bytes) -> bytes:
+    """Return the key of a table's head."""
+    return HEADS + table
+
+
+def commit_key(table: bytes, version: int) -> bytes:
+    """Return the key of an earlier version's commit."""
+    return COMMITS + table + number(version)
+
+
+def metadata_key(table: bytes, ticket: int) -> bytes:
+    """Return the key of the metadata that a ticket wrote."""
+    return METADATA + table + number(ticket)
+
+
+def journal_key(table: bytes, ticket: int, part: int) -> bytes:
+    """Return the key of a part of a ticket's journal."""
+    return JOURNAL + table + number(ticket) + number(part)
+
+
+def journal_ticket(row_key: bytes) -> int:
+    """Return the ticket in the key of a journal row."""
+    start = len(JOURNAL) + TABLE_ID_BYTES
+    return int.from_bytes(row_key[start : start + TICKET_BYTES], "big")
+
+
+def journal_part(row_key: bytes) -> int:
+    """Return the number of the part in the key of a journal row."""
+    return int.from_bytes(row_key[-8:], "big")
+
+
+def taken_out_prefix(table: bytes) -> bytes:
+    """Return what the rows of files that a table took out begin with; UTF-8 follows, which has no byte FF."""
+    return TAKEN_OUT + table
+
+
+def partition_prefix(table: bytes) -> bytes:
+    """Return what the rows of a table's partitions begin with."""
+    return PARTITIONS + table
+
+
+def index_prefix(table: bytes, index: str) -> bytes:
+    """Return what the entries of an index begin with.
+
+    Args:
+        table: id.
+        index: id, hexadecimal.
+    """
+    return INDEXES + table + bytes.fromhex(index)
+
+
+_BEFORE_FIELDS = {
+    PARTITIONS: len(PARTITIONS) + TABLE_ID_BYTES,
+    INDEXES: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES,
+}
+
+
+def fields_of(row_key: bytes) -> Sequence[bytes]:
+    """Return the fields of the row of a partition, or of an entry of an index, for a store; other rows have none.
+
+    How many they are, the key says: REPLACE TABLE may have given the table other partition columns.
+    """
+    start = _BEFORE_FIELDS.get(row_key[:1])
+    if start is None:
+        return ()
+    key = row_key[start:-TICKET_BYTES]
+    return split_fields(key, field_count(key))
+
+
+def chunk_key(table: bytes, ticket: int, part: int) -> bytes:
+    """Return the key of a part of a list of files."""
+    return CHUNKS + table + number(ticket) + number(part)
+
+
+def summary_key(table: bytes, ticket: int, part: int) -> bytes:
+    """Return the key of the row that sums up a part of a list of files."""
+    return SUMMARIES + table + number(ticket) + number(part)
+
+
+def prefix_range(prefix: bytes) -> Range:
+    """Return the range of the keys that begin with a prefix."""
+    return prefix, successor(prefix)
+
+
+def keys_of(store: Store, prefix: bytes) -> Iterator[bytes]:
+    """Yield the keys that begin with a prefix."""
+    return (key for key, _ in store.scan(*prefix_range(prefix)))
+
+
+def delete_prefix(store: Store, prefix: bytes) -> None:
+    """Remove the rows whose keys begin with a prefix."""
+    delete_in_batches(store, keys_of(store, prefix))
+
+
+def delete_in_batches(store: Store, keys: Iterable[bytes]) -> None:
+    """Remove rows, some thousand at a time."""
+    for batch in batches(keys, DELETE_BATCH):
+        store.delete_many(batch)
+
+
+def batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """Yield items in lists of so many, the last of which may be shorter; each is read when it is asked for.
+
+    >>> list(batches("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    remaining = iter(items)
+    while batch := list(islice(remaining, size)):
+        yield batch

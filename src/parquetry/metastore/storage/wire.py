@@ -1,0 +1,105 @@
+"""The bytes of the metastore's records: msgpack, decoded by type.
+
+A file of which nothing is said that format 1 could not say is written as format 1 does, and so is a plain
+arrangement: as the empty map that stood in its place. `DataFile.rest_of` is written where it says something. Older
+libraries pass over it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from parquetry.data_files.records import DataFile
+from parquetry.errors import MetastoreDamagedError
+from parquetry.layout.arrangement import PLAIN, Arrangement
+from parquetry.metastore.storage.checksums import refuse
+
+encode = msgspec.msgpack.Encoder().encode
+
+
+class RecordDecoder:
+    """Decodes the records of a type.
+
+    Args:
+        type: of the records.
+    """
+
+    def __init__(self, type: Any) -> None:
+        self._type = type
+        self._decode = msgspec.msgpack.Decoder(type).decode
+
+    def decode(self, data: bytes | memoryview | msgspec.Raw) -> Any:
+        """Return a record.
+
+        Raises:
+            MetastoreDamagedError: the bytes are none.
+        """
+        try:
+            return self._decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            refuse(memoryview(data))
+            name = getattr(self._type, "__name__", str(self._type))
+            raise MetastoreDamagedError(
+                f"A row of the metastore cannot be read as {name}: {error}. Something else than Parquetry has "
+                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
+            ) from None
+
+
+look_at_types = threading.Lock()
+"""Held where decoders are made: msgspec looks at a struct then, and a second thread that does meanwhile ends the process."""
+
+
+@functools.cache
+def decoder(type: Any) -> RecordDecoder:
+    """Return the one decoder of a record type."""
+    with look_at_types:
+        return RecordDecoder(type)
+
+
+def joined(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
+    """Return msgpack values as one array of them, to be decoded in one call."""
+    return b"".join((b"\xdd", len(values).to_bytes(4, "big"), *values))
+
+
+def encode_file(file: DataFile) -> msgspec.Raw:
+    """Return the bytes of a file's record, in a list of files."""
+    if file.rest_of is not None:
+        return msgspec.Raw(encode(file))
+    if file.is_arranged:
+        return msgspec.Raw(encode(msgspec.structs.astuple(file)[:-1]))
+    return msgspec.Raw(encode((file.path, file.bytes, file.rows, file.modified, file.columns)))
+
+
+def encode_arrangement(arrangement: Arrangement) -> msgspec.Raw:
+    """Return the bytes of a partition's arrangement, in its entry."""
+    return msgspec.Raw(encode(arrangement))
+
+
+def decode_arrangement(data: msgspec.Raw) -> Arrangement:
+    """Return the arrangement in an entry; the many partitions that have the same share one object.
+
+    Raises:
+        MetastoreDamagedError: the bytes are none.
+    """
+    return _arrangement(bytes(data))
+
+
+@functools.lru_cache(maxsize=1024)
+def _arrangement(data: bytes) -> Arrangement:
+    arrangement: Arrangement = decoder(Arrangement).decode(data)
+    return arrangement
+
+
+@functools.lru_cache(maxsize=1024)
+def fingerprint(data: bytes) -> int:
+    """Return 64 bits that tell an arrangement from others, given its bytes; 0 for a plain one."""
+    arrangement = _arrangement(data)
+    if arrangement == PLAIN:
+        return 0
+    return int.from_bytes(hashlib.sha256(encode(arrangement)).digest()[:8], "big")

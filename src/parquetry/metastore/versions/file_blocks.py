@@ -1,0 +1,154 @@
+"""The files of many partitions, in blocks of some thousand: read, looked at and let go before the next are read.
+
+    partitions                        block 0          block 1      block 2
+    p=1  inline: a b                  parts  2 2 2     parts  2 2   parts  0 0 1 2
+    p=2  inline: c                    files  d e f     files  g h   files  a b c i
+    p=3  chunks: d e f, g h; inline: i
+
+So a million files never are in memory at once, nor the bytes that they are decoded from; and a hundred thousand
+partitions of a file each are decoded in a few calls, with the statistics that are asked for and no others. In the order
+of their partitions, and in each oldest first, files are again when what was kept of the blocks is joined.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.file_batch import FileColumns, Flags, Places, RecordedFiles
+from parquetry.data_files.interleave import Turns
+from parquetry.data_files.projected_files import FEW_FILES, hold, joined
+from parquetry.metastore.manifest.chunks import read_summaries, read_together
+from parquetry.metastore.manifest.inline import InlineFiles, can_narrow, files_of_lists
+from parquetry.metastore.storage.model import DataFile, PartitionEntry
+from parquetry.metastore.versions.partition import Partition
+from parquetry.store.base import Store
+
+_PARTITIONS = 4096
+"""Of which the records are decoded at once, and the files that these list inline make a block."""
+_UNKNOWN = DataFile("", 0)
+"""In place of a summary that was not recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileBlock:
+    """Files of several partitions.
+
+    Attributes:
+        parts: of each file the number of its partition, among those that were given.
+        files: as many.
+        skipped: how many more there are in chunks that did not need to be read.
+    """
+
+    parts: NDArray[np.int32]
+    files: FileColumns
+    skipped: int = 0
+
+    @property
+    def count(self) -> int:
+        """Return the number of files."""
+        return self.files.count
+
+    def take(self, places: Places) -> FileBlock:
+        """Return some of the files."""
+        return FileBlock(self.parts[places], self.files.take(places))
+
+    def hold(self, places: Places | None, names: Collection[str] | None) -> FileBlock:
+        """Return some of the files, or all, and let go of the rest; see `data_files.projected_files.hold`."""
+        return FileBlock(
+            self.parts if places is None else self.parts[places], hold(self.files, places, names)
+        )
+
+    @classmethod
+    def joined(cls, blocks: Sequence[FileBlock], names: Collection[str] | None) -> FileBlock:
+        """Return the files of several blocks as one, by partition."""
+        if len(blocks) == 1:
+            return blocks[0]
+        parts = [block.parts for block in blocks] or [np.zeros(0, np.int32)]
+        turns = Turns(parts)
+        return cls(turns.array(parts), joined([block.files for block in blocks], names, turns))
+
+
+Chooses = Callable[[FileBlock], Flags]
+"""Given records that each speak for all files of a chunk, says which chunks may hold an answer."""
+
+
+def file_blocks(
+    store: Store,
+    table: bytes,
+    partitions: Sequence[Partition],
+    names: Collection[str] | None = None,
+    chooses: Chooses | None = None,
+) -> Iterator[FileBlock]:
+    """Yield the files of partitions; joined, they are in order.
+
+    Args:
+        store: of the metastore.
+        table: id.
+        partitions: of one version of a table.
+        names: of the columns of which statistics are asked for first, as the table spells them for its files; None:
+            all.
+        chooses: which chunks of long lists need to be read; None: all.
+
+    Raises:
+        TableNotFoundError: the table was dropped meanwhile.
+    """
+    together = names is not None and can_narrow(names)
+    for first in range(0, len(partitions), _PARTITIONS):
+        batch = partitions[first : first + _PARTITIONS]
+        if together and len(batch) > FEW_FILES:
+            block = _together(batch, first, names or ())
+            if block is not None:
+                yield block
+                continue
+            together = False
+        entries = Partition.entries(batch)
+        sizes = [entry.file_count for entry in entries]
+        if any(entry.chunks for entry in entries):
+            yield from _of_chunks(store, table, entries, first, chooses)
+            in_chunks = [sum([chunk.files for chunk in entry.chunks]) for entry in entries]
+            sizes = [size - less for size, less in zip(sizes, in_chunks, strict=True)]
+        if any(sizes):
+            parts = np.arange(first, first + len(batch), dtype=np.int32)
+            files = files_of_lists([entry.inline for entry in entries], sizes, names)
+            yield FileBlock(np.repeat(parts, sizes), files)
+
+
+def _of_chunks(
+    store: Store, table: bytes, entries: Sequence[PartitionEntry], first: int, chooses: Chooses | None
+) -> Iterator[FileBlock]:
+    """Yield the files of the chunks that some partitions refer to."""
+    chunks = [chunk for entry in entries for chunk in entry.chunks]
+    parts = np.repeat(
+        np.arange(first, first + len(entries), dtype=np.int32), [len(entry.chunks) for entry in entries]
+    )
+    if chooses is not None:
+        summaries = [each or _UNKNOWN for each in read_summaries(store, table, chunks)]
+        chosen = chooses(FileBlock(parts, RecordedFiles(summaries)))
+        skipped = sum([chunk.files for chunk, read in zip(chunks, chosen.tolist(), strict=True) if not read])
+        if skipped:
+            yield FileBlock(np.zeros(0, np.int32), RecordedFiles(()), skipped)
+        chunks, parts = list(compress(chunks, chosen)), parts[chosen]
+    done = 0
+    for counts, files in read_together(store, table, chunks):
+        yield FileBlock(np.repeat(parts[done : done + len(counts)], counts), files)
+        done += len(counts)
+
+
+def _together(batch: Sequence[Partition], first: int, names: Collection[str]) -> FileBlock | None:
+    """Return the files of partitions that list them all inline, decoded with the partitions' records in one call."""
+    wanted = tuple(sorted(names))
+    entries = Partition.with_files(batch, wanted)
+    if entries is None or any(map(operator.attrgetter("chunks"), entries)):
+        return None
+    lists = [entry.inline for entry in entries]
+    files = InlineFiles.of(lists, wanted, lambda places: [batch[place].entry.inline for place in places])
+    if files is None:
+        return None
+    parts = np.arange(first, first + len(batch), dtype=np.int32)
+    return FileBlock(np.repeat(parts, list(map(len, lists))), files)

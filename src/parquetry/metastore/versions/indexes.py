@@ -1,0 +1,163 @@
+"""Secondary indexes over a table's partitions, for conditions that skip the first partition column.
+
+An entry's key holds the same fields as the partition's own key, in the index's order, so that whatever plans
+and tests keys of partitions does so with entries, and a partition's key can be put together from its entry's.
+Every row of a partition has its entry, with the same ticket, written by the same commit; a row that says that
+the partition is gone has one that says so, too. So the entries of a version are found as its partitions are
+(`visible_rows`), and each tells the whole key of the row to read. There may be entries too many, which lead to no row;
+there are never too few.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
+from parquetry.keys import field_count, join_fields, split_fields, successor
+from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.keyspace import (
+    INDEX_ID_BYTES,
+    INDEXES,
+    TABLE_ID_BYTES,
+    index_prefix,
+    prefix_range,
+)
+from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
+from parquetry.metastore.storage.valid_names import normalise_name
+from parquetry.metastore.versions.visible_rows import Row
+from parquetry.store.base import Store
+
+ENTRY = b"\x01"
+"""The value of an entry of a partition that is there; `TOMBSTONE` is that of one that is gone."""
+
+
+def new_index(
+    metadata: TableMetadata, columns: Sequence[str], name: str | None = None, *, ready: bool = False
+) -> PartitionIndex:
+    """Return the record of a new index over partition columns; nothing is written yet.
+
+    Args:
+        metadata: of the table.
+        columns: partition columns, in any letter case; the first is the one that filters bind first.
+        name: None: the names of the columns, joined by ``_``.
+        ready: whether the table has no partitions for which entries would have to be written.
+
+    Raises:
+        ColumnNotFoundError: a column is not a partition column.
+        UnsupportedError: a column is named twice, or none is, or partitions lie in this order anyway.
+        IndexExistsError: there is another index of this name, or in this order.
+    """
+    known = [column.lower() for column in metadata.partition_by]
+    listed = ", ".join(metadata.partition_by) or "none"
+    for column in columns:
+        if column.lower() not in known:
+            raise ColumnNotFoundError(
+                f"An index cannot be on column {column!r}: it is not a partition column (they are: {listed})."
+            )
+    asked = [known.index(column.lower()) for column in columns]
+    if not asked or len(set(asked)) < len(asked):
+        raise UnsupportedError(
+            f"An index on ({', '.join(columns)}) makes no sense: name one or more partition columns, each once."
+        )
+    order = (*asked, *(place for place in range(len(known)) if place not in asked))
+    if order == tuple(range(len(known))):
+        raise UnsupportedError(
+            f"An index on ({', '.join(columns)}) would be of no use: the partitions are kept in the order of "
+            f"their columns ({listed}) anyway."
+        )
+    default = re.sub(r"\W", "_", "_".join(columns))
+    name = normalise_name("index", default if name is None else name)
+    for other in metadata.indexes:
+        if other.ready and (other.name == name or other.order == order):
+            raise IndexExistsError(
+                f"There is an index {other.name!r} on ({', '.join(index_columns(metadata, other))}) already; "
+                "drop it first, or have it built anew with rebuild_partition_index."
+            )
+    return PartitionIndex(name, _new_id(), order, len(asked), ready)
+
+
+def index_columns(metadata: TableMetadata, index: PartitionIndex) -> tuple[str, ...]:
+    """Return the columns that an index was asked for."""
+    return tuple(metadata.partition_by[place] for place in index.order[: index.width])
+
+
+def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
+    """Return the index of a name, in any case.
+
+    Raises:
+        IndexNotFoundError: there is none.
+    """
+    for index in metadata.indexes:
+        if index.name == name.lower():
+            return index
+    known = ", ".join(index.name for index in metadata.indexes) or "none"
+    raise IndexNotFoundError(f"There is no index {name!r} on the table; its indexes are: {known}.")
+
+
+def renewed(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:
+    """Return indexes that begin without entries, for a table whose keys mean something else from now on."""
+    return tuple(
+        PartitionIndex(index.name, _new_id(), index.order, index.width, index.ready) for index in indexes
+    )
+
+
+def _new_id() -> str:
+    return os.urandom(INDEX_ID_BYTES).hex()
+
+
+def entry_key(order: Sequence[int], partition: bytes) -> bytes:
+    """Return the key of a partition's entry, without the index's prefix and the ticket.
+
+    >>> from parquetry.keys import split_fields
+    >>> split_fields(entry_key((1, 0), join_fields([b"first", b"second"])), 2)
+    [b'second', b'first']
+    """
+    fields = split_fields(partition, len(order))
+    return join_fields([fields[place] for place in order])
+
+
+def partition_key(order: Sequence[int], entry: bytes) -> bytes:
+    """Return the key of the partition to which an entry leads.
+
+    >>> partition_key((2, 0, 1), entry_key((2, 0, 1), join_fields([b"a", b"b", b"c"])))[:3]
+    b'abc'
+    """
+    fields = [b""] * len(order)
+    for place, field in zip(order, split_fields(entry, len(order)), strict=True):
+        fields[place] = field
+    return join_fields(fields)
+
+
+def entry_rows(
+    table: bytes, indexes: Iterable[PartitionIndex], rows: Iterable[Row]
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the entries, in all of some indexes, of rows of partitions.
+
+    An index has none of rows that were written when the table had more partition columns, or fewer.
+
+    Args:
+        table: id.
+        indexes: to write to.
+        rows: keys of partitions, ages, values.
+    """
+    places = [(index_prefix(table, index.id), index.order) for index in indexes]
+    for key, age, value in rows:
+        for prefix, order in places:
+            if field_count(key) == len(order):
+                yield prefix + entry_key(order, key) + age, TOMBSTONE if value and is_gone(value) else ENTRY
+
+
+def stored_ids(store: Store, table: bytes) -> Iterator[str]:
+    """Yield the ids of all indexes that have entries, whether or not any metadata tell of them."""
+    start: bytes | None
+    start, stop = prefix_range(INDEXES + table)
+    while start is not None:
+        found = next(iter(store.scan(start, stop, limit=1)), None)
+        if found is None:
+            return
+        prefix = found[0][: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES]
+        yield prefix[-INDEX_ID_BYTES:].hex()
+        start = successor(prefix)

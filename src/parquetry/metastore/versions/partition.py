@@ -1,0 +1,191 @@
+"""A partition of one version of a table, decoded as far as it is looked at.
+
+Neither values nor files of a million partitions are touched by listing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import msgspec
+
+from parquetry.key_schema import KeySchema
+from parquetry.layout.arrangement import Arrangement
+from parquetry.metastore.manifest.entries import (
+    decode_entries,
+    decode_entry,
+    decode_with_files,
+    in_parts,
+    read_files,
+    read_listed,
+)
+from parquetry.metastore.storage.keyspace import ticket_of
+from parquetry.metastore.storage.model import DataFile, ListedFile, PartitionEntry
+from parquetry.metastore.storage.wire import decode_arrangement
+from parquetry.store.base import Store
+from parquetry.types import Value
+
+
+class _Table(Protocol):
+    """What a partition asks of the version of a table that it is of; see `snapshot.TableSnapshot`."""
+
+    store: Store
+    id: bytes
+
+    @property
+    def key_schema(self) -> KeySchema: ...
+
+    def values_of(self, key: bytes) -> tuple[Value, ...]: ...
+
+    def default_location(self, values: Sequence[Value]) -> str: ...
+
+    def default_locations(self, rows: Sequence[Sequence[Value]]) -> list[str]: ...
+
+    def describe(self, key: bytes) -> str: ...
+
+
+class Partition(msgspec.Struct, eq=False, gc=False):
+    """A partition of a version of a table.
+
+    The collector of garbage does not look at them: a scan makes a hundred thousand, none of which refers to itself.
+
+    Attributes:
+        key: its values' key, as `parquetry.keys` encodes them.
+    """
+
+    _table: _Table
+    key: bytes
+    _age: bytes
+    _value: bytes
+    _entry: PartitionEntry | None = None
+    _values: tuple[Value, ...] | None = None
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Return the values of the partition columns, as internal values."""
+        if self._values is None:
+            self._values = self._table.values_of(self.key)
+        return self._values
+
+    @property
+    def ticket(self) -> int:
+        """Return the ticket of the commit that made the partition what it is."""
+        return ticket_of(self._age)
+
+    @property
+    def entry(self) -> PartitionEntry:
+        """Return the record as stored."""
+        if self._entry is None:
+            self._entry = decode_entry(self._value)
+        return self._entry
+
+    @property
+    def location(self) -> str:
+        """Return the absolute location of the partition, without a trailing slash."""
+        return self.entry.location or self._table.default_location(self.values)
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """Return the data files, in the order in which they were added.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        return read_files(self._table.store, self._table.id, self.entry)
+
+    def files_besides(self, other: Partition | None) -> tuple[DataFile, ...]:
+        """Return the same files without those in parts of the list that another version of the partition has, too.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        entry = self.entry
+        if other is not None and entry.chunks and self.location == other.location:
+            shared = set(other.entry.chunks)
+            own = tuple(chunk for chunk in entry.chunks if chunk not in shared)
+            entry = msgspec.structs.replace(entry, chunks=own)
+        return read_files(self._table.store, self._table.id, entry)
+
+    def each_file(self) -> Iterator[DataFile]:
+        """Yield the same files, of which some thousand at a time are in memory.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        return in_parts(self.entry, partial(read_files, self._table.store, self._table.id))
+
+    def each_listed(self, start: int = 0) -> Iterator[ListedFile]:
+        """Yield the same files likewise, without their statistics.
+
+        Args:
+            start: how many of the first to pass over.
+
+        Raises:
+            TableNotFoundError: the table was dropped meanwhile.
+        """
+        return in_parts(self.entry, partial(read_listed, self._table.store, self._table.id), start)
+
+    @property
+    def file_count(self) -> int:
+        """Return the number of data files."""
+        return self.entry.file_count
+
+    @property
+    def rows(self) -> int | None:
+        """Return the number of rows; None if it is not known of some file."""
+        return self.entry.rows
+
+    @property
+    def bytes(self) -> int:
+        """Return the size of the data files."""
+        return self.entry.bytes
+
+    @property
+    def record_bytes(self) -> int:
+        """Return the size of the record, with the files that it lists itself."""
+        return len(self._value)
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """Return how the partition's rows are arranged: its own, whatever the table's is by now."""
+        return decode_arrangement(self.entry.arrangement)
+
+    @classmethod
+    def entries(cls, partitions: Sequence[Partition]) -> list[PartitionEntry]:
+        """Return the records of many partitions, decoded in one call: that takes less time than to look at each."""
+        undecoded = [partition for partition in partitions if partition._entry is None]
+        if len(undecoded) > 1:
+            entries = decode_entries([partition._value for partition in undecoded])
+            for partition, entry in zip(undecoded, entries, strict=True):
+                partition._entry = entry
+        return [partition._entry or partition.entry for partition in partitions]
+
+    @classmethod
+    def all_values(cls, partitions: Sequence[Partition]) -> list[tuple[Value, ...]]:
+        """Return the values of many partitions of one table, decoded together as well."""
+        undecoded = [partition for partition in partitions if partition._values is None]
+        if undecoded:
+            rows = undecoded[0]._table.key_schema.decode_all([partition.key for partition in undecoded])
+            for partition, values in zip(undecoded, rows, strict=True):
+                partition._values = values
+        return [partition._values or partition.values for partition in partitions]
+
+    @classmethod
+    def locations(cls, partitions: Sequence[Partition]) -> list[str]:
+        """Return the locations of many partitions of one table."""
+        known = [entry.location for entry in cls.entries(partitions)]
+        own = [location for location in known if location]
+        if len(own) == len(known):
+            return own
+        usual = partitions[0]._table.default_locations(cls.all_values(partitions))
+        return [location or other for location, other in zip(known, usual, strict=True)]
+
+    @classmethod
+    def with_files(cls, partitions: Sequence[Partition], names: tuple[str, ...]) -> list[Any] | None:
+        """Return the records with their inline files in them, decoded in one call; see `manifest.entries.decode_with_files`."""
+        return decode_with_files([partition._value for partition in partitions], names)
+
+    def __repr__(self) -> str:
+        return f"Partition({self._table.describe(self.key)}, files={self.file_count}, bytes={self.bytes})"

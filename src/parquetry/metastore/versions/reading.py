@@ -1,0 +1,148 @@
+"""Reading a plan's partitions, by their own keys, by the entries of an index, or by both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from operator import itemgetter
+
+from parquetry.key_schema import KeySchema
+from parquetry.metastore.storage.keyspace import TICKET_BYTES
+from parquetry.metastore.versions.indexes import partition_key
+from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
+from parquetry.predicate.filter import Filter
+from parquetry.scan.execute import Test, compile_residual
+from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.scan.pushdown import scans_condition
+
+_BATCH = 1000
+
+
+def by_keys(
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
+) -> Iterator[Row]:
+    """Yield the rows of a plan's partitions, in the order of their keys.
+
+    Args:
+        visible: of the version to read.
+        plan: for the partitions' own keys.
+        schema: of the keys.
+        examined: counts the rows read.
+    """
+    ranges = [(scan.start, scan.stop) for scan in plan.scans]
+    single = not schema.fields or all(scan.kind == "get" for scan in plan.scans)
+    residuals = [scan.residual for scan in plan.scans]
+    where = scans_condition(plan.scans, schema)
+    common = residuals[0] if residuals else None
+    if all(residual is common for residual in residuals):
+        test = None
+        if common is not None:
+            test = compile_residual(common, schema, prefix=ROW_PREFIX, suffix=ROW_SUFFIX)
+        return visible.scan(ranges, single=single, examined=examined, where=where, passes=test)
+    passes = _Residuals(plan, schema)
+    rows = visible.scan(ranges, single=single, examined=examined, where=where)
+    return (row for row in rows if passes(row[0]))
+
+
+def by_index(
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
+) -> Iterator[Row]:
+    """Yield the rows of the partitions to which a plan's entries lead, in the order of the partitions' keys.
+
+    Args:
+        visible: of the version to read.
+        plan: for an index.
+        schema: of the partitions' keys.
+        examined: counts the rows read.
+    """
+    keys = plan.found
+    if keys is None:
+        keys = tuple(sorted(filter(None, entries(visible, plan, schema, examined))))
+    yield from _rows(visible, keys, examined)
+
+
+def by_union(
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
+) -> Iterator[Row]:
+    """Yield the rows of the partitions of a union, each once, in the order of the partitions' keys.
+
+    Args:
+        visible: of the version to read.
+        plan: that reads the partitions' own keys, indexes, or both.
+        schema: of the partitions' keys.
+        examined: counts the rows read.
+    """
+    keys = plan.found
+    if keys is None:
+        parts = [filter(None, entries(visible, part, schema, examined)) for part in plan.by_indexes]
+        keys = united(plan, parts)
+    by_index = _rows(visible, keys, examined)
+    if not plan.scans:
+        return by_index
+    return merge(by_keys(visible, plan, schema, examined), by_index, key=itemgetter(0))
+
+
+def united(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...]:
+    """Return the keys, in order, to which the indexes of a union lead, without those that its own ranges hold.
+
+    Args:
+        plan: the union.
+        parts: keys of partitions, each with the age of its row behind it, by each of the indexes.
+    """
+    keys = {key for part in parts for key in part}
+    return tuple(sorted(key for key in keys if not plan.reads_key(key[:-TICKET_BYTES])))
+
+
+def _rows(visible: VisibleRows, keys: Sequence[bytes], examined: Examined | None) -> Iterator[Row]:
+    for start in range(0, len(keys), _BATCH):
+        yield from visible.rows(keys[start : start + _BATCH], examined)
+
+
+def entries(
+    visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None, *, tested: bool = True
+) -> Iterator[bytes | None]:
+    """Yield for each entry of a plan's ranges where it leads; None if the residual excludes it.
+
+    Args:
+        visible: of the version to read.
+        plan: for an index.
+        schema: of the partitions' keys.
+        examined: counts the entries read.
+        tested: whether the store may leave out entries that the residual excludes.
+
+    Returns:
+        keys of partitions, each with the age of the row behind it, in the order of the entries.
+    """
+    assert plan.index is not None
+    if not plan.scans:
+        return
+    schema = schema.reordered(plan.index.order)
+    where = scans_condition(plan.scans, schema) if tested else None
+    ranges = [(scan.start, scan.stop) for scan in plan.scans]
+    rows = visible.of_index(plan.index.id).scan(ranges, examined=examined, where=where)
+    passes = _Residuals(plan, schema)
+    for key, age, _ in rows:
+        yield partition_key(plan.index.order, key) + age if passes(key) else None
+
+
+class _Residuals:
+    """Tests keys, which come in order, against the residual of the range that each is in."""
+
+    def __init__(self, plan: ScanPlan, schema: KeySchema) -> None:
+        self._schema = schema
+        self._tests: dict[Filter, Test] = {}
+        self._scans = iter(plan.scans)
+        self._enter(next(self._scans))
+
+    def __call__(self, key: bytes) -> bool:
+        while self._stop is not None and key >= self._stop:
+            self._enter(next(self._scans))
+        return self._test is None or self._test(key)
+
+    def _enter(self, scan: KeyScan) -> None:
+        self._stop = scan.stop
+        self._test: Test | None = None
+        if scan.residual is not None:
+            self._test = self._tests.get(scan.residual)
+            if self._test is None:
+                self._test = self._tests[scan.residual] = compile_residual(scan.residual, self._schema)

@@ -1,0 +1,332 @@
+"""A table as of one version: its metadata, its partitions, the commits that led to it.
+
+Immutable. Which rows belong to a version is decided in `visible_rows`, what a partition holds is `partition`'s.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import weakref
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, ValueTypeError
+from parquetry.key_schema import KeySchema
+from parquetry.keys import successor
+from parquetry.locations.partition_path import partition_path, partition_paths
+from parquetry.metastore.storage.head import Head, live_head, read_head
+from parquetry.metastore.storage.keyspace import (
+    COMMITS,
+    commit_key,
+    complement,
+    metadata_key,
+    number,
+    partition_prefix,
+)
+from parquetry.metastore.storage.model import Commit, TableMetadata, Totals
+from parquetry.metastore.storage.wire import decoder
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.reading import by_index, by_keys, by_union
+from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
+from parquetry.scan.plan import ScanPlan
+from parquetry.store.base import Store
+from parquetry.types import ColumnType, Value
+
+__all__ = ["Partition", "TableSnapshot", "commit_as_of", "load", "load_again", "load_commit", "load_metadata"]
+
+
+class TableSnapshot:
+    """One version of a table.
+
+    Attributes:
+        store: of the metastore.
+        id: of the table; stays when the table is renamed.
+        database: lower-case; empty for a staged table.
+        name: lower-case; empty for a staged table.
+        commit: that made this version.
+        metadata: that holds in this version.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        id: bytes,
+        database: str,
+        name: str,
+        commit: Commit,
+        metadata: TableMetadata,
+        newest: bytes = b"",
+    ) -> None:
+        self.store = store
+        self.id = id
+        self.database = database
+        self.name = name
+        self.commit = commit
+        self.metadata = metadata
+        self.partition_types: tuple[ColumnType, ...] = metadata.partition_types
+        self.visible = VisibleRows(store, id, commit, newest)
+
+    @property
+    def version(self) -> int:
+        """Return the number of the version; creation is 0."""
+        return self.commit.version
+
+    @property
+    def totals(self) -> Totals:
+        """Return the sums over all partitions."""
+        return self.commit.totals
+
+    @property
+    def committed_at(self) -> int:
+        """Return when the version was made, in milliseconds since the epoch."""
+        return self.commit.committed_at
+
+    @property
+    def operation(self) -> str:
+        """Return what made the version, such as ``append``."""
+        return self.commit.operation
+
+    @property
+    def label(self) -> str:
+        """Return the table's name for messages."""
+        return f"{self.database}.{self.name}" if self.name else "(a table not yet published)"
+
+    def key_of(self, values: Sequence[Value]) -> bytes:
+        """Return the key of a partition's values.
+
+        Raises:
+            ValueTypeError: there are too many or too few values, or one does not fit its column.
+        """
+        if len(values) != len(self.partition_types):
+            columns = ", ".join(self.metadata.partition_by) or "none"
+            raise ValueTypeError(
+                f"Table {self.label} has {len(self.partition_types)} partition columns ({columns}), "
+                f"but {len(values)} values were given: {tuple(values)!r}."
+            )
+        return self.key_schema.encode(values)
+
+    def values_of(self, key: bytes) -> tuple[Value, ...]:
+        """Return the values of a partition's key."""
+        return self.key_schema.decode(key)
+
+    def default_location(self, values: Sequence[Value]) -> str:
+        """Return where Hive puts the partition of these values."""
+        path = partition_path(self._physical_names, self.partition_types, values)
+        return f"{self.metadata.location}/{path}" if path else self.metadata.location
+
+    def default_locations(self, rows: Sequence[Sequence[Value]]) -> list[str]:
+        """Return the same of many partitions, given the values of each."""
+        location = self.metadata.location
+        paths = partition_paths(self._physical_names, self.partition_types, rows)
+        return [f"{location}/{path}" if path else location for path in paths]
+
+    def describe(self, key: bytes) -> str:
+        """Return a partition's key for messages: ``d=2024-01-01/h=7``."""
+        if not self.partition_types:
+            return "(the table's only partition)"
+        return partition_path(self.metadata.partition_by, self.partition_types, self.values_of(key))
+
+    @functools.cached_property
+    def key_schema(self) -> KeySchema:
+        """Return the fields of a partition's key: the partition columns."""
+        columns = zip(self.metadata.partition_by, self.partition_types, strict=True)
+        return KeySchema.of(columns, self.metadata.descending)
+
+    @functools.cached_property
+    def _physical_names(self) -> tuple[str, ...]:
+        return tuple(column.physical for column in self.metadata.partition_columns)
+
+    def partitions(
+        self, plan: ScanPlan | None = None, limit: int | None = None, examined: Examined | None = None
+    ) -> Iterator[Partition]:
+        """Yield the partitions in the order of their keys, all of this version whatever happens meanwhile.
+
+        Args:
+            plan: which ones; None means all. Residual filters are applied.
+            limit: how many at most.
+            examined: counts the keys read.
+
+        Raises:
+            UnsupportedError: the plan is for an index that this version does not have.
+            TableNotFoundError: the table was dropped, or this version vacuumed away, before the end was
+                reached. (Then rows may have been missing.)
+        """
+        rows = (
+            self.visible.scan([(b"", None)], single=not self.partition_types, examined=examined)
+            if plan is None
+            else self._planned(plan, examined)
+        )
+        for key, age, value in islice(rows, limit):  # and no row more is read
+            yield Partition(self, key, age, value)
+        self.check_kept()
+
+    def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
+        ready = {index.id for index in self.metadata.indexes if index.ready}
+        for index in plan.indexes:
+            if index.id not in ready:
+                raise UnsupportedError(
+                    f"Index {index.name!r} does not lead to all partitions of version {self.version} of table "
+                    f"{self.label}; plan for this version."
+                )
+        read = by_union if plan.by_indexes else by_keys if plan.index is None else by_index
+        return read(self.visible, plan, self.key_schema, examined)
+
+    def partition(self, values: Sequence[Value]) -> Partition | None:
+        """Return the partition of these values; None if there is none.
+
+        Raises:
+            ValueTypeError: the values do not fit the partition columns.
+            TableNotFoundError: the table was dropped, or this version vacuumed away.
+        """
+        key = self.key_of(values)
+        found = self.visible.newest([key]).get(key)
+        if found is None or found.is_tombstone:
+            self.check_kept()
+            return None
+        return Partition(self, key, complement(found.ticket), found.value)
+
+    def last_partition(self) -> Partition | None:
+        """Return the partition of the greatest key; None if the last that ever was there is not one of this version.
+
+        It costs two rows, however many partitions there are.
+        """
+        key = self.last_key(b"", None)
+        found = None if key is None else self.visible.newest([key]).get(key)
+        if key is None or found is None or found.is_tombstone:
+            return None
+        return Partition(self, key, complement(found.ticket), found.value)
+
+    def last_key(self, start: bytes, stop: bytes | None) -> bytes | None:
+        """Return the key of a partition's last row in a range of keys, whichever versions show the row; None if there is none.
+
+        Args:
+            start: the first key.
+            stop: the first bytes after the range; None is the end.
+        """
+        prefix = partition_prefix(self.id)
+        end = successor(prefix) if stop is None else prefix + stop
+        rows = self.store.scan(prefix + start, end, limit=1, reverse=True)
+        return next((row_key[ROW_PREFIX:-ROW_SUFFIX] for row_key, _ in rows), None)
+
+    def check_kept(self) -> None:
+        """Make sure that no row of this version has been deleted.
+
+        Raises:
+            TableNotFoundError: the table was dropped, or this version vacuumed away.
+        """
+        head = live_head(
+            self.store, self.id, f"Table {self.label} was dropped or replaced while it was being read."
+        )
+        if head.oldest > self.version:
+            raise TableNotFoundError(
+                f"Version {self.version} of table {self.label} has been vacuumed away; "
+                f"the oldest is {head.oldest}."
+            )
+
+    def history(self, oldest: int = 0, newest: int | None = None) -> Iterator[Commit]:
+        """Yield the commits that led to this version, newest first, as far back as they are kept.
+
+        Args:
+            oldest: the first version that is wanted.
+            newest: the last one; None is this version.
+        """
+        last = self.version if newest is None else min(newest, self.version)
+        if last == self.version >= oldest:
+            yield self.commit
+        prefix = COMMITS + self.id
+        start, stop = max(oldest, 0), min(last + 1, self.version)
+        if start < stop:
+            for _, value in self.store.scan(prefix + number(start), prefix + number(stop), reverse=True):
+                yield decoder(Commit).decode(value)
+
+    def refresh(self) -> TableSnapshot:
+        """Return the newest version of the same table, whatever it is called now.
+
+        Raises:
+            TableNotFoundError: the table was dropped or replaced.
+        """
+        head = live_head(self.store, self.id, f"Table {self.label} was dropped or replaced meanwhile.")
+        return load(self.store, self.id, head)
+
+    def __repr__(self) -> str:
+        return f"TableSnapshot({self.label}, version={self.version}, partitions={self.totals.partitions})"
+
+
+_cache: weakref.WeakKeyDictionary[Store, dict[tuple[bytes, int], TableMetadata]] = weakref.WeakKeyDictionary()
+_CACHED = 1024
+
+
+def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
+    """Return the metadata that a ticket wrote; the rows are immutable, so they are read once."""
+    cached = _cache.setdefault(store, {})
+    if (table, ticket) not in cached:
+        value = store.get(metadata_key(table, ticket))
+        if value is None:
+            raise TableNotFoundError("The table was dropped while it was being loaded.")
+        if len(cached) >= _CACHED:
+            cached.clear()
+        cached[table, ticket] = decoder(TableMetadata).decode(value)
+    return cached[table, ticket]
+
+
+def forget_metadata(store: Store) -> None:
+    """Have all metadata be read anew: their rows were changed, which nobody does but who rewrites locations."""
+    _cache.pop(store, None)
+
+
+def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -> TableSnapshot:
+    """Return a version of a table; by default the newest."""
+    commit = commit or head.commit
+    try:
+        metadata = load_metadata(store, table, commit.metadata)
+    except TableNotFoundError:
+        now = read_head(store, table)
+        if now is None or now.is_gone or now.commit.metadata != commit.metadata:
+            raise
+        raise MetastoreDamagedError(
+            f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
+            "from the metastore: parquetry restore brings back a dump."
+        ) from None
+    return TableSnapshot(store, table, head.database, head.name, commit, metadata, head.newest)
+
+
+def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
+    """Return the newest version of a table that has just been changed, if only in what its head says.
+
+    Its rows may be gone since, if it was dropped right afterwards; whoever changed it is not to take this for a failure.
+    """
+    try:
+        return load(before.store, before.id, head)
+    except TableNotFoundError:
+        about = head.database, head.name, head.commit
+        return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)
+
+
+def load_commit(store: Store, table: bytes, head: Head, version: int) -> Commit | None:
+    """Return the commit of a version; None if there never was one, or it is no longer kept."""
+    if version == head.commit.version:
+        return head.commit
+    if not head.oldest <= version < head.commit.version:
+        return None
+    value = store.get(commit_key(table, version))
+    if value is None:
+        return None
+    commit: Commit = decoder(Commit).decode(value)
+    return commit
+
+
+def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> Commit | None:
+    """Return the newest commit made at or before a time (ms since the epoch); None if all are later."""
+
+    def committed_at(version: int) -> int:
+        commit = load_commit(store, table, head, version)
+        if commit is None:
+            raise TableNotFoundError(
+                f"Version {version} of table {head.database}.{head.name} was vacuumed meanwhile."
+            )
+        return commit.committed_at
+
+    versions = range(head.oldest, head.commit.version + 1)
+    place = bisect.bisect_right(versions, time, key=committed_at)
+    return load_commit(store, table, head, versions[place - 1]) if place else None

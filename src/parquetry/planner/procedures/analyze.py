@@ -1,0 +1,52 @@
+"""ANALYZE TABLE: statistics are kept by every commit, so nothing is computed, and what is known is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from parquetry.errors import UnsupportedError
+from parquetry.identifiers import joined_name
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures.procedure import schema_of, wire_rows
+from parquetry.planner.protocol import answers, questions
+
+_SCHEMA = schema_of(
+    (
+        ("table", "string"),
+        ("partitions", "long"),
+        ("files", "long"),
+        ("rows", "long"),
+        ("bytes", "long"),
+        ("detail", "string"),
+    )
+)
+_KEPT = "Every commit keeps the statistics: nothing was to be computed."
+
+
+def _analyze(lake: Lake, q: questions.Analyze) -> answers.Called:
+    """Tell what is known of tables, a row each.
+
+    Raises:
+        ColumnNotFoundError: a column is named that the table does not have.
+        UnsupportedError: PARTITION names one that is no partition column.
+    """
+    rows = []
+    for name in q.names:
+        table = lake.metastore.table(lake.database(q.namespace), name)
+        for column in (*q.columns, *q.partition_columns):
+            table.metadata.column(column)
+        for column in q.partition_columns:
+            if table.metadata.column(column).name not in table.metadata.partition_by:
+                raise UnsupportedError(
+                    f"ANALYZE TABLE {lake.full_name(table)} PARTITION: {column} is no partition column; those are "
+                    f"{', '.join(table.metadata.partition_by) or 'none'}."
+                )
+        totals = table.totals
+        unknown = f" The rows of {totals.uncounted} partitions are not known." if totals.uncounted else ""
+        shown = joined_name((lake.name, table.database, table.name))
+        rows.append((shown, totals.partitions, totals.files, totals.rows, totals.bytes, _KEPT + unknown))
+    return answers.Called(_SCHEMA, wire_rows(rows), None)
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {questions.Analyze: _analyze}

@@ -1,0 +1,84 @@
+"""CALL and MSCK REPAIR TABLE: which procedures there are, and what they give back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from parquetry.adoption.sync import synchronise
+from parquetry.errors import UnsupportedError
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.procedures import PROCEDURES
+from parquetry.planner.procedures import sync as sync_procedure
+from parquetry.planner.procedures.procedure import Procedure, wire_rows
+from parquetry.planner.protocol import answers, questions
+from parquetry.progress import progress_bar
+
+
+def _procedure(name: str) -> Procedure[Any]:
+    found = PROCEDURES.get(name.lower())
+    if found is None:
+        raise UnsupportedError(
+            f"There is no procedure system.{name}; known are {', '.join(sorted(PROCEDURES))}."
+        )
+    return found
+
+
+def listed(_lake: Lake, _q: questions.ListProcedures) -> answers.Names:
+    """Return the names of the procedures."""
+    return answers.Names(sorted(PROCEDURES))
+
+
+def load(_lake: Lake, q: questions.LoadProcedure) -> answers.Procedure:
+    """Return a procedure's name, description and parameters."""
+    if q.namespace != ["system"]:
+        raise UnsupportedError(
+            f"Procedures are in the namespace system: CALL {q.catalog}.system.{q.name}(…)."
+        )
+    procedure = _procedure(q.name)
+    return answers.Procedure(procedure.name, procedure.description, procedure.parameters)
+
+
+def call(lake: Lake, q: questions.Call) -> answers.Called:
+    """Run a procedure."""
+    procedure = _procedure(q.name)
+    for parameter in procedure.parameters:
+        if parameter.default is None and q.arguments.get(parameter.name) is None:
+            raise UnsupportedError(
+                f"CALL {q.catalog}.system.{procedure.name}: parameter {parameter.name} is NULL, and must be given "
+                f"a value of type {parameter.type}. {parameter.comment}"
+            )
+    table = lake.qualified(q.arguments["table"], q.current_catalog, q.current_namespace)
+    before = lake.find(table)
+    rows = procedure.call(lake, {**q.arguments, "table": table})
+    return answers.Called(procedure.schema, rows, _changed(before))
+
+
+def repair_schema(_lake: Lake, _q: questions.RepairSchema) -> answers.Schema:
+    """Return the columns that MSCK REPAIR TABLE gives."""
+    return answers.Schema(sync_procedure.SYNC.schema)
+
+
+def repair(lake: Lake, q: questions.Repair) -> answers.Called:
+    """Run MSCK REPAIR TABLE: what is on disk is added, what is gone is dropped if asked for."""
+    before = lake.current(q.table)
+    with progress_bar() as progress:
+        told = synchronise(before, lake.engine, add=q.add, drop=q.drop, progress=progress)
+    rows = wire_rows(sync_procedure.rows(told))
+    return answers.Called(sync_procedure.SYNC.schema, rows, _changed(before))
+
+
+def _changed(before: TableSnapshot) -> list[str] | None:
+    """Return the table's database and name if it has another version now: what Spark has cached of it is old."""
+    after = before.refresh()
+    return [after.database, after.name] if after.version != before.version else None
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.ListProcedures: listed,
+    questions.LoadProcedure: load,
+    questions.Call: call,
+    questions.RepairSchema: repair_schema,
+    questions.Repair: repair,
+}

@@ -1,0 +1,87 @@
+"""Questions about the partitions of a table, and statements on whole partitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
+
+
+class Predicates(CatalogQuestion, tag="predicates", frozen=True):
+    """A question about a table and what a statement asks of its rows (trees, see `predicate.reading.spark_json`)."""
+
+    table: TableRef
+    predicates: list[dict[str, Any]]
+
+
+class CanDelete(Predicates, tag="can_delete", frozen=True):
+    """Answer: `Held`, whether the predicates select whole partitions."""
+
+
+class Delete(Predicates, tag="delete", frozen=True):
+    """Answer: `Done`.
+
+    Attributes:
+        settings: those of the session whose names begin with `parquetry.`.
+    """
+
+    settings: dict[str, str] = {}
+
+
+class Truncate(Predicates, tag="truncate", frozen=True):
+    """Answer: `Held`."""
+
+
+class Partitions(CatalogQuestion, tag="partitions", frozen=True):
+    """A question about partitions: their values as text, in the order of the partition columns."""
+
+    table: TableRef
+    partitions: list[list[str | None]]
+
+
+class AddPartitions(Partitions, tag="add_partitions", frozen=True):
+    """Answer: `Done`. A property `location` names a folder whose files are taken in."""
+
+    properties: list[dict[str, str]]
+
+
+class DropPartitions(Partitions, tag="drop_partitions", frozen=True):
+    """Answer: `Held`, whether they were there."""
+
+    purge: bool
+
+
+class TruncatePartitions(Partitions, tag="truncate_partitions", frozen=True):
+    """Answer: `Held`."""
+
+
+class RenamePartition(Partitions, tag="rename_partition", frozen=True):
+    """Answer: `Held`. The partitions are the old and the new values."""
+
+
+class AlterPartition(Partitions, tag="alter_partition", frozen=True):
+    """Answer: an error that says what to do instead."""
+
+    properties: dict[str, str]
+
+
+class LoadPartition(Partitions, tag="load_partition", frozen=True):
+    """Answer: `Properties`."""
+
+
+class ListPartitions(CatalogQuestion, tag="list_partitions", frozen=True):
+    """Answer: `Rows`, the values of the partitions that agree with those given."""
+
+    table: TableRef
+    names: list[str]
+    values: list[str | None]
+
+
+class ShowPartitions(ListPartitions, tag="show_partitions", frozen=True):
+    """Answer: `Names`, the same partitions as text, `k=v/…`."""
+
+
+class RefuseLoad(CatalogQuestion, tag="refuse_load", frozen=True):
+    """Answer: an error that says what to do instead of LOAD DATA."""
+
+    table: TableRef

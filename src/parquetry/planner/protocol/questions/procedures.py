@@ -1,0 +1,53 @@
+"""Questions about procedures, and of statements that are run as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
+
+
+class ListProcedures(CatalogQuestion, tag="list_procedures", frozen=True):
+    """Answer: `Names`."""
+
+
+class LoadProcedure(CatalogQuestion, tag="load_procedure", frozen=True):
+    """Answer: `Procedure`."""
+
+    namespace: list[str]
+    name: str
+
+
+class Call(CatalogQuestion, tag="call", frozen=True):
+    """Answer: `Called`. The session's current catalog and namespace say what a bare table name means."""
+
+    name: str
+    arguments: dict[str, Any]
+    current_catalog: str | None = None
+    current_namespace: list[str] = []
+
+
+class RepairSchema(CatalogQuestion, tag="repair_schema", frozen=True):
+    """Answer: `Schema`, the columns that `Repair` gives."""
+
+
+class Repair(CatalogQuestion, tag="repair", frozen=True):
+    """Answer: `Called`."""
+
+    table: TableRef
+    add: bool
+    drop: bool
+
+
+class Analyze(CatalogQuestion, tag="analyze", frozen=True):
+    """Answer: `Called`, a row for each table.
+
+    Attributes:
+        columns: that the statement names.
+        partition_columns: that it names with PARTITION.
+    """
+
+    namespace: list[str]
+    names: list[str]
+    columns: list[str] = []
+    partition_columns: list[str] = []

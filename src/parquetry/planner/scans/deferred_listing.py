@@ -1,0 +1,48 @@
+"""Scans of which the files are told when values of a join have come, or when it is known that none will.
+
+Until then Spark is told what the table's totals say (`prune.runtime.totals`). Nothing of it decides what is read: the same question is asked
+again without `late`, once.
+"""
+
+from __future__ import annotations
+
+from parquetry.config.precedence import Settings
+from parquetry.config.registry import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.scans import file_subset
+from parquetry.planner.scans.request import ScanRequest
+from parquetry.planner.scans.scan_answer import description, metrics, report_of, statistics
+from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.prune.runtime.filterable import filterable, has_parts
+from parquetry.prune.runtime.totals import by_totals
+
+_NO_FILES = answers.Files([], "", b"", b"", b"", b"")
+
+
+def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -> answers.Scan | None:
+    """Return an answer without files; None: they are to be told now, or no value could leave any of them out.
+
+    Args:
+        request: what is asked of the table.
+        q: the question.
+        settings: of the read.
+    """
+    snapshot = request.snapshot
+    values = filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else []
+    if not q.late or q.joined or q.runtime or not values or file_subset.OPTION in q.read_options:
+        return None
+    found = by_totals(snapshot, request.pruning, q.columns, table=request.table)
+    if found is None or not has_parts(snapshot.metadata, found.files, found.bytes):
+        return None
+    return answers.Scan(
+        files=_NO_FILES,
+        partitions=[],
+        statistics=statistics(found.bytes, found.rows, found.files),
+        metrics=metrics(found.report),
+        description=description(snapshot, request.pruning, found.report),
+        report=report_of(found.report),
+        filterable=values,
+        most_values=LIMITS.set_values,
+        most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
+        late=True,
+    )

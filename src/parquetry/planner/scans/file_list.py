@@ -1,0 +1,57 @@
+"""The files of a selection as they cross to the bridge: in columns, with what their paths share told once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.file_batch import UNKNOWN, FileColumns
+from parquetry.locations.uri import join_location
+from parquetry.planner.protocol.answers import Files
+
+
+def file_list(
+    files: FileColumns,
+    partitions: NDArray[Any],
+    locations: Sequence[str],
+    buckets: NDArray[Any] | None = None,
+) -> Files:
+    """Return files as an answer holds them.
+
+    Args:
+        files: to read.
+        partitions: of each the number of its partition.
+        locations: of the partitions.
+        buckets: of each the number of its bucket; None: nothing is told of buckets.
+    """
+    names = files.paths
+    joined = "/".join(names)
+    if joined.count("/") == len(names) - 1 and all(names):
+        folders, folder = [location.rstrip("/") for location in locations], partitions
+    else:
+        folders, folder, joined = _taken_apart(names, partitions.tolist(), locations)
+    return Files(
+        folders,
+        joined,
+        folder.astype("<i4").tobytes(),
+        partitions.astype("<i4").tobytes(),
+        files.bytes.astype("<i8").tobytes(),
+        np.where(files.modified == UNKNOWN, 0, files.modified).astype("<i8").tobytes(),
+        b"" if buckets is None else buckets.astype("<i4").tobytes(),
+    )
+
+
+def _taken_apart(
+    paths: Sequence[str], partitions: Sequence[int], locations: Sequence[str]
+) -> tuple[list[str], NDArray[Any], str]:
+    """Return folders, the number of each file's, and the names, of paths of which some lie elsewhere or deeper."""
+    numbers: dict[str, int] = {}
+    found, names = [], []
+    for path, partition in zip(paths, partitions, strict=True):
+        folder, _, name = join_location(locations[partition], path).rpartition("/")
+        found.append(numbers.setdefault(folder, len(numbers)))
+        names.append(name)
+    return list(numbers), np.array(found, np.int32), "/".join(names)

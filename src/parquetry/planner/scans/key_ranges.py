@@ -1,0 +1,40 @@
+"""The least and the greatest value of a join's key, as files tell them: for the scan that these leave something out of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.scans.request import ScanRequest
+from parquetry.prune.runtime.key_ranges import file_ends
+
+
+def answer_file_ends(lake: Lake, q: questions.FileEnds) -> answers.FileEnds:
+    """Return what statistics tell of a column in the files that a scan would read.
+
+    Raises:
+        ColumnNotFoundError: the table has no such column.
+        ValueTypeError: the column's type has no least and no greatest value.
+    """
+    request = ScanRequest.of(lake, q)
+    metadata = request.snapshot.metadata
+    column = metadata.column(q.column)
+    selection = request.select(about={column.name}.union(*(each.about for each in request.pruning)))
+    places = [metadata.partition_by.index(metadata.column(name).name) for name in q.partition_columns]
+    types = metadata.partition_types
+    rows = []
+    for part, least, greatest in file_ends(metadata, selection, column.name):
+        values = selection.partitions[part].values
+        of_partition = [to_wire(types[place], values[place]) for place in places]
+        rows.append(
+            [*of_partition, to_wire(column.column_type, least), to_wire(column.column_type, greatest)]
+        )
+    return answers.FileEnds(rows)
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.FileEnds: answer_file_ends
+}

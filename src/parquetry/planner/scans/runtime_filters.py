@@ -1,0 +1,148 @@
+"""Which values that joins find at run time the scans of a query are to wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from parquetry.config.precedence import settle
+from parquetry.config.registry import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.scans.request import ScanRequest
+from parquetry.prune.runtime.candidates import Candidate
+from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.prune.runtime.dense_keys import nearly_all
+from parquetry.prune.runtime.estimates import KeyFiles, Spread, key_files, selected_rows, spread
+from parquetry.prune.runtime.judge import judge
+from parquetry.prune.runtime.totals import is_not_null
+from parquetry.prune.runtime.tuples import placing
+
+
+def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:
+    """Return a verdict for each candidate, by the settings of its scan's table.
+
+    Raises:
+        ConfigurationError: a setting of the session cannot be used.
+        PropertyError: a table property or an option of the read cannot be used.
+    """
+    asked = [_Asked(lake, each) for each in q.candidates]
+    return answers.RuntimeVerdicts(
+        judge(
+            [each.candidate() for each in asked],
+            [each.limit(q.settings) for each in asked],
+            lambda place: asked[place].spread(),
+            lambda place: asked[place].nearly_all(),
+            lambda place: asked[place].key_files(),
+            lambda place: placing(asked[place].scan.snapshot.metadata),
+        )
+    )
+
+
+class _Asked:
+    """A candidate with what is asked of both tables, each read once.
+
+    Attributes:
+        scan: what is asked of the table that values are to leave something out of.
+        build: what is asked of the table that the values come from; None: there is not one such table of this catalog.
+    """
+
+    def __init__(self, lake: Lake, asked: questions.RuntimeCandidate) -> None:
+        self._lake = lake
+        self._asked = asked
+        self.scan = ScanRequest(lake, lake.snapshot(asked.table), asked.predicates)
+        self.build = None if asked.values_of is None else ScanRequest.of(lake, asked.values_of)
+
+    def limit(self, session: dict[str, str]) -> int | None:
+        """Return how many bytes a side may have that runs only for its values; None: there are to be none.
+
+        Args:
+            session: its settings.
+        """
+        properties = self.scan.snapshot.metadata.properties
+        settings = settle(self._asked.read_options, session, properties, names_checked=False)
+        limit: int = settings[RUNTIME_PRUNING_MAX_BUILD_SIZE]
+        return limit if settings[RUNTIME_PRUNING] else None
+
+    def candidate(self) -> Candidate:
+        """Return the candidate with an estimate of how many values it will bring, where it tells how much of a fact will be left."""
+        facts, build = self._asked.facts, self.build
+        held = facts.held if facts.held is not None else self._held()
+        if build is None or (held is None and not self._by_files()):
+            return facts
+        rows = self._lake.estimates.of(("rows", *_identity(build)), lambda: _rows(build))
+        return replace(facts, held=held, build=replace(facts.build, rows=rows))
+
+    def _by_files(self) -> bool:
+        """Return whether values leave out files by what these say of a column, and both tables are listed while the query is planned."""
+        tables = [each.snapshot for each in (self.scan, self.build) if each is not None]
+        columns = {column.lower() for column in self._asked.columns}
+        return all(table.totals.partitions < LIMITS.listed_partitions for table in tables) and not any(
+            column.lower() in columns for column in tables[0].metadata.partition_by
+        )
+
+    def _held(self) -> int | None:
+        """Return how many values of the column a scan's partitions have, if it is their one: of partitions yet to be listed all that is known."""
+        facts, by = self._asked.facts, self.scan.snapshot.metadata.partition_by
+        one = facts.form == "column" and len(by) == 1 and tuple(self._asked.columns) == tuple(by)
+        return facts.partitions_left if one else None
+
+    def spread(self) -> Spread | None:
+        """Return how far the values of the candidate's column lie apart; None: it is not known."""
+        if len(self._asked.columns) != 1:
+            return None
+        (column,) = self._asked.columns
+        return self._lake.estimates.of(
+            ("spread", *_identity(self.scan), column),
+            lambda: spread(self.scan.snapshot.metadata, self.scan.select(about={column}), column),
+        )
+
+    def nearly_all(self) -> int | None:
+        """Return how many values the candidate's small table has, if they are many and nearly every file of the large one has some."""
+        if self.build is None or len(self._asked.columns) != 1:
+            return None
+        small, large = self.build.snapshot, self.scan.snapshot
+        key, column = self._asked.facts.build.key, large.metadata.column(self._asked.columns[0]).name
+        if not _has(small, key) or not all(map(is_not_null, self.build.asked)):
+            return None
+        return self._lake.estimates.of(
+            ("nearly all", small.id, small.version, key, large.id, large.version, column),
+            lambda: nearly_all(small, key, large, column),
+        )
+
+    def key_files(self) -> KeyFiles | None:
+        """Return how the values of the candidate's key lie in the files that they come from; None: that is not known, or dear to know."""
+        build, key = self.build, self._asked.facts.build.key
+        if build is None:
+            return None
+        table = build.snapshot
+        if not _has(table, key) or table.totals.files > LIMITS.key_statistics_files:
+            return None
+        return self._lake.estimates.of(
+            ("key files", *_identity(build), key),
+            lambda: key_files(table.metadata, build.select(about={key}), key, table.totals.files),
+        )
+
+
+def _rows(of: ScanRequest) -> int | None:
+    """Return how many rows of a table are likely to satisfy the conditions; None: it is not known."""
+    selection = of.select(about={name for each in of.asked for name in each.about})
+    return selected_rows(of.snapshot.metadata, selection, [each.predicate for each in of.asked])
+
+
+def _identity(of: ScanRequest) -> tuple[bytes, int, bytes]:
+    """Return what tells a version of a table and what is asked of it from others."""
+    return of.snapshot.id, of.snapshot.version, msgspec.json.encode(of.predicates)
+
+
+def _has(table: TableSnapshot, name: str) -> bool:
+    return any(column.name == name for column in table.metadata.columns)
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.JudgeRuntimeFilters: judge_runtime_filters
+}

@@ -1,0 +1,47 @@
+"""Values of several keys that a join finds at run time: as tuples, or as a set for each key where tuples are no better.
+
+    {"fn": "TUPLES", "count": 8, "args": [{"col": ["day"], "type": "date", "packed": …}, {"col": ["y"], "type": "int", "packed": …}]}
+
+The n-th values of all columns are one tuple. Of more than the bridge sends of a set it sends an AND of the set of each column; where there
+are none, it sends no columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from parquetry.predicate.reading.packed_values import raw_values
+from parquetry.prune.runtime.cost_model import LIMITS
+
+TUPLES = "TUPLES"
+
+
+def trees_of(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the conditions to plan by, joined by AND: the tree itself, the parts of an AND, or of tuples the set of each column.
+
+    Args:
+        tree: a condition as the bridge sends it.
+    """
+    if tree.get("fn") == "AND":
+        return [part for each in tree["args"] for part in trees_of(each)]
+    if tree.get("fn") != TUPLES:
+        return [tree]
+    if tree["count"] > LIMITS.tuples or _independent(tree):
+        return [_set_of(column) for column in tree["args"]]
+    return [tree]
+
+
+def _independent(tree: Mapping[str, Any]) -> bool:
+    """Return whether there is a tuple of each combination of the columns' values, so that the sets say the same."""
+    if not tree["count"] or any("nulls" in column for column in tree["args"]):
+        return False
+    return bool(prod(len(set(raw_values(column))) for column in tree["args"]) == tree["count"])
+
+
+def _set_of(column: dict[str, Any]) -> dict[str, Any]:
+    values = {"fn": "IN", **column}
+    if "nulls" not in column:
+        return values
+    return {"fn": "OR", "args": [values, {"fn": "IS_NULL", "args": [{"col": column["col"]}]}]}

@@ -1,0 +1,168 @@
+"""What a join finds at run time, as conditions of a scan: the values of a column, or a comparison with a value that is known by now.
+
+The bridge sends the values of a column packed (`predicate.reading.packed_values`). Of more than `LIMITS.set_values` it sends how many there are, the least
+and the greatest: {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000000, "least": "3", "greatest": "9"}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from parquetry.config.precedence import Settings
+from parquetry.config.registry import RUNTIME_PRUNING
+from parquetry.config.setting import SESSION_PREFIX
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.predicates import EVALUATED, conditions
+from parquetry.planner.scans.runtime_tuples import TUPLES, trees_of
+from parquetry.predicate.nodes import Compare, In, Predicate, name_text
+from parquetry.prune.condition import Condition, Origin
+from parquetry.prune.report.runtime import Cut, FoundValues, RunTimeReport, cuts
+from parquetry.prune.report.scan import ScanReport
+from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.types import sql_literal
+
+_LISTED = 20
+"""Values that are told one by one."""
+_WITHIN = "WITHIN"
+_KNOWN = "known in planning"
+
+
+class Found(NamedTuple):
+    """A condition that was found at run time, and what is told of it."""
+
+    condition: Condition
+    told: FoundValues
+
+
+def found_conditions(
+    snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], origin: Origin = "join"
+) -> list[Found]:
+    """Return what was found as conditions, in order; of one tree of tuples there may be several.
+
+    Args:
+        snapshot: the version of the table.
+        trees: as the bridge sends them.
+        origin: whether it was found at run time (`join`), or `known` in planning.
+    """
+    trees = [part for tree in trees for part in trees_of(tree)]
+    read = conditions(snapshot, [_bounded(tree) for tree in trees], origin)
+    found = [_found(condition, tree) for condition, tree in zip(read, trees, strict=True)]
+    if origin == "known":
+        found = [Found(condition, replace(told, note=_KNOWN)) for condition, told in found]
+    return found
+
+
+def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
+    if tree.get("fn") == "OR":  # of a set in which NULL is, too
+        return {**tree, "args": [_bounded(each) for each in tree["args"]]}
+    if tree.get("fn") != _WITHIN:
+        return tree
+    if tree["type"] in ("float", "double"):  # NaN, and zeros of both signs, are no good as ends
+        return {"fn": "ALWAYS_TRUE"}
+    ends = ((">=", "least"), ("<=", "greatest"))
+    column = {"col": tree["col"]}
+    return {
+        "fn": "AND",
+        "args": [{"fn": op, "args": [column, {"lit": tree[end], "type": tree["type"]}]} for op, end in ends],
+    }
+
+
+def _found(condition: Condition, tree: dict[str, Any]) -> Found:
+    node = condition.predicate
+    if tree.get("fn") == TUPLES:
+        return _found_tuples(condition, tree)
+    if tree.get("fn") == _WITHIN:
+        note = f"more than {LIMITS.set_values:,}: by the least and the greatest"
+        return Found(condition, FoundValues(name_text(tree["col"][0]), tree["count"], note))
+    if tree.get("fn") == EVALUATED:
+        return Found(condition, FoundValues(tree.get("of", condition.text), tree.get("count")))
+    count = _count(node)
+    if count is None:
+        return Found(condition, FoundValues(condition.text))
+    assert isinstance(node, In | Compare)
+    if isinstance(node, In) and len(node.values) > _LISTED:
+        condition = Condition(condition.filter, condition.about, _summary(node), condition.origin)
+    return Found(condition, FoundValues(name_text(node.column), count))
+
+
+def _found_tuples(condition: Condition, tree: dict[str, Any]) -> Found:
+    columns = (name_text(column["col"][0]) for column in tree.get("args", ()))
+    text = tree.get("text") or f"({', '.join(columns)})"
+    if not 0 < tree["count"] <= _LISTED:
+        written = f"{text} IN ({tree['count']:,} tuples)"
+        condition = Condition(condition.filter, condition.about, written, condition.origin)
+    return Found(condition, FoundValues(text, tree["count"], tuples=True))
+
+
+def _count(node: Predicate) -> int | None:
+    if isinstance(node, In):
+        return len(node.values)
+    return 1 if isinstance(node, Compare) and node.op == "=" else None
+
+
+def _summary(node: In) -> str:
+    least, greatest = (sql_literal(node.type, value) for value in (node.values[0], node.values[-1]))
+    return f"{name_text(node.column)} IN ({len(node.values):,} values from {least} to {greatest})"
+
+
+def told(
+    found: Sequence[Found], settings: Settings, before: dict[str, Any] | None, after: ScanReport
+) -> RunTimeReport | None:
+    """Return what the report says of values found at run time; None: nothing, as none have come yet.
+
+    Args:
+        found: what was found.
+        settings: of the read.
+        before: the scan's report without it; None: not known.
+        after: the scan's report with it.
+    """
+    if not settings[RUNTIME_PRUNING]:
+        return RunTimeReport(off=_where(settings))
+    if not found:
+        return None
+    steps = [(step.name, step.kept, step.of) for step in after.steps]
+    without = None if before is None else ScanReport.from_dict(before)
+    late = without is not None and without.by_totals
+    known = () if without is None else without.steps
+    estimated = {step.name for step in known if step.about}
+    cut: tuple[Cut, ...] = cuts([(step.name, step.kept) for step in known], steps, estimated)
+    return RunTimeReport(tuple(each.told for each in found), cut, late=late)
+
+
+def unused(
+    arrived: Sequence[Sequence[Found]], report: ScanReport, by_readers: Collection[str] = ()
+) -> list[str | None]:
+    """Return for each filter of a join that has arrived why it leaves nothing out, or None if it leaves something out.
+
+    Args:
+        arrived: the conditions of each filter; sets in place of tuples are several.
+        report: of the scan with them.
+        by_readers: columns whose values go to the readers, which leave out row groups and do not tell.
+    """
+    reasons = ([_unused(each, report, by_readers) for each in filter] for filter in arrived)
+    return [None if None in each or not each else each[0] for each in reasons]
+
+
+def _unused(found: Found, report: ScanReport, by_readers: Collection[str]) -> str | None:
+    condition = found.condition
+    if any((condition.text, condition.origin) in step.causes() for step in report.steps):
+        return None
+    reasons = [
+        note.reason
+        for step in report.steps
+        for note in step.not_by
+        if (note.condition, note.origin) == (condition.text, condition.origin)
+    ]
+    reason = reasons[-1] if reasons else "nothing is left that it could leave out"
+    if found.told.note is not None:
+        reason = f"{found.told.note}, and {reason}"
+    return f"{reason}, and readers look for row groups" if condition.about & set(by_readers) else reason
+
+
+def _where(settings: Settings) -> str:
+    level = settings.effective(RUNTIME_PRUNING).level
+    if level == "session":
+        return f"session setting '{SESSION_PREFIX}{RUNTIME_PRUNING}'"
+    return f"{'option' if level == 'option' else 'table property'} '{RUNTIME_PRUNING}'"

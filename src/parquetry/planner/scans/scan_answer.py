@@ -1,0 +1,70 @@
+"""What Spark is told of a scan beside its files: statistics, metrics, EXPLAIN's line and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.protocol import answers
+from parquetry.predicate.nodes import IsNull, Not
+from parquetry.prune import steps
+from parquetry.prune.condition import Condition
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.scan import ScanReport
+from parquetry.prune.report.text import condition_text
+
+_LEAST_ROW_BYTES = 8
+_LONGEST_PUSHED = 1000
+
+
+def without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport:
+    """Return a report without notes on the `c IS NOT NULL` that Spark adds beside `f(c) = 1`."""
+    added = {
+        one.text
+        for i, one in enumerate(asked)
+        if isinstance(one.predicate, Not)
+        and isinstance(one.predicate.child, IsNull)
+        and any(one.about <= other.about for j, other in enumerate(asked) if j != i)
+    }
+    told = (replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added)) for s in report.steps)
+    return replace(report, steps=tuple(told))
+
+
+def statistics(size: int, rows: int | None, files: int) -> answers.Statistics:
+    """Return what Spark chooses joins by, of bytes, rows and files."""
+    # a column of one value takes next to nothing in files, yet billions of its rows are not to be broadcast
+    return answers.Statistics(size if rows is None else max(size, rows * _LEAST_ROW_BYTES), rows, files)
+
+
+def metrics(report: ScanReport) -> list[answers.Metric]:
+    """Return what Spark's UI shows: of every step two numbers, null where the scan has no such step.
+
+    All are listed each time: Spark takes no number for which it was not told the name before the query ran.
+    """
+    told: list[answers.Metric] = []
+    for rule in steps.STEPS:
+        step = report.step(rule.name)
+        kept, of = (None, None) if step is None else (step.kept, step.of)
+        told.append(answers.Metric(f"{rule.name}Kept", rule.kept_text, kept))
+        told.append(answers.Metric(f"{rule.name}Total", rule.of_text, of))
+    return told
+
+
+def description(
+    snapshot: TableSnapshot, asked: Sequence[Condition], report: ScanReport, buckets: str | None = None
+) -> str:
+    """Return what EXPLAIN shows in the scan's line, given what it is to show of buckets."""
+    pushed = ", ".join(condition_text(condition.text, condition.origin) for condition in asked)
+    if len(pushed) > _LONGEST_PUSHED:
+        pushed = f"{pushed[: _LONGEST_PUSHED - 1]}…"
+    fractions = str(Report((report,))).split("\n")[0]
+    told = f"{snapshot.metadata.format} version {snapshot.version} · pushed filters: [{pushed}] · {fractions}"
+    return told if buckets is None else f"{told} · {buckets}"
+
+
+def report_of(report: ScanReport) -> dict[str, Any]:
+    """Return a scan's report as it crosses to the bridge."""
+    scans: list[dict[str, Any]] = Report((report,)).to_dict()["scans"]
+    return scans[0]

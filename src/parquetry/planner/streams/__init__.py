@@ -1,0 +1,1 @@
+"""Streaming reads of a table: where a stream is, and which files its next batch reads."""

@@ -1,0 +1,261 @@
+"""What a stream reads of a table, version by version: the files in a fixed order, so that a number of files says how far it is.
+
+A stream begins with all files of one version, or behind a version; after that it reads the files that each version
+brought (`metastore.versions.changes_between`). The order does not hang on what the query asks for.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import Protocol
+
+import numpy as np
+
+from parquetry.data_files.file_batch import RecordedFiles
+from parquetry.errors import StreamError, TableNotFoundError
+from parquetry.metastore.commits.prepared import keyed_by
+from parquetry.metastore.storage.head import Head, read_head
+from parquetry.metastore.versions.changes_between import VersionChanges, changes_between
+from parquetry.metastore.versions.file_blocks import FileBlock, file_blocks
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol.questions import TableRef
+from parquetry.planner.streams.schema import require_same_columns
+from parquetry.predicate.filter import Filter
+from parquetry.prune.partition_plans import candidates
+
+SKIP = "skipChangeCommits"
+"""The option of a read that has it pass over versions which took rows away."""
+_SAME_ROWS = frozenset({"compact", "rebucket"})
+"""Operations that write rows anew as they were."""
+_BRINGS_BACK = "rollback"
+"""The operation that brings back files which were there before, and rows that a stream may have read."""
+
+
+class Piece(Protocol):
+    """The files that a stream reads of one version."""
+
+    @property
+    def partitions(self) -> Sequence[Partition]:
+        """Return the partitions of the files, in order."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Return how many files there are."""
+        ...
+
+    def sizes(self, start: int) -> Iterator[int]:
+        """Yield the bytes of each file, behind so many of the first."""
+        ...
+
+    def block(self, start: int, stop: int) -> FileBlock:
+        """Return files by their places in the order."""
+        ...
+
+
+class WholeVersion:
+    """All files of a version; its partitions are read when they are looked at.
+
+    Args:
+        snapshot: the version.
+        read: its partitions.
+    """
+
+    def __init__(self, snapshot: TableSnapshot, read: Callable[[TableSnapshot], Sequence[Partition]]) -> None:
+        self._snapshot = snapshot
+        self._read = read
+
+    @functools.cached_property
+    def partitions(self) -> Sequence[Partition]:
+        """Return the partitions of the files, in order."""
+        return self._read(self._snapshot)
+
+    @functools.cached_property
+    def _starts(self) -> list[int]:
+        return [0, *accumulate(entry.file_count for entry in Partition.entries(self.partitions))]
+
+    @property
+    def count(self) -> int:
+        """Return how many files there are."""
+        return self._starts[-1]
+
+    def sizes(self, start: int) -> Iterator[int]:
+        """Yield the bytes of each file, behind so many of the first."""
+        for partition, first in zip(self.partitions, self._starts, strict=False):
+            if first + partition.file_count > start:
+                yield from (file.bytes for file in partition.each_listed(max(0, start - first)))
+
+    def block(self, start: int, stop: int) -> FileBlock:
+        """Return files by their places in the order."""
+        few = [
+            place
+            for place, partition in enumerate(self.partitions)
+            if self._starts[place] < stop and self._starts[place] + partition.file_count > start
+        ]
+        snapshot = self._snapshot
+        blocks = file_blocks(snapshot.store, snapshot.id, [self.partitions[place] for place in few])
+        found = FileBlock.joined(list(blocks), None)
+        begin = self._starts[few[0]] if few else 0
+        found = found.take(np.arange(max(0, start - begin), max(0, stop - begin)))
+        return FileBlock(np.array(few, np.int32)[found.parts], found.files)
+
+
+class Brought:
+    """The files that a version brought.
+
+    Args:
+        changes: of the version.
+    """
+
+    def __init__(self, changes: VersionChanges) -> None:
+        self.partitions: Sequence[Partition] = [partition for partition, _ in changes.brought]
+        self._files = [file for _, files in changes.brought for file in files]
+        sizes = [len(files) for _, files in changes.brought]
+        self._parts = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        self.count = len(self._files)
+
+    def sizes(self, start: int) -> Iterator[int]:
+        """Yield the bytes of each file, behind so many of the first."""
+        return (file.bytes for file in self._files[start:])
+
+    def block(self, start: int, stop: int) -> FileBlock:
+        """Return files by their places in the order."""
+        return FileBlock(self._parts[start:stop], RecordedFiles(self._files[start:stop]))
+
+
+class StreamedTable:
+    """A table as a stream finds it now.
+
+    Args:
+        lake: the catalog.
+        ref: the table as it was when the query began: the stream gives rows of its columns.
+        id: of the table that the stream has read so far, hexadecimal.
+
+    Raises:
+        StreamError: it is not there any more, or its columns are not.
+
+    Attributes:
+        begun: the version that the query began with.
+        newest: the newest version.
+        head: that says so.
+    """
+
+    def __init__(self, lake: Lake, ref: TableRef, id: str) -> None:
+        self._lake = lake
+        self.begun = lake.pinned(ref)
+        self.name = lake.full_name(self.begun)
+        table = bytes.fromhex(id)
+        head = read_head(self.begun.store, table)
+        if head is None or head.is_gone:
+            raise self._gone(id)
+        if id != ref.id:
+            raise self._another()
+        self.head: Head = head
+        self.newest = load(self.begun.store, table, head)
+        require_same_columns(self.name, self.begun, self.newest)
+
+    def _gone(self, id: str) -> StreamError:
+        try:
+            now = self._lake.metastore.table(self.begun.database, self.begun.name)
+        except TableNotFoundError:
+            return StreamError(
+                f"Table {self.name}, which the stream reads, was dropped: bring it back, or stop the query."
+            )
+        return (
+            self._another() if now.id.hex() != id else StreamError(f"Table {self.name} was dropped just now.")
+        )
+
+    def _another(self) -> StreamError:
+        return StreamError(
+            f"Table {self.name} is another one than the stream has read so far: that was dropped or replaced, and one of the same name "
+            "was made since. Start the query with a new checkpoint, and it begins with the table as it stands."
+        )
+
+    def version(self, number: int) -> TableSnapshot:
+        """Return the table in a version.
+
+        Raises:
+            StreamError: it is not there, or not any more.
+        """
+        head = self.head
+        commit = load_commit(self.newest.store, self.newest.id, head, number)
+        if commit is None:
+            raise StreamError(
+                f"Version {number} of table {self.name}, which the stream is to go on from, "
+                + (
+                    f"has been vacuumed away; the oldest is {head.oldest}. Start the query with a new checkpoint: it begins with the table as "
+                    f"it stands, or with the version that the option startingVersion names, {head.oldest + 1} or later."
+                    if number < head.oldest
+                    else f"is not there: the newest is {head.commit.version}. The metastore was restored from an older dump, or the checkpoint is "
+                    "of another table: start the query with a new checkpoint."
+                )
+            )
+        return load(self.newest.store, self.newest.id, head, commit)
+
+    def pieces(
+        self, first: int, until: int, *, whole: bool, skip: bool, filters: Sequence[Filter] = ()
+    ) -> Iterator[tuple[int, Piece]]:
+        """Yield what there is to read of each version, in order.
+
+        Args:
+            first: version to begin with.
+            until: the last version.
+            whole: whether all files of the first are read, and not only those that it brought.
+            skip: whether versions that took rows away are passed over.
+            filters: of the rows that are wanted of the first version, if all of it is read; others may be left out.
+
+        Raises:
+            StreamError: a version took rows away; or what is needed was vacuumed.
+        """
+        if first > until:
+            return
+        if whole:
+            snapshot = self._same_keys(self.version(first))
+            yield first, WholeVersion(snapshot, lambda version: self._partitions(version, filters))
+            first += 1
+        if first > until:
+            return
+        if first:
+            self.version(first - 1)  # what a version brought is what the one before it did not have
+        try:
+            for changes in changes_between(self.newest, self.head, first - 1, until, self._lake.touched):
+                yield changes.version.version, Brought(self._to_read(changes, skip))
+        except TableNotFoundError as error:
+            raise StreamError(f"{error.message} Start the query again.") from None
+
+    def _partitions(self, snapshot: TableSnapshot, filters: Sequence[Filter]) -> Sequence[Partition]:
+        """Return the partitions of a version that is read whole, which each of its batches asks for twice."""
+        known = snapshot.metadata.partition_by == self.begun.metadata.partition_by
+        return candidates(snapshot, filters if known else (), self._lake.recent)
+
+    def _to_read(self, changes: VersionChanges, skip: bool) -> VersionChanges:
+        """Return what a version did as far as the stream has to do with it.
+
+        Raises:
+            StreamError: it took rows away, which the stream cannot tell.
+        """
+        version = self._same_keys(changes.version)
+        nothing = VersionChanges(version, (), takes_away=False)
+        if version.operation in _SAME_ROWS:
+            return nothing
+        if not changes.takes_away and not (changes.brought and version.operation == _BRINGS_BACK):
+            return changes
+        if skip:
+            return nothing
+        raise StreamError(
+            f"Version {version.version} of table {self.name} ({version.operation}) took rows away or changed them, which a stream cannot tell. "
+            f"Read with the option {SKIP} = true to pass over such versions, with the rows that they wrote; or start the query with a "
+            "new checkpoint, and it begins with the table as it stands."
+        )
+
+    def _same_keys(self, version: TableSnapshot) -> TableSnapshot:
+        if keyed_by(version.metadata) != keyed_by(self.begun.metadata):
+            raise StreamError(
+                f"Table {self.name} had other partition columns in version {version.version} than the query knows: start it again with a "
+                "new checkpoint."
+            )
+        return version

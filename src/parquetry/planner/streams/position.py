@@ -1,0 +1,158 @@
+"""How far a stream is in a table: what its checkpoint keeps, and where it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from parquetry.config.parse import count_up_to, parse_boolean, parse_size
+from parquetry.errors import PropertyError, StreamError
+from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.versions.snapshot import commit_as_of
+from parquetry.planner.streams.pieces import SKIP, StreamedTable
+
+STARTING_VERSION = "startingVersion"
+STARTING_TIMESTAMP = "startingTimestamp"
+MAX_FILES = "maxFilesPerTrigger"
+MAX_BYTES = "maxBytesPerTrigger"
+
+_MOST = 1 << 60
+_T = TypeVar("_T")
+
+
+class Position(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All of the versions before one has been read, and some files of that one.
+
+    Attributes:
+        table: id of the table, hexadecimal.
+        version: the first of which something is left to read; it may not be there yet.
+        files: how many of its files have been read, in their order.
+        whole: whether all files of the version are to be read, and not only those that it brought.
+    """
+
+    table: str
+    version: int
+    files: int = 0
+    whole: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return it as a checkpoint keeps it."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def of(cls, text: str) -> Position:
+        """Return what a checkpoint holds.
+
+        Raises:
+            StreamError: it is of something else.
+        """
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.MsgspecError:
+            raise StreamError(
+                f"The checkpoint says {text!r}, which is no place in a table of Parquetry: it is of another source. Start the query "
+                "with a new checkpoint."
+            ) from None
+
+
+class StreamOptions:
+    """The options of a streaming read that are ours, whose names count in any letter case.
+
+    Args:
+        given: all of the read.
+
+    Raises:
+        PropertyError: a value cannot be used.
+    """
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = {name.lower(): value for name, value in given.items()}
+        self.skips = self._read(SKIP, parse_boolean, default=False)
+        self.most_files = self._read(MAX_FILES, count_up_to(_MOST), _MOST)
+        self.most_bytes = self._read(MAX_BYTES, parse_size, _MOST)
+        self.limited = min(self.most_files, self.most_bytes) < _MOST
+        self.version = self._read(STARTING_VERSION, _version, None)
+
+    def _read(self, name: str, parse: Callable[[str], _T], default: _T) -> _T:
+        text = self._given.get(name.lower())
+        if text is None:
+            return default
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise PropertyError(f"The option {name} of the streaming read is {text!r}: {error}.") from None
+
+
+def _version(text: str) -> int | str | None:
+    known = text.strip().lower()
+    if known in ("latest", "earliest"):
+        return known
+    if not (known.isascii() and known.isdigit()):
+        raise ValueError("not a version, as CALL system.history lists them, nor latest or earliest")
+    return int(known)
+
+
+def first_position(table: StreamedTable, options: StreamOptions, starting_at: int | None) -> Position:
+    """Return where a stream begins.
+
+    Args:
+        table: to read.
+        options: of the read.
+        starting_at: the time that these name, in microseconds since the epoch.
+
+    Raises:
+        PropertyError: version and time are given.
+        StreamError: the version is not there, or the time is to come.
+    """
+    id, head = table.newest.id.hex(), table.head
+    newest = head.commit.version
+    if starting_at is not None:
+        if options.version is not None:
+            raise PropertyError(
+                f"Both {STARTING_VERSION} and {STARTING_TIMESTAMP} are given of the stream of table {table.name}: give one of them."
+            )
+        return Position(id, _version_at(table, starting_at))
+    match options.version:
+        case None if not table.newest.totals.files:
+            return Position(id, newest + 1)
+        case None:
+            return Position(id, newest, whole=True)
+        case "latest":
+            return Position(id, newest + 1)
+        case "earliest":
+            return Position(id, head.oldest, whole=True)
+        case version:
+            assert isinstance(version, int)
+            if version > newest + 1:
+                raise StreamError(
+                    f"Version {version}, with which the stream of table {table.name} is to start, is not there: the newest is {newest}. Take that or "
+                    f"an earlier one, or {STARTING_VERSION} = latest."
+                )
+            if version and version - 1 < head.oldest:
+                raise StreamError(
+                    f"What version {version} of table {table.name} brought is not known any more: the versions before {head.oldest} have been vacuumed "
+                    f"away. Start with {head.oldest + 1} or later, or with {STARTING_VERSION} = earliest, which reads all of version {head.oldest} first."
+                )
+            return Position(id, version)
+
+
+def _version_at(table: StreamedTable, time: int) -> int:
+    """Return the first version that was made at a time or later; the one to come if none was yet."""
+    head, newest = table.head, table.newest
+    before = commit_as_of(newest.store, newest.id, head, -(-time // 1000) - 1)
+    if before is not None:
+        if before.version == head.commit.version and time > now_ms() * 1000:
+            raise StreamError(
+                f"The time that {STARTING_TIMESTAMP} names for the stream of table {table.name} is to come: take an earlier one, or "
+                f"{STARTING_VERSION} = latest."
+            )
+        return before.version + 1
+    if head.oldest:
+        raise StreamError(
+            f"The versions of table {table.name} from before the time that {STARTING_TIMESTAMP} names have been vacuumed away; the oldest is "
+            f"{head.oldest}. Take a later time, or {STARTING_VERSION} = earliest."
+        )
+    return 0

@@ -1,0 +1,162 @@
+"""Streaming reads: where a stream begins, how far its next batch goes, and which files it reads.
+
+What a stream reads of each version is `pieces`'; here limits cut that into batches, and files are left out by what their
+partition and their statistics say of the query's conditions. Spark evaluates these again on every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from parquetry.errors import StreamError
+from parquetry.metastore.versions.file_blocks import FileBlock
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.predicates import conditions
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.scans.file_list import file_list
+from parquetry.planner.scans.scan_answer import statistics
+from parquetry.planner.streams.pieces import Piece, StreamedTable
+from parquetry.planner.streams.position import Position, StreamOptions, first_position
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.pruning.match import match
+from parquetry.prune.rules.file_knowledge import FileKnowledge
+
+
+def begin(lake: Lake, q: questions.BeginStream) -> answers.StreamPosition:
+    """Return where a stream begins that has no checkpoint yet."""
+    table = StreamedTable(lake, q.table, q.table.id)
+    return answers.StreamPosition(first_position(table, StreamOptions(q.read_options), q.starting_at).text)
+
+
+def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
+    """Return where the next batch ends: as far as the table goes, or as the limits say."""
+    options = StreamOptions(q.read_options)
+    start = None if q.start is None else Position.of(q.start)
+    table = StreamedTable(lake, q.table, q.table.id if start is None else start.table)
+    newest = table.head.commit.version
+    if start is None:
+        return answers.StreamPosition(Position(q.table.id, newest + 1).text)
+    until = newest if q.until is None else min(newest, Position.of(q.until).version - 1)
+    if start.whole:
+        # it is the one that the stream begins with, although others may have committed it after `until` was asked for
+        until = max(until, start.version)
+    if start.version > newest + 1:
+        table.version(start.version - 1)  # tells that it is not there
+    left = (options.most_files, options.most_bytes) if q.limited and options.limited else None
+    return answers.StreamPosition(_end(table, start, until, options, left).text)
+
+
+def _end(
+    table: StreamedTable, start: Position, until: int, options: StreamOptions, left: tuple[int, int] | None
+) -> Position:
+    """Return the end of a batch: before a version that the stream cannot read, if there is anything before it.
+
+    Args:
+        table: that is read.
+        start: of the batch.
+        until: the last version that may be read.
+        options: of the read.
+        left: how many files and bytes may be read; one file may always be. None: any number.
+    """
+    at = start
+    try:
+        for version, piece in table.pieces(start.version, until, whole=start.whole, skip=options.skips):
+            whole, done = (start.whole, start.files) if version == start.version else (False, 0)
+            if left is not None:
+                taken, left = _taken(
+                    piece, done, left, any_yet=left != (options.most_files, options.most_bytes)
+                )
+                if done + taken < piece.count:
+                    return Position(start.table, version, done + taken, whole)
+            at = Position(start.table, version + 1)
+    except StreamError:
+        if at == start:
+            raise
+    return at
+
+
+def _taken(piece: Piece, done: int, left: tuple[int, int], any_yet: bool) -> tuple[int, tuple[int, int]]:
+    """Return how many files of a piece a batch takes, and how many files and bytes it may take after these."""
+    files, size = left
+    taken = 0
+    for each in piece.sizes(done):
+        if files == 0 or (any_yet and each > size):
+            break
+        taken, files, size, any_yet = taken + 1, files - 1, max(0, size - each), True
+    return taken, (files, size)
+
+
+def plan(lake: Lake, q: questions.PlanBatch) -> answers.Scan:
+    """Return the files of a batch."""
+    start, end = Position.of(q.start), Position.of(q.end)
+    table = StreamedTable(lake, q.table, start.table)
+    begun = table.begun
+    filters = [condition.filter for condition in conditions(begun, q.predicates)]
+    until = end.version if end.files else end.version - 1
+    # of a version that is read to its end nobody counts the files, so that partitions may be left unread
+    early = filters if start.version < end.version and not start.files else ()
+    partitions: list[Partition] = []
+    kept: list[FileBlock] = []
+    skips = StreamOptions(q.read_options).skips
+    for version, piece in table.pieces(start.version, until, whole=start.whole, skip=skips, filters=early):
+        first = start.files if version == start.version else 0
+        stop = end.files if version == end.version else piece.count
+        if first >= stop:
+            continue
+        block = _wanted(begun, filters, piece, piece.block(first, stop))
+        kept.append(FileBlock((block.parts + len(partitions)).astype(np.int32), block.files))
+        partitions += piece.partitions
+    return _answer(lake, begun, q.columns, partitions, FileBlock.joined(kept, frozenset()), (start, end))
+
+
+def _wanted(begun: TableSnapshot, filters: Sequence[Filter], piece: Piece, block: FileBlock) -> FileBlock:
+    """Return the files that may hold rows which all conditions leave."""
+    if not filters:
+        return block
+    known = FileKnowledge(begun.metadata, piece.partitions, block)
+    wanted = np.ones(block.count, np.bool_)
+    for filter in filters:
+        wanted &= match(filter, known).astype(np.bool_)  # CANNOT is 0
+    return block.take(np.flatnonzero(wanted))
+
+
+def _answer(
+    lake: Lake,
+    begun: TableSnapshot,
+    columns: Sequence[str],
+    partitions: Sequence[Partition],
+    block: FileBlock,
+    ends: tuple[Position, Position],
+) -> answers.Scan:
+    metadata = begun.metadata
+    places = [
+        metadata.partition_by.index(column.name)
+        for name in columns
+        if (column := metadata.column(name)).name in metadata.partition_by
+    ]
+    used, numbers = np.unique(block.parts, return_inverse=True)
+    chosen = [partitions[part] for part in used.tolist()]
+    types = metadata.partition_types
+    rows = Partition.all_values(chosen)
+    first, last = ends[0].version, max(ends[0].version, ends[1].version - (not ends[1].files))
+    return answers.Scan(
+        files=file_list(block.files, numbers, Partition.locations(chosen)),
+        partitions=[[to_wire(types[place], row[place]) for place in places] for row in rows],
+        statistics=statistics(int(block.files.bytes.sum()), None, block.count),
+        metrics=[],
+        description=f"{lake.full_name(begun)}, versions {first} to {last}",
+        report={},
+    )
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.BeginStream: begin,
+    questions.AdvanceStream: advance,
+    questions.PlanBatch: plan,
+}

@@ -1,0 +1,337 @@
+"""What a new table is, from what its statement says: columns, partition columns, format, place, indexes."""
+
+from __future__ import annotations
+
+import getpass
+import time
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from parquetry.config.precedence import Settings, settle
+from parquetry.config.registry import (
+    BUCKETING_VERSION,
+    CLUSTERED_BY,
+    HIVE_COMPATIBLE,
+    PARTITION_INDEXES,
+    SKEWED_BY,
+    SKEWED_LOCATIONS,
+    SORT_BY,
+    check_properties,
+    our_names,
+)
+from parquetry.data_files.records import Column
+from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
+from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.definition.constraints import with_constraints
+from parquetry.definition.file_layout_settings import clustered_by, require_columns
+from parquetry.definition.list_bucketing_rules import Subject, require_allowed
+from parquetry.definition.skew import is_relaxed
+from parquetry.errors import ColumnNotFoundError, PropertyError, UnsupportedError
+from parquetry.layout.schema_json import Field, declared
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.indexes import new_index
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import questions
+from parquetry.planner.tables.create_layout import BUCKETS, CLUSTER_BY, bucketed, descending_columns, skewed
+from parquetry.planner.tables.locations import external_location, managed_location
+from parquetry.types import type_text
+
+RESERVED = (
+    "provider",
+    "location",
+    "comment",
+    "owner",
+    "external",
+    "is_managed_location",
+    "table_type",
+    "collation",
+)
+_OPTION = "option."
+"""Spark gives each of OPTIONS twice, and so once for `SHOW CREATE TABLE`; we keep it as a property only."""
+_HIVE = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
+_OF_SPARKS_TABLES = (
+    "transient_lastDdlTime", "spark.sql.", "serialization.", "totalSize", "numFiles", "clusteringColumns",
+)  # fmt: skip
+"""What names of properties begin with that Spark and Hive's metastore put on their tables themselves."""
+_OF_FILES = (*BUCKETS, CLUSTER_BY)
+"""Names of the transforms that say how files lie within a partition."""
+_UNKEYABLE = (
+    "a partition column has to be a number, a string, a boolean, binary, a date, a timestamp or an interval: give the table a column "
+    "of such a type with what partitions are to be told apart by"
+)
+
+
+def new_metadata(
+    lake: Lake,
+    database: str,
+    q: questions.CreateTable | questions.StageTable,
+    replaced: TableMetadata | None = None,
+) -> TableMetadata:
+    """Return what a new table is, from what its statement says; each clause has a function of its own.
+
+    Args:
+        lake: the catalog.
+        database: of the table.
+        q: the statement.
+        replaced: what the table is now that the statement replaces: it stays where it lies, unless the statement says where.
+    """
+    label = f"{database}.{q.name}"
+    q = msgspec.structs.replace(q, properties=our_names(q.properties))
+    if isinstance(q, questions.CreateTable) and q.like is not None:
+        q = _alike(q, q.like)
+    _check_rules(label, q)
+    _check_collation(label, q.properties)
+    external = _external_location(lake, database, q)
+    file_format = _format(q.properties)
+    properties = _kept_properties(q.properties)
+    fields, named = _fields(lake, label, q, external, file_format)
+    check_properties(properties)
+    columns = declared(fields, file_format)
+    partition_by = _partition_by(label, columns, named)
+    metadata = TableMetadata(
+        columns=columns,
+        partition_by=partition_by,
+        format=file_format,
+        location=external or "",
+        external=external is not None,
+        properties=properties,
+        comment=q.properties.get("comment"),
+        owner=q.properties.get("owner") or getpass.getuser(),
+        created_at=int(time.time() * 1000),
+    )
+    metadata = with_constraints(metadata, label, q.constraints)
+    metadata = _clustered(label, metadata, q.partitioning)
+    settings = settle(properties=metadata.properties)
+    metadata = msgspec.structs.replace(metadata, descending=descending_columns(settings, partition_by))
+    metadata = _indexed(metadata, settings)
+    metadata = skewed(metadata, lake, label)
+    metadata = bucketed(metadata, label, q.partitioning)
+    require_columns(metadata, settings)
+    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
+    if external is not None:
+        return metadata
+    if replaced is not None:
+        return msgspec.structs.replace(metadata, location=replaced.location, external=replaced.external)
+    # last, as this one leaves a trace
+    return msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
+
+
+def _is_bucketed_by_spark(q: questions.CreateTable, like: Mapping[str, str]) -> bool:
+    """Return whether the other table lies in buckets that Spark made by its own hash: of ours a property says by which."""
+    spread = any(transform.name in BUCKETS for transform in q.partitioning)
+    return (
+        spread
+        and not {CLUSTERED_BY} & (like.keys() | q.properties.keys())
+        and like.get("provider", "hive").lower() != "hive"
+    )
+
+
+def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.CreateTable:
+    """Return the question with the properties of the other table, where the statement has none of its own.
+
+    These are those of its user, its format, comment, heavy values, buckets and order.
+    """
+    kept = {
+        key: value
+        for key, value in _kept_properties(our_names(like)).items()
+        if not key.startswith(_OF_SPARKS_TABLES) and key not in (SKEWED_LOCATIONS, HIVE_COMPATIBLE)
+    } | {key: like[key] for key in ("provider", "comment") if key in like}
+    if _is_bucketed_by_spark(q, like):
+        kept[BUCKETING_VERSION] = "spark"
+    properties = {**kept, **q.properties}
+    said = [
+        *(BUCKETS if CLUSTERED_BY in properties else ()),
+        *([CLUSTER_BY] if SORT_BY in properties else ()),
+    ]
+    partitioning = [
+        each for each in q.partitioning if each.name not in said
+    ]  # which says it of the other table
+    return msgspec.structs.replace(q, properties=properties, partitioning=partitioning)
+
+
+def _check_collation(label: str, properties: Mapping[str, str]) -> None:
+    if properties.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+        raise UnsupportedError(
+            f"Table {label}: values are found by their bytes; leave DEFAULT COLLATION out."
+        )
+
+
+def _external_location(
+    lake: Lake, database: str, q: questions.CreateTable | questions.StageTable
+) -> str | None:
+    """Return where the files of an external table are; None for a managed one."""
+    given = q.properties.get("location")
+    if given is None and q.properties.get("external") == "true":
+        raise UnsupportedError(
+            f"External table {database}.{q.name} needs a LOCATION: say where its files are, or leave EXTERNAL out."
+        )
+    return None if given is None else external_location(lake, database, q.name, given)
+
+
+def _kept_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties that the table keeps as such: those that no clause of the statement stands for."""
+    return {
+        key: value
+        for key, value in properties.items()
+        if key not in (*RESERVED, *_HIVE) and not key.startswith(_OPTION)
+    }
+
+
+def _fields(
+    lake: Lake,
+    label: str,
+    q: questions.CreateTable | questions.StageTable,
+    external: str | None,
+    file_format: str,
+) -> tuple[list[Field], tuple[str, ...]]:
+    """Return the fields of a table and the names of its partition columns, as stated or read from its files."""
+    partition_by = tuple(_partition_column(each) for each in q.partitioning if each.name not in _OF_FILES)
+    fields: list[Field] = q.schema["fields"]
+    if fields:
+        return fields, partition_by
+    if external is None:
+        raise UnsupportedError(
+            f"Table {label} has no columns: name them, or the LOCATION they can be read from."
+        )
+    fields, found = lake.engine.inferred(external, file_format)
+    partition_by = partition_by or found
+    return _trailing(fields, partition_by), partition_by
+
+
+def _partition_by(label: str, columns: Sequence[Column], named: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the partition columns as the columns have them.
+
+    Raises:
+        ColumnNotFoundError: one is not a column of the table.
+        UnsupportedError: one cannot be a partition column, is named twice, or no other column is left.
+    """
+    by_name = {column.name.lower(): column for column in columns}
+    for i, name in enumerate(named):
+        column = by_name.get(name.lower())
+        if column is None:
+            raise ColumnNotFoundError(
+                f"Partition column {name} is not a column of the table: add it to the columns."
+            )
+        _check_partition_column(name, column)
+        if name.lower() in {other.lower() for other in named[:i]}:
+            raise UnsupportedError(f"Partition column {name} is named twice in PARTITIONED BY.")
+    if len(named) == len(columns):
+        raise UnsupportedError(
+            f"Table {label} has partition columns only: at least one column has to be in the files."
+        )
+    return tuple(by_name[name.lower()].name for name in named)
+
+
+def _check_partition_column(name: str, column: Column) -> None:
+    if not column.column_type.keyed:
+        raise UnsupportedError(f"Partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}.")
+    if "\0" in name:
+        raise UnsupportedError(
+            f"Partition column {name!r}: a directory's name cannot hold the character NUL; choose another name."
+        )
+
+
+def _partition_column(transform: questions.Transform) -> str:
+    if transform.name == "identity" and len(transform.columns) == 1 and len(transform.columns[0]) == 1:
+        return transform.columns[0][0]
+    raise UnsupportedError(
+        f"PARTITIONED BY ({transform.text}) is not supported: it takes columns of the table and bucket(n, column), and CLUSTER BY "
+        "those to sort files by. Give the table a column with that value, written with its rows, and partition by it."
+    )
+
+
+def _clustered(
+    label: str, metadata: TableMetadata, partitioning: Sequence[questions.Transform]
+) -> TableMetadata:
+    """Return the metadata with the property that says what CLUSTER BY does.
+
+    Raises:
+        PropertyError: the property is given, too.
+    """
+    asked = next((each for each in partitioning if each.name == CLUSTER_BY), None)
+    if asked is None:
+        return metadata
+    if SORT_BY in metadata.properties:
+        raise PropertyError(
+            f"Table {label}: CLUSTER BY and the property {SORT_BY!r}, which is {metadata.properties[SORT_BY]!r}, say the same: "
+            "give one."
+        )
+    text = clustered_by(label, metadata, asked.columns)
+    return msgspec.structs.replace(metadata, properties={**metadata.properties, SORT_BY: text})
+
+
+def _indexed(metadata: TableMetadata, settings: Settings) -> TableMetadata:
+    """Return the metadata of a table without partitions, with the indexes that its property asks for."""
+    kept = {key: value for key, value in metadata.properties.items() if key != PARTITION_INDEXES}
+    for columns in settings[PARTITION_INDEXES] or ():
+        index = new_index(metadata, columns, ready=True)
+        metadata = msgspec.structs.replace(metadata, indexes=(*metadata.indexes, index))
+    return msgspec.structs.replace(metadata, properties=kept)
+
+
+def _trailing(fields: list[Field], partition_by: Sequence[str]) -> list[Field]:
+    """Return fields with the partition columns last, as they are where files do not hold them.
+
+    Polars, DuckDB and Hudi write them into the files, too, and Spark leaves them where they stand there.
+    """
+    places = {name.lower(): place for place, name in enumerate(partition_by)}
+    return sorted(fields, key=lambda field: places.get(field["name"].lower(), -1))
+
+
+def new_database(lake: Lake, namespace: list[str], table: str = "") -> str:
+    """Return the database in which something is to be made."""
+    if len(namespace) != 1:
+        wanted = ".".join(filter(None, [lake.name, *namespace, table]))
+        raise UnsupportedError(
+            f"{wanted} cannot be made: databases do not nest, and a table is in one; say "
+            f"{lake.name}.database or {lake.name}.database.table."
+        )
+    return namespace[0]
+
+
+def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) -> None:
+    """Make sure that clauses go together with directories for heavy values, if there are to be any.
+
+    Raises:
+        ListBucketingError: one does not.
+    """
+    clause = q.properties.get(SKEWED_BY)
+    directories = (
+        clause is not None and not is_not_directories(clause) and parse_skewed_by(clause).directories
+    )
+    asked = Subject(
+        label=label,
+        directories=directories,
+        buckets=CLUSTERED_BY in q.properties or any(each.name in BUCKETS for each in q.partitioning),
+        external="location" in q.properties or q.properties.get("external") == "true",
+        file_format=_named_format(q.properties),
+        relaxed=is_relaxed(q.properties),
+    )
+    require_allowed(asked, "define")
+    if isinstance(q, questions.StageTable) and q.mode == "create":  # which is for queries alone
+        require_allowed(asked, "create as")
+
+
+def _format(properties: Mapping[str, str]) -> Literal["parquet", "orc"]:
+    """Return the format that USING, STORED AS, or the classes that Hive's DDL names, ask for."""
+    name = _named_format(properties)
+    if name == "parquet":
+        return "parquet"
+    if name == "orc":
+        return "orc"
+    raise UnsupportedError(
+        f"Tables are stored as parquet or orc, not {name}: say USING parquet or USING orc."
+    )
+
+
+def _named_format(properties: Mapping[str, str]) -> str:
+    classes = " ".join(value for key, value in properties.items() if key in _HIVE[1:]).lower()
+    named = properties.get("hive.stored-as") or properties.get("provider")
+    if classes:
+        named = next(
+            (name for name in ("parquet", "orc") if all(name in x for x in classes.split())), classes
+        )
+    name = (named or "parquet").lower()
+    return "parquet" if name == "parquetry" else name

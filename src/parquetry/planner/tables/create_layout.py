@@ -1,0 +1,97 @@
+"""How the files of a new table are to lie: buckets, directories for heavy values, the order of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parquetry.config.precedence import Settings
+from parquetry.config.registry import CLUSTERED_BY, SKEWED_LOCATIONS
+from parquetry.ddl.clustered_by import ClusteredBy
+from parquetry.definition import bucketing
+from parquetry.definition.skew import recorded
+from parquetry.errors import BucketError, PropertyError
+from parquetry.identifiers import joined_name
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import questions
+from parquetry.planner.tables.locations import require_free_cells
+
+BUCKETS = ("bucket", "sorted_bucket")
+"""Names of the transforms in PARTITIONED BY that stand for buckets."""
+CLUSTER_BY = "cluster_by"
+"""Name of the transform that stands for CLUSTER BY."""
+
+
+def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
+    """Return the metadata with the heavy values that its properties say.
+
+    Raises:
+        SkewError: they cannot be.
+        LocationTakenError: a place that one of them is given is another, managed table's.
+    """
+    found, of_partition = recorded(metadata, lambda: lake.engine.time_zone)
+    if of_partition is not None:
+        raise PropertyError(
+            f"Table property {SKEWED_LOCATIONS!r} names a partition, and a new table has none: leave PARTITION out."
+        )
+    require_free_cells(lake, label, found.arrangement.skew)
+    return found
+
+
+def bucketed(
+    metadata: TableMetadata, label: str, partitioning: Sequence[questions.Transform]
+) -> TableMetadata:
+    """Return the metadata with the buckets that its properties say, or a member of PARTITIONED BY such as `bucket(8, id)`.
+
+    Raises:
+        BucketError: they cannot be, or are said twice.
+        PropertyError: a property about them cannot be used.
+    """
+    asked = [each for each in partitioning if each.name in BUCKETS]
+    said = [each.text for each in asked] + ["CLUSTERED BY"] * (CLUSTERED_BY in metadata.properties)
+    if len(said) > 1:
+        raise BucketError(
+            f"The buckets of table {label} are said more than once: {', '.join(said)}. Give one."
+        )
+    if asked:
+        metadata = bucketing.declared(metadata, _clustered_by(asked[0]))
+    return bucketing.recorded(label, metadata)
+
+
+def _clustered_by(transform: questions.Transform) -> ClusteredBy:
+    """Return the clause that says the same as a transform.
+
+    Raises:
+        BucketError: it names a field of a struct.
+    """
+    at = next(i for i, argument in enumerate(transform.arguments) if "lit" in argument)
+    before, behind = (
+        [argument["col"] for argument in part]
+        for part in (transform.arguments[:at], transform.arguments[at + 1 :])
+    )
+    columns, sorted_by = (behind, []) if transform.name == "bucket" else (before, behind)
+    for path in (*columns, *sorted_by):
+        if len(path) > 1:
+            raise BucketError(
+                f"{transform.text} names {joined_name(path)}, a field of a struct: rows go into buckets by whole columns."
+            )
+    names, order = (tuple(path[0] for path in part) for part in (columns, sorted_by))
+    return ClusteredBy(names, tuple((name, False) for name in order), int(transform.arguments[at]["lit"]))
+
+
+def descending_columns(settings: Settings, partition_by: Sequence[str]) -> tuple[bool, ...]:
+    """Return of each partition column whether its values are kept in descending order; nothing: none is.
+
+    Raises:
+        PropertyError: the setting names what is no partition column.
+    """
+    down: set[str] = set()
+    for name, descending in settings["partition-order"] or ():
+        if name.lower() not in {column.lower() for column in partition_by}:
+            raise PropertyError(
+                f"Table property 'partition-order' names {name!r}, which is not a partition column; those are "
+                f"{', '.join(partition_by) or '(none)'}."
+            )
+        if descending:
+            down.add(name.lower())
+    return tuple(name.lower() in down for name in partition_by) if down else ()

@@ -1,0 +1,262 @@
+"""Where tables lie: places named and checked, folders made, and what of them goes with a table.
+
+Which files may be deleted is `maintenance.deletion.owned_files`'s rule, which places collide is `maintenance.deletion.claims`'s.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pyarrow.fs as pafs
+
+from parquetry.errors import LocationTakenError, TableNotFoundError, WarehouseError
+from parquetry.layout.arrangement import SkewMap
+from parquetry.locations.filesystem import open_location
+from parquetry.locations.listing import visible_files
+from parquetry.locations.uri import absolute_location
+from parquetry.maintenance.deletion.claims import Claim, claims, require_free, require_outside
+from parquetry.maintenance.deletion.file_access import Files, RealPlaces
+from parquetry.maintenance.deletion.owned_files import DoomedTable, Territory
+from parquetry.metastore.commits.replacement import Replacement
+from parquetry.metastore.namespace.staging import StagedTable
+from parquetry.metastore.storage.head import Kind
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+
+_MOST_COUNTED = 1_000
+"""Files that lie in a new table's LOCATION are counted up to this number."""
+
+
+def managed_location(lake: Lake, database: str, name: str) -> str:
+    """Make the folder of a managed table, where Hive would put it; one that is in use already is left alone.
+
+    It is made now, so that no other table takes it. A place that another table holds, or where a database's
+    tables lie (a table `foo.db` in `default`), is in use, whether or not there is a folder.
+
+    Raises:
+        LocationTakenError: all of the database's directory is another table's.
+        WarehouseError: the folder cannot be made.
+    """
+    plain = absolute_location(lake.metastore.table_location(database, name))
+    held = list(_held(lake))
+    databases = _directories(lake)
+    taken: LocationTakenError | None = None
+    for location in (plain, f"{plain}-{uuid.uuid4().hex[:8]}"):
+        try:
+            require_free(held, location, f"table {database}.{name}", managed=True, databases=databases)
+        except LocationTakenError as error:
+            taken = error
+            continue
+        if _make_folder(location, database, name):
+            return location
+    raise taken or WarehouseError(
+        f"The folder {plain} cannot be made: its name is taken."
+    )  # never twice by a random name
+
+
+def _make_folder(location: str, database: str, name: str) -> bool:
+    """Make a table's folder; False if it is there already."""
+    filesystem, path = open_location(location)
+    try:
+        if isinstance(filesystem, pafs.LocalFileSystem):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).mkdir()
+        elif filesystem.get_file_info(path).type == pafs.FileType.NotFound:
+            filesystem.create_dir(path)
+        else:
+            return False
+    except FileExistsError:
+        if not os.path.lexists(path):  # a folder above it is a file
+            raise WarehouseError(f"{location} cannot be made: there is a file in its way.") from None
+        return False
+    except OSError as error:
+        raise WarehouseError(
+            f"The folder {location} of table {database}.{name} cannot be made: {error.strerror or error}. "
+            "Give the user that runs Spark's driver the right to write there, or say LOCATION."
+        ) from None
+    return True
+
+
+def external_location(lake: Lake, database: str, name: str, given: str) -> str:
+    """Return where an external table lies that its statement puts somewhere.
+
+    A table of the same name does not count: it is replaced, or the statement will find the name taken.
+
+    Raises:
+        LocationTakenError: the place is a managed table's, or a database's.
+    """
+    location = _named(lake, absolute_location(given, lake.metastore.database_location(database)))
+    named = database.lower(), name.lower()
+    held = (claim for claim in _held(lake) if (claim.head.database, claim.head.name) != named)
+    require_free(held, location, f"table {database}.{name}", databases=_directories(lake))
+    return location
+
+
+def partition_location(lake: Lake, table: TableSnapshot, given: str, name: str) -> str:
+    """Return where a partition lies that its statement puts somewhere.
+
+    Args:
+        lake: the catalog.
+        table: its own location may hold it.
+        given: as the user wrote it.
+        name: of the partition, for messages.
+
+    Raises:
+        LocationTakenError: the place is another, managed table's.
+    """
+    location = _named(lake, absolute_location(given, table.metadata.location))
+    held = (claim for claim in _held(lake) if claim.table != table.id)
+    require_free(held, location, f"partition {name} of table {table.label}")
+    return location
+
+
+def require_free_cells(lake: Lake, label: str, skew: SkewMap | None, table: bytes = b"") -> None:
+    """Make sure that directories of heavy values are not given places that are others'.
+
+    Args:
+        lake: the catalog.
+        label: of the table, for messages.
+        skew: its heavy values, or those of one of its partitions.
+        table: its id; its own location may hold them.
+
+    Raises:
+        LocationTakenError: a place is another, managed table's.
+    """
+    places = {place for place in skew.locations if place is not None} if skew is not None else set()
+    held = [claim for claim in _held(lake) if claim.table != table] if places else []
+    for place in sorted(places):
+        require_free(held, place, f"a skewed value of table {label}")
+
+
+def database_location(lake: Lake, name: str, given: str | None) -> str:
+    """Return where a database's tables lie by default; relative locations begin in the warehouse.
+
+    Raises:
+        LocationTakenError: the place is a table's.
+    """
+    location = _named(lake, absolute_location(given or f"{name.lower()}.db", lake.metastore.warehouse))
+    require_outside(_held(lake), location, name)
+    return location
+
+
+def delete_empty_folder(location: str) -> None:
+    """Delete the folder of a database that is no more, if nothing is left in it."""
+    files = Files()
+    files.delete_if_empty(files.place(location))
+
+
+def _held(lake: Lake) -> Iterable[Claim]:
+    return claims(lake.metastore.store, RealPlaces())
+
+
+def _named(lake: Lake, location: str) -> str:
+    """Return a location by the warehouse's own name if it lies below, whatever link was used, so that it moves along."""
+    return lake.metastore.store.below.named(location)
+
+
+def _directories(lake: Lake) -> dict[str, str]:
+    metastore = lake.metastore
+    return {name: absolute_location(metastore.database_location(name)) for name in metastore.databases()}
+
+
+def give_back(lake: Lake, metadata: TableMetadata) -> None:
+    """Remove the folder of a managed table that did not come to be; nothing was written into it."""
+    Territory(lake.metastore.store, b"", metadata, Files()).delete_empty()
+
+
+def doomed_staged(staged: StagedTable) -> Callable[[], None]:
+    """Return what deletes the files of a staged table once it is discarded."""
+    doomed = DoomedTable(staged.snapshot, given_up=True)
+    return functools.partial(_delete, [doomed])
+
+
+def delete_replacement(replacement: Replacement) -> None:
+    """Delete the files that were written for a replacement that is not to be."""
+    files = Files()
+    for location in replacement.files:
+        files.delete(files.place(location))
+
+
+class Dropping:
+    """Tables that are dropped with their files.
+
+    What is to be deleted of a table is read before it goes, and deleted afterwards, of that very table: another may have taken its name
+    between, and the table another name.
+
+    Args:
+        lake: the catalog.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        self._metastore = lake.metastore
+        self._gone: list[DoomedTable] = []
+
+    def drop(self, database: str, name: str, kind: Kind | None = "table") -> None:
+        """Drop a table, or a view.
+
+        Args:
+            database: case-insensitive.
+            name: case-insensitive.
+            kind: what it has to be; None: either.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+        """
+        doomed: list[DoomedTable] = []
+
+        def read(table: TableSnapshot) -> bool:
+            doomed.clear()
+            if table.metadata.view is not None:
+                return False
+            try:
+                doomed.append(DoomedTable(table))
+            except TableNotFoundError:  # its rows are incomplete, unless others have changed it since
+                return True
+            return table.metadata.external  # whose files stay that the last version lists
+
+        self._metastore.drop_table(database, name, kind=kind, before=read)
+        self._gone += doomed
+
+    def delete_files(self) -> None:
+        """Delete the files of the tables that were dropped.
+
+        Raises:
+            WarehouseError: some cannot be deleted; all others are, and the tables are gone.
+        """
+        _delete(self._gone)
+
+
+def _delete(tables: list[DoomedTable]) -> None:
+    """Delete the files of tables that were dropped.
+
+    Raises:
+        WarehouseError: some cannot be deleted; all others are, and the tables are gone.
+    """
+    if not tables:
+        return
+    held = functools.cache(lambda: list(claims(tables[0].store, RealPlaces())))
+    failures = [(table.label, failure) for table in tables for failure in table.delete(held)]
+    if failures:
+        label, first = failures[0]
+        raise WarehouseError(
+            f"Table {label} is gone, but {len(failures)} of its files are left: {first.rstrip('.')}. Delete by hand what of "
+            "them is not needed."
+        )
+
+
+def lying_files(location: str) -> str | None:
+    """Return how many files a location holds, as a message has it; None: none, or it cannot be looked at."""
+    try:
+        filesystem, path = open_location(location)
+        count = sum(1 for _ in itertools.islice(visible_files(filesystem, path), _MOST_COUNTED + 1))
+    except (OSError, WarehouseError):
+        return None
+    more = f"more than {_MOST_COUNTED:,} files" if count > _MOST_COUNTED else f"{count} files"
+    return None if count == 0 else "a file" if count == 1 else more

@@ -1,0 +1,74 @@
+"""Databases, which Spark calls namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from parquetry.locations.uri import absolute_location
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.tables.create import new_database
+from parquetry.planner.tables.locations import Dropping, database_location, delete_empty_folder
+
+
+def _namespaces(lake: Lake, _q: questions.ListNamespaces) -> answers.Names:
+    return answers.Names(list(lake.metastore.databases()))
+
+
+def _load_namespace(lake: Lake, q: questions.LoadNamespace) -> answers.Properties:
+    record = lake.metastore.database(lake.database(q.namespace))
+    location = absolute_location(lake.metastore.database_location(record.name))
+    return answers.Properties({"location": location, **record.properties})
+
+
+def _create_namespace(lake: Lake, q: questions.CreateNamespace) -> answers.Done:
+    name = new_database(lake, q.namespace)
+    given = q.properties.get("location")
+    location = database_location(lake, name, given)
+    properties = q.properties if given is None else {**q.properties, "location": location}
+    lake.metastore.create_database(name, properties)
+    return answers.Done()
+
+
+def _alter_namespace(lake: Lake, q: questions.AlterNamespace) -> answers.Done:
+    record = lake.metastore.database(lake.database(q.namespace))
+    properties = dict(record.properties)
+    for change in q.changes:
+        key, value = str(change["key"]), change["value"]
+        if value is None:
+            properties.pop(key, None)
+        else:
+            properties[key] = database_location(lake, record.name, value) if key == "location" else value
+    lake.metastore.alter_database(record.name, properties)
+    return answers.Done()
+
+
+def _drop_namespace(lake: Lake, q: questions.DropNamespace) -> answers.Held:
+    database = lake.database(q.namespace)
+    record = lake.metastore.database(database)
+    folder = absolute_location(lake.metastore.database_location(record.name))
+    dropping = Dropping(lake)
+    try:
+        lake.metastore.drop_database(
+            database, q.cascade, lambda database, name: dropping.drop(database, name, kind=None)
+        )
+    finally:
+        dropping.delete_files()  # of those that went, though others may have kept the database
+    if "location" not in record.properties:  # a folder that somebody named is theirs
+        delete_empty_folder(folder)
+    return answers.Held(True)
+
+
+def _list_tables(lake: Lake, q: questions.ListTables) -> answers.Names:
+    return answers.Names(list(lake.metastore.tables(lake.database(q.namespace))))
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.ListNamespaces: _namespaces,
+    questions.LoadNamespace: _load_namespace,
+    questions.CreateNamespace: _create_namespace,
+    questions.AlterNamespace: _alter_namespace,
+    questions.DropNamespace: _drop_namespace,
+    questions.ListTables: _list_tables,
+}

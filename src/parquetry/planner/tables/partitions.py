@@ -1,0 +1,275 @@
+"""Partitions by name, and whole partitions by condition: ALTER TABLE … PARTITION, TRUNCATE, DELETE FROM."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import msgspec
+import pyarrow.fs as pafs
+
+from parquetry.adoption.buckets import in_buckets_of, unbucketed
+from parquetry.adoption.cells import adopt
+from parquetry.adoption.discover import discover
+from parquetry.config.precedence import settle
+from parquetry.definition.skew import refuse_values
+from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
+from parquetry.locations.file_names import is_own
+from parquetry.locations.filesystem import open_location
+from parquetry.locations.partition_path import stored_value
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.deletion.file_access import require_files
+from parquetry.maintenance.deletion.owned_files import purge
+from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.planner.lake import Lake, described_arrangement
+from parquetry.planner.predicates import conjuncts, replace_where
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import from_wire, to_wire
+from parquetry.planner.tables.locations import partition_location
+from parquetry.planner.writes.statement_reads import SAME_ROWS, is_serializable
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
+from parquetry.prune.partition_plans import partition_plan
+from parquetry.prune.whole_partitions import whole_partitions
+from parquetry.types import Value
+from parquetry.verification.tuple_check import lacks_tuples
+
+_LOG = logging.getLogger("parquetry")
+
+
+def values_of(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> list[tuple[Value, ...]]:
+    """Return partitions' values as a question tells them."""
+    types = snapshot.metadata.partition_types
+    return [
+        tuple(stored_value(from_wire(type_, text)) for type_, text in zip(types, row, strict=True))
+        for row in rows
+    ]
+
+
+def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return values that a directory's name can hold.
+
+    Raises:
+        ValueTypeError: one holds the character NUL.
+    """
+    for name, value in zip(snapshot.metadata.partition_by, values, strict=True):
+        if (isinstance(value, str) and "\0" in value) or (isinstance(value, bytes) and b"\0" in value):
+            raise ValueTypeError(
+                f"Table {snapshot.label}: a directory's name cannot hold {value!r}, which partition column {name} is "
+                "given, as the character NUL is in it: write it as text, with hex() or base64()."
+            )
+    refuse_values(snapshot, values)
+    return values
+
+
+def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
+    """Add partitions; the files of their locations come with them."""
+    snapshot = lake.current(q.table)
+    metadata = snapshot.metadata
+    columns = frozenset(column.physical.lower() for column in metadata.data_columns)
+    transaction = Transaction(snapshot, "add partitions")
+    taken: list[str] = []
+    transaction.adopt(lambda: require_files(snapshot.label, taken))
+    for values, properties in zip(values_of(snapshot, q.partitions), q.properties, strict=True):
+        _nameable(snapshot, values)
+        given = properties.get("location")
+        location = snapshot.default_location(values)
+        if given:
+            name = snapshot.describe(snapshot.key_of(values))
+            location = partition_location(lake, snapshot, given, name)
+        filesystem, path = open_location(location)
+        files: list[Any] = []
+        if _is_folder(filesystem, path):
+            (part,) = discover(filesystem, path, (), (), columns=columns)
+            found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
+            files = lake.engine.data_files(metadata.format, location, found)
+        lacks = lacks_tuples(location, metadata.format)
+        adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
+        taken += (join_location(location, file.path) for file in adopted.files)
+        bucketed = in_buckets_of(snapshot, values, location, adopted, [metadata.arrangement.buckets])
+        for each in unbucketed(snapshot, values, location, bucketed):
+            _LOG.warning("Table %s: %s", snapshot.label, each.detail)
+        arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
+        transaction.add(values, location if given else None, bucketed.files, arrangement)
+    commit(transaction)
+    return answers.Done()
+
+
+def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
+    """Return whether there is a folder at a path.
+
+    Raises:
+        WarehouseError: the file system cannot tell: the path is too long, or may not be looked at.
+    """
+    try:
+        return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
+    except OSError as error:
+        raise WarehouseError(
+            f"The folder of a partition cannot be looked at: {error}. Shorten the value, say another LOCATION, or give "
+            "the user that runs Spark's driver the right to read there."
+        ) from None
+
+
+def drop(lake: Lake, q: questions.DropPartitions) -> answers.Held:
+    """Drop partitions; their files stay for readers of older versions, unless purged: see `deleting`."""
+    snapshot = lake.current(q.table)
+    transaction = Transaction(snapshot, "drop partitions")
+    gone: list[str] = []
+    for values in values_of(snapshot, q.partitions):
+        partition = _existing(snapshot, values)
+        gone += [join_location(partition.location, file.path) for file in partition.files]
+        transaction.drop(values)
+    dropped = commit(transaction)
+    if q.purge:
+        for failure in purge(dropped, gone):
+            _LOG.warning("a file of a dropped partition of %s is left: %s", snapshot.label, failure)
+    return answers.Held(True)
+
+
+def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.Held:
+    """Empty partitions, which stay."""
+    snapshot = lake.current(q.table)
+    transaction = Transaction(snapshot, "truncate partitions")
+    for values in values_of(snapshot, q.partitions):
+        _existing(snapshot, values)
+        transaction.replace(values, ())
+    commit(transaction)
+    return answers.Held(True)
+
+
+def rename(lake: Lake, q: questions.RenamePartition) -> answers.Held:
+    """Give a partition other values; its files stay where they are."""
+    snapshot = lake.current(q.table)
+    old, new = values_of(snapshot, q.partitions)
+    _existing(snapshot, old)
+    transaction = Transaction(snapshot, "rename partition")
+    transaction.rename(old, _nameable(snapshot, new))
+    commit(transaction)
+    return answers.Held(True)
+
+
+def alter(lake: Lake, q: questions.AlterPartition) -> NoReturn:
+    """Refuse: a partition's files are listed one by one, so a new location would point at nothing."""
+    snapshot = lake.current(q.table)
+    raise UnsupportedError(
+        f"ALTER TABLE {lake.full_name(snapshot)} PARTITION … SET LOCATION is not supported: drop the partition, and add it "
+        "again with its new LOCATION."
+    )
+
+
+def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
+    """Return what is known of a partition."""
+    snapshot = lake.snapshot(q.table)
+    partition = _existing(snapshot, values_of(snapshot, q.partitions)[0])
+    known = {
+        "location": partition.location,
+        "files": str(partition.file_count),
+        "bytes": str(partition.bytes),
+    }
+    rows = {} if partition.rows is None else {"rows": str(partition.rows)}
+    place = _truncated(snapshot, partition.location)
+    arranged = described_arrangement(snapshot.metadata, partition.arrangement, place)
+    return answers.Properties({**known, **rows, **dict(arranged)})
+
+
+def _truncated(snapshot: TableSnapshot, location: str) -> str:
+    """Return where a partition lies from its table's folder on, if it lies there."""
+    table = snapshot.metadata.location.rstrip("/")
+    return location.removeprefix(table.rpartition("/")[0]) if location.startswith(f"{table}/") else location
+
+
+def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
+    partition = snapshot.partition(values)
+    if partition is None:
+        raise PartitionNotFoundError(
+            f"Table {snapshot.label} has no partition {snapshot.describe(snapshot.key_of(values))}: SHOW PARTITIONS lists them."
+        )
+    return partition
+
+
+def listed(lake: Lake, q: questions.ListPartitions) -> answers.Rows:
+    """Return the values of the partitions that agree with those given, in key order."""
+    snapshot = lake.current(q.table)
+    types = snapshot.metadata.partition_types
+    rows = [
+        [to_wire(type_, value) for type_, value in zip(types, partition.values, strict=True)]
+        for partition in agreeing(snapshot, q.names, q.values)
+    ]
+    return answers.Rows(rows)
+
+
+def shown(lake: Lake, q: questions.ShowPartitions) -> answers.Names:
+    """Return the same partitions as SHOW PARTITIONS prints them: NULL is `__HIVE_DEFAULT_PARTITION__`."""
+    snapshot = lake.current(q.table)
+    return answers.Names(
+        [snapshot.describe(partition.key) for partition in agreeing(snapshot, q.names, q.values)]
+    )
+
+
+def agreeing(
+    snapshot: TableSnapshot, names: Sequence[str], values: Sequence[str | None]
+) -> Iterator[Partition]:
+    """Yield the partitions that have some values, in key order.
+
+    Args:
+        snapshot: of the table.
+        names: of partition columns; none: all partitions agree.
+        values: theirs, as a question tells them.
+    """
+    metadata = snapshot.metadata
+    parts: list[Predicate] = []
+    for name, text in zip(names, values, strict=True):
+        type_ = metadata.column(name).column_type
+        value = stored_value(from_wire(type_, text))
+        parts.append(IsNull(name) if value is None else Compare("=", name, value, type_))
+    if not parts:
+        return snapshot.partitions()
+    agreeing = Filter.of(And(tuple(parts)), snapshot.key_schema.types)
+    return snapshot.partitions(cheapest_plan(snapshot, agreeing))
+
+
+def can_delete(lake: Lake, q: questions.CanDelete) -> answers.Held:
+    """Return whether the condition selects whole partitions, so that no file need be rewritten."""
+    snapshot = lake.snapshot(q.table)
+    return answers.Held(not isinstance(whole_partitions(snapshot, conjuncts(snapshot, q.predicates)), str))
+
+
+def delete(lake: Lake, q: questions.Delete) -> answers.Done:
+    """Drop the partitions that a condition selects."""
+    snapshot = lake.current(q.table)
+    transaction = Transaction(snapshot, "delete")
+    selected = conjuncts(snapshot, q.predicates)
+    replace_where(transaction, selected, "DELETE FROM")
+    if is_serializable(settle(session=q.settings, properties=snapshot.metadata.properties)):
+        transaction.rely_on(snapshot, partition_plan(snapshot, selected, indexed=False), SAME_ROWS)
+    commit(transaction)
+    return answers.Done()
+
+
+def truncate(lake: Lake, q: questions.Truncate) -> answers.Held:
+    """Empty a table; its partitions stay, as Hive's and Spark's do (SPARK-34418)."""
+    snapshot = lake.current(q.table)
+    transaction = Transaction(snapshot, "truncate")
+    for partition in snapshot.partitions():
+        transaction.replace(partition.values, ())
+    commit(transaction)
+    return answers.Held(True)
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.AddPartitions: add,
+    questions.DropPartitions: drop,
+    questions.TruncatePartitions: truncate_partitions,
+    questions.RenamePartition: rename,
+    questions.AlterPartition: alter,
+    questions.LoadPartition: load,
+    questions.ListPartitions: listed,
+    questions.ShowPartitions: shown,
+    questions.CanDelete: can_delete,
+    questions.Delete: delete,
+    questions.Truncate: truncate,
+}

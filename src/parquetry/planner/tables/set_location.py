@@ -1,0 +1,81 @@
+"""ALTER TABLE … SET LOCATION: where an external table lies from now on."""
+
+from __future__ import annotations
+
+import logging
+
+from msgspec.structs import replace
+
+from parquetry.errors import PropertyError, WarehouseError
+from parquetry.locations.file_names import is_own
+from parquetry.locations.filesystem import open_location
+from parquetry.locations.listing import visible_files
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.removed_files import live_files, taken_out
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.tables.locations import external_location, lying_files
+
+_LOG = logging.getLogger("parquetry")
+
+
+def set_location(lake: Lake, snapshot: TableSnapshot, given: str) -> TableSnapshot:
+    """Have a table lie elsewhere, as Hive does, and return its new version. No file is moved, and none is deleted.
+
+    Partitions stay where they are, and new ones are written to the new place. A table without partition columns shows what lies in
+    the new place, once MSCK REPAIR TABLE has taken it in; until then it is empty.
+
+    Args:
+        lake: the catalog.
+        snapshot: the newest version of the table.
+        given: the location as the user wrote it.
+
+    Raises:
+        PropertyError: the table is a managed one, or has written what lies in the new place.
+        LocationTakenError: the place is a managed table's, or a database's.
+        CommitConflictError: others changed the table meanwhile.
+    """
+    name, metadata = lake.full_name(snapshot), snapshot.metadata
+    if not metadata.external:
+        raise PropertyError(
+            f"Table {name} is managed: its files lie in {metadata.location}, which the catalog has chosen. Where they were moved, `parquetry "
+            "relocate FROM TO` has the table look for them there; a table of files elsewhere is made with CREATE TABLE … LOCATION."
+        )
+    location = external_location(lake, snapshot.database, snapshot.name, given)
+    if location.rstrip("/") == metadata.location.rstrip("/"):
+        return snapshot
+    _require_others(name, snapshot, location)
+    transaction = Transaction(snapshot, "set location")
+    for partition in snapshot.partitions():
+        if metadata.partition_by:
+            transaction.keep_place(partition)
+        else:
+            transaction.drop(partition.values)
+    # what is known as taken out is known by its path below the location
+    transaction.leave_records()
+    transaction.record_taken_out({file.path: None for file in taken_out(snapshot)})
+    transaction.set_metadata(replace(metadata, location=location))
+    moved = commit(transaction)
+    if (lying := lying_files(location)) is not None:
+        _LOG.warning(
+            "Table %s lies in %s now%s. It holds %s, which MSCK REPAIR TABLE %s takes in.",
+            name, location, "; partitions stay where they are" if metadata.partition_by else " and is empty as yet", lying, name,
+        )  # fmt: skip
+    return moved
+
+
+def _require_others(name: str, snapshot: TableSnapshot, location: str) -> None:
+    """Make sure that a place holds no files of the table's own that it does not list there: nobody would take them in, and vacuum deletes them."""
+    try:
+        filesystem, folder = open_location(location)
+        own = [path for path in visible_files(filesystem, folder) if is_own(path, snapshot.id)]
+    except (OSError, WarehouseError):  # out of reach, as a place may be that nothing was written to yet
+        return
+    listed = {open_location(path)[1] for path, _ in live_files(snapshot)} if own else set()
+    if strange := [path for path in own if path not in listed]:
+        raise PropertyError(
+            f"Table {name} has written files that lie in {location}, and does not list them there, as {strange[0]}. Where its files "
+            f"were moved, `parquetry relocate {snapshot.metadata.location} {location}` has the table look for them there; to have an earlier "
+            "version again, CALL system.rollback."
+        )

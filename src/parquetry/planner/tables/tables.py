@@ -1,0 +1,351 @@
+"""Tables: what CREATE, ALTER, DROP, RENAME and SHOW come to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import msgspec
+
+from parquetry.config.precedence import settle
+from parquetry.config.registry import (
+    BUCKETING_VERSION,
+    CLUSTERED_BY,
+    HIVE_COMPATIBLE,
+    PURGE_ON_OVERWRITE,
+    SKEWED_BY,
+    SKEWED_LOCATIONS,
+    SORT_BY,
+    check_properties,
+    is_fixed,
+    our_name,
+    rename_column,
+)
+from parquetry.definition import bucketing, constraints
+from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.definition.drop_columns import elementary, in_order, require_droppable
+from parquetry.definition.file_layout_settings import clustered_by, require_columns
+from parquetry.definition.schema_changes import changed, physical_path
+from parquetry.definition.skew import recorded, relocate, require_rules, require_unskewed, subject, without
+from parquetry.errors import (
+    BucketError,
+    CommitConflictError,
+    NamespaceNotFoundError,
+    OtherKindError,
+    PropertyError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from parquetry.maintenance.deletion.owned_files import purge_replaced
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.replacement import Replacement
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake, Staged
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.tables.create import RESERVED, new_database, new_metadata
+from parquetry.planner.tables.locations import (
+    Dropping,
+    delete_replacement,
+    doomed_staged,
+    give_back,
+    lying_files,
+    require_free_cells,
+)
+from parquetry.planner.tables.set_location import set_location
+
+_LOG = logging.getLogger("parquetry")
+_UNLESS_CONSTRAINED = {"drop_column": "dropped", "rename_column": "renamed"}
+"""Changes of columns that no constraint may name, and what a message calls them."""
+
+
+def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
+    """Create an empty table."""
+    database = new_database(lake, q.namespace, q.name)
+    metadata = new_metadata(lake, database, q)
+    try:
+        created = lake.metastore.create_table(database, q.name, metadata)
+    except (TableExistsError, NamespaceNotFoundError):
+        give_back(lake, metadata)
+        raise
+    if metadata.external and (lying := lying_files(metadata.location)) is not None:
+        _LOG.warning(
+            "Table %s is empty as yet: its LOCATION holds %s, which MSCK REPAIR TABLE %s takes in.",
+            lake.full_name(created), lying, lake.full_name(created),
+        )  # fmt: skip
+    return lake.described(created)
+
+
+def stage(lake: Lake, q: questions.StageTable) -> answers.Table:
+    """Create a table that nobody sees before it is published."""
+    database = new_database(lake, q.namespace, q.name)
+    current = None if q.mode == "create" else _to_replace(lake, database, q)
+    if current is not None:
+        replacement = Replacement(current, new_metadata(lake, database, q, current.metadata))
+        ref = questions.TableRef(replacement.id.hex(), current.version, current.database, current.name)
+        lake.staged[ref.id] = Staged(replacement, database, q.name)
+        return lake.described_as(ref, replacement.snapshot)
+    lake.metastore.database(database)
+    if q.name.lower() in lake.metastore.views(database):  # before the rows are written
+        raise TableExistsError(f"View {database}.{q.name} exists already.")
+    staged = lake.metastore.stage_table(database, q.name, new_metadata(lake, database, q))
+    lake.staged[staged.id.hex()] = Staged(staged, database, q.name)
+    described = lake.described(staged.snapshot)
+    return msgspec.structs.replace(described, name=f"{lake.name}.{database}.{q.name}")
+
+
+def _to_replace(lake: Lake, database: str, q: questions.StageTable) -> TableSnapshot | None:
+    """Return the table that a statement replaces; None if it makes one.
+
+    Raises:
+        TableNotFoundError: it has to be there, and is not.
+        TableExistsError: the name is a view's.
+    """
+    try:
+        return lake.metastore.table(database, q.name)
+    except OtherKindError:
+        raise TableExistsError(
+            f"{database}.{q.name} is a view, whose place no table takes: DROP VIEW it first, or choose another name."
+        ) from None
+    except TableNotFoundError:
+        if q.mode == "replace":
+            raise
+        return None
+
+
+def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
+    """Give a staged table its name, or put the content that was staged in place of a table's."""
+    staged = lake.staged[q.table.id]
+    try:
+        published = lake.hold(staged.table.publish())
+    except TableExistsError as error:
+        if q.mode == "create":
+            raise
+        raise CommitConflictError(
+            f"{error.message.removesuffix('.')}: others have made it since the statement began; nothing was written: run it again."
+        ) from None
+    except TableNotFoundError as error:
+        if q.mode != "create_or_replace":
+            raise
+        raise CommitConflictError(
+            f"{error.message.removesuffix('.')}: run it again, to make the table."
+        ) from None
+    del lake.staged[q.table.id]
+    if isinstance(staged.table, Replacement):
+        _purge_replaced(lake, published)
+    return answers.Done()
+
+
+def _purge_replaced(lake: Lake, table: TableSnapshot) -> None:
+    """Delete the files of the version before a replacement, where the table's owner has asked for that."""
+    before = lake.metastore.table(table.database, table.name, version=table.version - 1)
+    if settle(properties=before.metadata.properties)[PURGE_ON_OVERWRITE]:
+        for failure in purge_replaced(list(before.partitions()), table):
+            _LOG.warning("a file that was replaced in %s is left: %s", table.label, failure)
+
+
+def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
+    """Forget a staged table, or the content that was to replace a table's, and delete what was written for it."""
+    staged = lake.staged.pop(q.table.id).table
+    if isinstance(staged, Replacement):
+        if not staged.may_be_visible:
+            delete_replacement(staged)
+        return answers.Done()
+    delete_files = doomed_staged(staged)
+    staged.discard()
+    delete_files()
+    return answers.Done()
+
+
+def load(lake: Lake, q: questions.LoadTable) -> answers.Table:
+    """Return a table, now or as it was."""
+    if len(q.namespace) != 1:
+        raise TableNotFoundError(f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {lake.name}.")
+    version = None if q.version is None else _version(q.version)
+    as_of = None if q.as_of is None else q.as_of // 1000
+    try:
+        snapshot = lake.metastore.table(q.namespace[0], q.name, version=version, as_of=as_of)
+    except NamespaceNotFoundError as error:
+        raise TableNotFoundError(error.message) from None  # Spark asks so whether a table is there: IF EXISTS
+    return lake.described(snapshot)
+
+
+def _version(text: str) -> int:
+    if not text.strip().isdigit():
+        raise UnsupportedError(
+            f"VERSION AS OF {text!r}: a table's versions are numbers, as CALL system.history lists them."
+        )
+    return int(text)
+
+
+def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
+    """Change a table's columns and properties, all of them or none."""
+    snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
+    metadata = snapshot.metadata
+    match q.changes:
+        case [{"change": "set_property", "key": "location", "value": str(given)}]:
+            return lake.described(set_location(lake, snapshot, given))
+    for change in elementary(metadata, q.changes):
+        if change["change"] == "drop_column":
+            require_droppable(snapshot, metadata, change["column"])
+        bucketing.require_unbucketed(snapshot, metadata, change)
+        if change["change"] == "add_constraint":
+            metadata = constraints.added(snapshot, metadata, change)
+        else:
+            metadata = _altered(snapshot.label, metadata, change)
+    require_columns(metadata, settle(properties=metadata.properties))
+    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
+
+    def zone() -> str:
+        return lake.engine.time_zone
+
+    metadata, of_partition = recorded(bucketing.recorded(snapshot.label, metadata), zone)
+    if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
+        require_rules(snapshot.label, metadata, "define")
+    transaction = Transaction(snapshot, "alter")
+    skew = metadata.arrangement.skew if of_partition is None else relocate(transaction, of_partition, zone)
+    require_free_cells(lake, snapshot.label, skew, snapshot.id)
+    if metadata != snapshot.metadata or of_partition is None:
+        transaction.set_metadata(metadata)
+    return lake.described(commit(transaction))
+
+
+def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Held:
+    """Return whether a column can be changed so: Spark leaves the column as it is otherwise, and casts the rows."""
+    snapshot = lake.snapshot(q.table)
+    try:
+        bucketing.require_unbucketed(snapshot, snapshot.metadata, q.change)
+        _altered(snapshot.label, snapshot.metadata, q.change)
+    except (BucketError, UnsupportedError):
+        return answers.Held(False)
+    return answers.Held(True)
+
+
+def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
+    replace = msgspec.structs.replace
+    if change["change"] == "set_property":
+        key, value = our_name(change["key"]), change["value"]
+        if key in ("comment", "owner"):
+            return replace(metadata, **{key: value})
+        _check_changeable(key)
+        check_properties({key: value})
+        return replace(metadata, properties={**metadata.properties, key: value})
+    if change["change"] == "remove_property":
+        key = our_name(change["key"])
+        if key != "comment":
+            _check_changeable(key)
+        if key in (SKEWED_BY, SKEWED_LOCATIONS):
+            return without(metadata, key)
+        if key in (CLUSTERED_BY, BUCKETING_VERSION, HIVE_COMPATIBLE):
+            return bucketing.without(metadata, key)
+        kept = {name: value for name, value in metadata.properties.items() if name != key}
+        return replace(metadata, properties=kept, comment=None if key == "comment" else metadata.comment)
+    if change["change"] == "drop_constraint":
+        return constraints.without(metadata, label, change)
+    if change["change"] in _UNLESS_CONSTRAINED:
+        constraints.require_unconstrained(
+            metadata, label, change["column"], _UNLESS_CONSTRAINED[change["change"]]
+        )
+    if change["change"] == "cluster_by":
+        kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
+        if change["columns"]:
+            kept[SORT_BY] = clustered_by(label, metadata, change["columns"])
+        return replace(metadata, properties=kept)
+    if change["change"] in ("rename_column", "update_type"):
+        require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
+    if change["change"] == "order":
+        return replace(metadata, columns=in_order(metadata, change["names"]))
+    columns = changed(metadata, change)
+    if change["change"] == "drop_column" and columns != metadata.columns:
+        dropped = physical_path(metadata, change["column"])
+        return replace(metadata, columns=columns, dropped=tuple(dict.fromkeys((*metadata.dropped, dropped))))
+    if change["change"] != "rename_column":
+        return replace(metadata, columns=columns)
+    path, new = change["column"], change["to"]
+    metadata = replace(metadata, columns=columns, properties=rename_column(metadata.properties, path, new))
+    if len(path) > 1:
+        return metadata
+    old = path[0].lower()
+    return replace(
+        metadata, partition_by=tuple(new if name.lower() == old else name for name in metadata.partition_by)
+    )
+
+
+def _check_changeable(key: str) -> None:
+    if key in RESERVED or is_fixed(key):
+        instead = "say ALTER TABLE … SET LOCATION" if key == "location" else "make a new table"
+        raise PropertyError(f"Table property {key!r} cannot be changed after the table was made: {instead}.")
+
+
+def drop(lake: Lake, q: questions.DropTable) -> answers.Held:
+    """Drop a table, and the files of a managed one.
+
+    Raises:
+        UnsupportedError: it is one that shows what is known of another.
+    """
+    if len(q.namespace) == 2:  # and it is there, or Spark would not ask
+        of = ".".join([lake.name, *q.namespace])
+        raise UnsupportedError(
+            f"{of}.{q.name} shows what is known of {of} and cannot be dropped; to drop the table, say DROP TABLE {of}."
+        )
+    dropping = Dropping(lake)
+    try:
+        dropping.drop(lake.database(q.namespace), q.name)
+    except (NamespaceNotFoundError, TableNotFoundError):
+        return answers.Held(False)
+    dropping.delete_files()
+    return answers.Held(True)
+
+
+def rename(lake: Lake, q: questions.RenameTable) -> answers.Done:
+    """Rename a table; its files stay where they are."""
+    database, name = rename_target(lake, q, "Table")
+    lake.metastore.rename_table(lake.database(q.namespace), q.name, database, name)
+    return answers.Done()
+
+
+def rename_target(lake: Lake, q: questions.RenameTable, kind: str) -> tuple[str, str]:
+    """Return the database and the name that a table or a view is to have.
+
+    Raises:
+        UnsupportedError: they are of another catalog, or nested.
+    """
+    *namespace, name = q.to
+    if len(namespace) == 2 and namespace[0].lower() == lake.name.lower():
+        namespace = namespace[
+            1:
+        ]  # Spark takes the new name as one within the catalog; users write it whole, too
+    if len(namespace) > 1:
+        raise UnsupportedError(
+            f"{kind} {'.'.join([lake.name, *q.namespace, q.name])} cannot become {'.'.join(q.to)}: it stays in its catalog, "
+            f"where databases do not nest; say RENAME TO database.{kind.lower()}, or make another with CREATE "
+            f"{kind.upper()} … AS SELECT."
+        )
+    return (namespace or q.namespace)[0], name
+
+
+def _refuse_load(lake: Lake, q: questions.RefuseLoad) -> NoReturn:
+    """Say that LOAD DATA is not offered, and what is."""
+    label = f"{lake.name}.{q.table.database}.{q.table.table}"
+    require_rules(label, lake.snapshot(q.table).metadata, "load")
+    raise UnsupportedError(
+        f"LOAD DATA INTO {label} is not supported: write the rows as they are to be with INSERT OVERWRITE, which replaces "
+        "whole partitions."
+    )
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.LoadTable: load,
+    questions.CreateTable: create,
+    questions.StageTable: stage,
+    questions.PublishTable: publish,
+    questions.DiscardTable: discard,
+    questions.AlterTable: alter,
+    questions.CanAlter: can_alter,
+    questions.DropTable: drop,
+    questions.RenameTable: rename,
+    questions.RefuseLoad: _refuse_load,
+}

@@ -1,0 +1,165 @@
+"""Views: queries by name, which Spark reads anew each time. Nothing is planned here, and nothing lies on disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from parquetry.errors import (
+    CommitConflictError,
+    NamespaceNotFoundError,
+    OtherKindError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from parquetry.layout.schema_json import columns_of, logical_schema
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.storage.model import TableMetadata, ViewDefinition
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.tables.create import new_database
+from parquetry.planner.tables.tables import load, rename_target
+
+_COMMENT, _OWNER, _TYPE = "comment", "owner", "table_type"
+_ATTEMPTS = 10
+
+
+def _load_relation(lake: Lake, q: questions.LoadRelation) -> answers.Relation:
+    try:
+        return answers.Relation(table=load(lake, q))
+    except OtherKindError:
+        return answers.Relation(view=_told(lake.metastore.table(q.namespace[0], q.name, kind="view")))
+
+
+def _told(snapshot: TableSnapshot) -> questions.View:
+    metadata = snapshot.metadata
+    view = metadata.view
+    assert view is not None
+    reserved = {_COMMENT: metadata.comment, _OWNER: metadata.owner}
+    return questions.View(
+        schema=logical_schema(metadata.columns),
+        text=view.text,
+        catalog=view.catalog,
+        namespace=list(view.namespace),
+        settings=view.settings,
+        schema_mode=view.schema_mode,
+        query_columns=list(view.query_columns),
+        properties={
+            **metadata.properties,
+            **{key: text for key, text in reserved.items() if text is not None},
+        },
+    )
+
+
+def _list(lake: Lake, q: questions.ListViews) -> answers.Names:
+    return answers.Names(lake.metastore.views(lake.database(q.namespace)))
+
+
+def _put(lake: Lake, q: questions.PutView) -> answers.Done:
+    """Make a view, or put another query in the place of one's, whoever makes, drops or alters it meanwhile."""
+    database = new_database(lake, q.namespace, q.name)
+    metadata = _metadata(f"{database}.{q.name}", q.view)
+    for attempt in range(_ATTEMPTS):
+        last = attempt == _ATTEMPTS - 1
+        if q.mode != "create":
+            try:
+                snapshot = lake.metastore.table(database, q.name, kind="view")
+                if q.mode == "evolve" and not _is_of(snapshot, q.view):
+                    return answers.Done()  # whose columns they are is gone
+                _replace(snapshot, metadata)
+                return answers.Done()
+            except OtherKindError as error:
+                if q.mode == "create_or_replace":
+                    raise TableExistsError(error.message) from None
+                raise
+            except CommitConflictError:
+                if last or q.mode == "replace":  # what that is built on has changed
+                    raise
+                continue
+            except NamespaceNotFoundError:
+                raise
+            except TableNotFoundError:
+                if q.mode in ("replace", "evolve"):
+                    raise
+        try:
+            lake.metastore.create_table(database, q.name, metadata)
+            return answers.Done()
+        except TableExistsError:
+            if last or q.mode == "create":
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _is_of(snapshot: TableSnapshot, view: questions.View) -> bool:
+    """Return whether a view still has the query whose columns are others by now."""
+    known = snapshot.metadata.view
+    return known is not None and (known.text, known.schema_mode) == (view.text, view.schema_mode)
+
+
+def _replace(snapshot: TableSnapshot, metadata: TableMetadata) -> None:
+    transaction = Transaction(snapshot, "alter")
+    transaction.set_metadata(msgspec.structs.replace(metadata, created_at=snapshot.metadata.created_at))
+    commit(transaction)
+
+
+def _metadata(label: str, view: questions.View) -> TableMetadata:
+    """Return what the metastore keeps of a view.
+
+    Raises:
+        UnsupportedError: it is a view of another kind than one by a query.
+    """
+    kind = view.properties.get(_TYPE, "VIEW")
+    if kind != "VIEW":
+        raise UnsupportedError(
+            f"{label} would be a {kind.lower().replace('_', ' ')}, and views here are queries: say CREATE VIEW … AS SELECT, or "
+            "make it in spark_catalog."
+        )
+    reserved = (_COMMENT, _OWNER, _TYPE)
+    return TableMetadata(
+        columns=columns_of(view.schema["fields"]),
+        partition_by=(),
+        format="parquet",
+        location="",
+        external=True,
+        properties={key: value for key, value in view.properties.items() if key not in reserved},
+        comment=view.properties.get(_COMMENT),
+        owner=view.properties.get(_OWNER),
+        created_at=int(time.time() * 1000),
+        view=ViewDefinition(
+            text=view.text,
+            catalog=view.catalog,
+            namespace=tuple(view.namespace),
+            settings=view.settings,
+            schema_mode=view.schema_mode,
+            query_columns=tuple(view.query_columns),
+        ),
+    )
+
+
+def _drop(lake: Lake, q: questions.DropView) -> answers.Held:
+    try:
+        lake.metastore.drop_table(lake.database(q.namespace), q.name, kind="view")
+    except (NamespaceNotFoundError, TableNotFoundError):
+        return answers.Held(False)
+    return answers.Held(True)
+
+
+def _rename(lake: Lake, q: questions.RenameView) -> answers.Done:
+    database, name = rename_target(lake, q, "View")
+    lake.metastore.rename_table(lake.database(q.namespace), q.name, database, name, kind="view")
+    return answers.Done()
+
+
+ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
+    questions.LoadRelation: _load_relation,
+    questions.ListViews: _list,
+    questions.PutView: _put,
+    questions.DropView: _drop,
+    questions.RenameView: _rename,
+}

@@ -1,0 +1,36 @@
+"""What a write may not be combined with, asked before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parquetry.definition.list_bucketing_rules import Occasion
+from parquetry.definition.skew import refuse_values, require_rules
+from parquetry.identifiers import joined_name
+from parquetry.metastore.commits.successor import Successor
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import Compare
+
+
+def require_writable_so(lake: Lake, snapshot: TableSnapshot, mode: str, where: Sequence[Filter]) -> None:
+    """Make sure that a table may be written to in some mode.
+
+    Args:
+        lake: the catalog.
+        snapshot: the table.
+        mode: of the write, as in `questions.Write`.
+        where: of what is overwritten.
+
+    Raises:
+        ListBucketingError: its heavy values have directories, and a rule forbids it.
+    """
+    staged = lake.staged.get(snapshot.id.hex())
+    label = joined_name((lake.name, staged.database, staged.name)) if staged else lake.full_name(snapshot)
+    is_made = staged is not None or isinstance(snapshot, Successor)
+    occasion: Occasion = "create as" if is_made else "append" if mode == "append" else "overwrite"
+    require_rules(label, snapshot.metadata, occasion)
+    for predicate in where:
+        if isinstance(predicate.node, Compare) and predicate.node.op in ("=", "<=>"):
+            refuse_values(snapshot, [predicate.node.value])

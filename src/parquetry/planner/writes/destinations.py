@@ -1,0 +1,164 @@
+"""For which arrangement the rows of a write are written, partition by partition.
+
+A partition that is made by the write, or overwritten whole, gets the table's arrangement. One that rows are added to
+keeps its own, for its other files were written for that. If the table's heavy values are measured, the partition's map takes in
+what is heavy by now. Example: table `t` has had directories for `x = 10` since
+yesterday; rows added to the partitions of the days before lie flat, as the rows there do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import msgspec
+
+from parquetry.data_files.tuple_statistics import StatedTuples
+from parquetry.keys import successor
+from parquetry.layout.arrangement import REST, Arrangement, SkewMap
+from parquetry.layout.heavy_values import Counted, also_found, choose
+from parquetry.layout.heavy_values import found as map_of
+from parquetry.layout.measured_maps import is_measured_by, skewed_columns
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.scan.plan import KeyScan, ScanPlan
+
+MOST_OWN = 50_000
+"""Partitions arranged otherwise than their table that a write tells apart. With more of them, files say nothing of cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """For which arrangement rows are written.
+
+    Attributes:
+        default: that of all partitions not named below; None: it is not known, and nothing is said of where their rows are.
+        own: by their keys, partitions that have another one.
+        remade: keys of those among them that are there, without files and with a map yet to be measured: they get
+            another arrangement than they have.
+        keeps: whether partitions that are there keep their arrangement, as rows are added to them.
+        to_measure: the map of new partitions whose heavy values are yet to be found among the rows; None: all are known.
+        extends: whether maps of partitions that rows are added to take in what is heavy by now.
+        growing: keys of partitions whose maps take in what others have added meanwhile, too.
+    """
+
+    default: Arrangement | None
+    own: Mapping[bytes, Arrangement] = field(default_factory=dict)
+    remade: frozenset[bytes] = frozenset()
+    keeps: bool = True
+    to_measure: SkewMap | None = None
+    extends: bool = True
+    growing: frozenset[bytes] = frozenset()
+
+    def arrangement(self, key: bytes) -> Arrangement | None:
+        """Return the arrangement of a partition by its key."""
+        return self.own.get(key, self.default)
+
+    def measured(self, snapshot: TableSnapshot, found: Mapping[bytes, Counted]) -> Destinations:
+        """Return the destinations where heavy values were found.
+
+        Args:
+            snapshot: of the table.
+            found: how often values occur in the rows, by the keys of all partitions that these are written to.
+        """
+        skew = self.to_measure
+        assert self.default is not None
+        assert skew is not None
+        assert skew.auto is not None
+        columns = skewed_columns(snapshot.metadata.columns, skew)
+        types = [column.column_type for column in columns]
+        stated = StatedTuples(columns)
+        there = {part.key: part for part in partitions_of(snapshot, found)} if self.keeps else {}
+        own: dict[bytes, Arrangement] = {}
+        remade: set[bytes] = set()
+        growing: set[bytes] = set()
+        for key, counted in found.items():
+            part = there.get(key)
+            if part is None or _is_unmeasured(part):
+                cells = choose(counted.counts, counted.rows, skew.auto, skew.columns, types)
+                own[key] = msgspec.structs.replace(self.default, skew=map_of(skew, cells))
+                (growing if part is None else remade).add(key)
+            elif not is_measured_by(part.arrangement, skew, columns):
+                own[key] = part.arrangement
+            else:
+                now = part.arrangement.skew
+                assert now is not None
+                if self.extends and (all_rows := _together(part, counted, stated)) is not None:
+                    now = also_found(now, all_rows, skew.auto, types)
+                own[key] = msgspec.structs.replace(part.arrangement, skew=now)
+                growing.add(key)
+        default = None if snapshot.metadata.partition_by else next(iter(own.values()), None)
+        return Destinations(
+            default,
+            own if snapshot.metadata.partition_by else {},
+            frozenset(remade),
+            self.keeps,
+            growing=frozenset(growing),
+        )
+
+
+def destinations_of(snapshot: TableSnapshot, keeps: bool, extends: bool = True) -> Destinations:
+    """Return for which arrangement rows are written that may be of any partition.
+
+    Args:
+        snapshot: of the table.
+        keeps: whether partitions that are there keep their arrangement, as rows are added to them.
+        extends: whether their maps take in what is heavy by now, where the table's heavy values are measured.
+    """
+    default = snapshot.metadata.arrangement
+    skew = default.skew if default.skew is not None and default.skew.auto is not None else None
+    destinations = Destinations(default, keeps=keeps, to_measure=skew, extends=extends)
+    if not keeps or (skew is None and snapshot.totals.all_arranged(default)):
+        return destinations
+    if not snapshot.metadata.partition_by:
+        part = snapshot.partition(())
+        if part is None or (skew is not None and _is_unmeasured(part)):
+            return destinations
+        grows = skew is not None and is_measured_by(
+            part.arrangement, skew, skewed_columns(snapshot.metadata.columns, skew)
+        )
+        if grows and extends:
+            return destinations
+        return Destinations(part.arrangement, growing=frozenset({part.key} if grows else ()))
+    if skew is not None:
+        return destinations  # those of their own are asked for by their keys, once these are known
+    others = (part for part in snapshot.partitions() if part.arrangement != default)
+    own = {part.key: part.arrangement for part in islice(others, MOST_OWN + 1)}
+    return Destinations(None) if len(own) > MOST_OWN else replace(destinations, own=own)
+
+
+def own_of(arrangements: Mapping[bytes, Arrangement]) -> Destinations:
+    """Return the destinations of rows of some partitions whose arrangements are known, by their keys."""
+    alike = set(arrangements.values())
+    if len(alike) == 1:  # as of a table without partitions, of which rows have no key to be told apart by
+        return Destinations(alike.pop())
+    return Destinations(None, arrangements)
+
+
+def partitions_of(snapshot: TableSnapshot, keys: Iterable[bytes]) -> Iterable[Partition]:
+    """Return the partitions of some keys, as far as they are there."""
+    scans = tuple(KeyScan("get", key, successor(key), None) for key in sorted(keys))
+    return snapshot.partitions(ScanPlan(scans))
+
+
+def _together(part: Partition, added: Counted, stated: StatedTuples) -> Counted | None:
+    """Return how often values occur at least in a partition with the rows that are added, or None if its rows were never counted.
+
+    Statistics of files that are there count only if the partition's own record lists them: no other list is read for it.
+    """
+    rows = part.entry.rows
+    if rows is None:
+        return None
+    before = (
+        {}
+        if part.entry.chunks
+        else stated.counts(file for file in part.files if file.cell is None or file.cell == REST)
+    )
+    counts = {cell: count + before.get(cell, 0) for cell, count in added.counts.items()}
+    return Counted(added.partition, rows + added.rows, counts)
+
+
+def _is_unmeasured(part: Partition) -> bool:
+    skew = part.arrangement.skew
+    return part.file_count == 0 and skew is not None and skew.auto is not None

@@ -1,0 +1,174 @@
+"""A value for each of N containers, and how they compare with literals and with each other.
+
+Numbers are held in arrays of int64, float64 or bool, all else in arrays of Python's objects; those of few containers
+(`truth_sets.FEW`) in lists, whatever they are. What is not known is held as a value that lies below, or above, all
+others, so that nothing that compares has a case for it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.predicate.pruning.truth_sets import FEW, Codes
+from parquetry.types import HELD_BITS, ColumnType, Value, order_key
+
+Values: TypeAlias = list[Any] | NDArray[Any]
+"""A value for each of N containers."""
+
+LESS, EQUAL, GREATER = 0, 1, 2
+"""How one value compares with another."""
+
+
+class _End:
+    """A value below all others, or above them."""
+
+    def __init__(self, name: str, above: bool) -> None:
+        self._name = name
+        self._above = above
+
+    def __lt__(self, other: object) -> bool:
+        return not self._above and other is not self
+
+    def __gt__(self, other: object) -> bool:
+        return self._above and other is not self
+
+    def __le__(self, other: object) -> bool:
+        return not self._above or other is self
+
+    def __ge__(self, other: object) -> bool:
+        return self._above or other is self
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+LOWEST, HIGHEST = _End("LOWEST", above=False), _End("HIGHEST", above=True)
+"""In place of values that are not known; among numbers the least and the greatest of their kind are."""
+
+_OBJECTS: tuple[Any, Any, Any] = (LOWEST, HIGHEST, np.object_)
+_ENDS: dict[type, tuple[Any, Any, Any]] = {
+    int: (-(1 << 63), (1 << 63) - 1, np.int64),
+    float: (-math.inf, math.nan, np.float64),  # NaN is above all other numbers
+    bool: (False, True, np.bool_),
+}
+
+
+def python_type(type: ColumnType) -> type:
+    """Return the type of Python that a column's values are held in, `object` for all that are no numbers.
+
+    >>> python_type(ColumnType("date")), python_type(ColumnType("string"))
+    (<class 'int'>, <class 'object'>)
+    """
+    if type.name in HELD_BITS:
+        return int
+    return float if type.floating else bool if type.name == "boolean" else object
+
+
+def hold(values: Sequence[Value], kind: type, *, lowest: bool) -> Values:
+    """Hold values of one type.
+
+    Args:
+        values: a value for each container; None is not known.
+        kind: the values' type, as `python_type` gives it.
+        lowest: whether what is not known lies below all others; else above.
+
+    >>> hold(["a", None], object, lowest=False)
+    ['a', HIGHEST]
+    """
+    low, high, dtype = _ENDS.get(kind, _OBJECTS)
+    end = low if lowest else high
+    held = [end if value is None else value for value in values] if None in values else list(values)
+    if len(held) <= FEW:
+        return held
+    try:
+        return np.array(held, dtype)
+    except OverflowError:  # integers of damaged statistics
+        return np.clip(np.array(held, np.object_), low, high).astype(dtype)
+
+
+def hold_known(values: NDArray[Any], known: NDArray[np.bool_], kind: type, *, lowest: bool) -> Values:
+    """Hold numbers that are in an array, where they are known; see `hold`.
+
+    >>> hold_known(np.array([5, 0]), np.array([True, False]), int, lowest=True)
+    array([                   5, -9223372036854775808])
+    """
+    low, high, dtype = _ENDS[kind]
+    return np.where(known, values, dtype(low if lowest else high))
+
+
+def taken(values: Values, places: NDArray[np.intp]) -> Values:
+    """Return for each of some places the value that is there.
+
+    >>> taken([5, 7], np.array([1, 1, 0]))
+    [7, 7, 5]
+    """
+    if len(places) <= FEW:
+        return (
+            [values[place] for place in places.tolist()]
+            if isinstance(values, list)
+            else values[places].tolist()
+        )
+    if isinstance(values, list):
+        values = np.array(values, _ENDS.get(values[0].__class__, _OBJECTS)[2])
+    return values[places]
+
+
+def compare_with(values: Values, literal: Any) -> Codes:
+    """Say of each value whether it is LESS than a literal, EQUAL or GREATER. NaN is greater than all but NaN.
+
+    >>> compare_with([1, 5, HIGHEST], 5)
+    [0, 1, 2]
+    """
+    if isinstance(values, list):
+        if literal != literal:
+            return [EQUAL if value != value else LESS for value in values]
+        return [2 - (value < literal) - (value <= literal) for value in values]
+    if literal != literal:
+        return _sign(~np.isnan(values), np.ones(len(values), np.bool_))
+    if values.dtype == np.object_:
+        literal = np.array((literal,), np.object_)  # of a bare text NumPy would lose the NULs at its end
+    return _sign(values < literal, values <= literal)
+
+
+def _sign(less: NDArray[np.bool_], not_greater: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    return np.uint8(GREATER) - less.view(np.uint8) - not_greater.view(np.uint8)
+
+
+def compare_pairs(left: Values, right: Values) -> Codes:
+    """Say of each value whether it is LESS than the one in the same place, EQUAL or GREATER. NaN is never equal."""
+    if isinstance(left, list):
+        return [2 - (one < other) - (one <= other) for one, other in zip(left, right, strict=True)]
+    return _sign(left < right, left <= right)
+
+
+def ranks(values: Values, literals: Sequence[Value], *, after: bool) -> Values:
+    """Count for each value how many literals are less; `after`: or equal.
+
+    Args:
+        values: of the literals' type.
+        literals: in order, each once; run-time filters bring thousands.
+        after: whether equal ones count.
+
+    >>> ranks([2, 3], (1, 3, 5), after=False), ranks([2, 3], (1, 3, 5), after=True)
+    ([1, 1], [1, 2])
+    """
+    if not isinstance(values, list) and values.dtype != np.object_ and len(literals) < 8 * len(values):
+        return np.searchsorted(np.array(literals, values.dtype), values, "right" if after else "left")
+    # To look some up, each by itself, takes less time than to make an array of the literals.
+    bisect = bisect_right if after else bisect_left
+    if literals and isinstance(literals[0], float):  # NaN may be on either side
+        found = [bisect(literals, order_key(value), key=order_key) for value in listed(values)]
+    else:
+        found = [bisect(literals, value) for value in listed(values)]
+    return found if isinstance(values, list) else np.array(found, np.int64)
+
+
+def listed(values: Values) -> list[Any]:
+    """Return the values as Python's own."""
+    return values if isinstance(values, list) else values.tolist()

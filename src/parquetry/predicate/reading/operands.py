@@ -1,0 +1,221 @@
+"""Read the operands of a filter's text: names of columns and literals, token by token.
+
+What conditions are made of them is for `parse` to say. An error marks the place in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TypeVar
+
+from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
+from parquetry.predicate import bind
+from parquetry.sqltext.tokens import BARE, END_OF_TEXT, TIME_TYPES, Token, is_name, tokenise
+from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
+
+_ARITHMETIC = frozenset(("PLUS", "DASH", "STAR", "SLASH", "MOD", "DPIPE", "DIV", "AMP", "PIPE", "CARET"))
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A column, and where it stands in the text."""
+
+    name: str
+    type: ColumnType
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal, where it stands, its text if it was quoted, and whether it is a date or a timestamp without quotes."""
+
+    value: Value
+    type: ColumnType
+    start: int
+    text: str = ""
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Several columns that are compared together, `(a, b)` or `STRUCT(a, b)`, and where they stand in the text."""
+
+    names: tuple[Name, ...]
+    start: int
+
+
+class Operands:
+    """A place in the tokens of a filter, from which operands are read.
+
+    Args:
+        text: the filter.
+        columns: types of the columns it may name.
+        zone: of timestamps without one.
+    """
+
+    def __init__(self, text: str, columns: Mapping[str, ColumnType], zone: str) -> None:
+        self._text = text
+        self._columns = columns
+        self._zone = zone
+        self._tokens = tokenise(text)
+        self._at = 0
+
+    @property
+    def next(self) -> Token:
+        """Return the token that is next."""
+        return self._tokens[self._at]
+
+    @property
+    def shown(self) -> str:
+        """Return the next token as a message shows it."""
+        return "the end" if self.next.kind == END_OF_TEXT else repr(self.next.text)
+
+    def error(self, message: str, place: int | None = None) -> FilterError:
+        """Return the error that marks a place in the text, by default that of the next token."""
+        return FilterError(message, self._text, self.next.start if place is None else place)
+
+    def take(self, *words: str) -> str | None:
+        """Take the next token if it is one of these words or signs."""
+        word = self.next.word
+        if word not in words or not word:
+            return None
+        self._at += 1
+        return word
+
+    def expect(self, word: str, why: str) -> None:
+        """Read a word that has to be there; `why` ends the message if it is not."""
+        if self.take(word) is None:
+            raise self.error(f"{self.shown} is not expected here: {why}.")
+
+    def placed(self, place: int, make: Callable[[], _T]) -> _T:
+        """Return what is made; errors about a value or a column are marked at a place in the text."""
+        try:
+            return make()
+        except (ValueTypeError, ColumnNotFoundError) as error:
+            raise self.error(error.message, place) from None
+
+    def operand(self) -> Name | Literal:
+        """Read a column or a literal, in parentheses or not."""
+        depth = 0
+        while self.take("("):
+            depth += 1
+        value = self.name() if self.at_name() else self.literal()
+        for _ in range(depth):
+            self.expect(")", "close the parenthesis")
+        return value
+
+    def columns(self) -> Columns | None:
+        """Read `(a, b)` or `STRUCT(a, b)`; return None, and read nothing, if the next tokens are something else."""
+        first, start = self._at, self.next.start
+        struct = self.take_struct()
+        if not self.take("("):
+            return None
+        if not struct and not (is_name(self.next) and self._tokens[self._at + 1].word == ","):
+            self._at = first
+            return None
+        names = [self.name()]
+        while self.take(","):
+            names.append(self.name())
+        self.expect(")", "close the list of columns")
+        return Columns(tuple(names), start)
+
+    def take_struct(self) -> bool:
+        """Take the word STRUCT if a list follows it; otherwise it is the name of a column."""
+        listed = self.next.kind != END_OF_TEXT and self._tokens[self._at + 1].word == "("
+        return listed and self.take("struct") is not None
+
+    def at_name(self) -> bool:
+        """Return whether a column is next."""
+        token, following = (
+            self.next,
+            self._tokens[self._at + 1] if self.next.kind != END_OF_TEXT else self.next,
+        )
+        # `date` is a column unless a text follows it.
+        return is_name(token) and not (token.word in TIME_TYPES and following.kind == "STRING")
+
+    def name(self) -> Name:
+        """Read a column."""
+        token = self.next
+        if not self.at_name():
+            raise self.error(f"{self.shown} is not expected here: write a column.")
+        self._at += 1
+        if self.next.kind == "DOT":
+            raise self.error("Fields within a column cannot be compared here: write the column's name alone.")
+        self._require_plain(token)
+        name, type = self.placed(token.start, lambda: bind.resolve(token.text, self._columns))
+        return Name(name, type, token.start)
+
+    def _require_plain(self, name: Token) -> None:
+        """Refuse `year(day)` and `n % 7`, of which the name may well be that of a column."""
+        if self.next.word == "(":
+            raise self.error(
+                f"{name.text}(…) is not understood: a filter given as text knows no functions; compare a column with "
+                "values, or ask with spark.sql, which knows them.",
+                name.start,
+            )
+        self._require_no_arithmetic()
+
+    def _require_no_arithmetic(self) -> None:
+        if self.next.kind in _ARITHMETIC:
+            raise self.error(
+                f"{self.shown} is not understood: a filter given as text knows no arithmetic; compare a column with "
+                "values, or ask with spark.sql, which knows it."
+            )
+
+    def literal(self) -> Literal:
+        """Read a literal."""
+        token = self.next
+        start = token.start
+        if token.word in ("-", "+"):
+            self._at += 1
+            if self.next.kind != "NUMBER":
+                raise self.error(f"{self.shown} is not expected here: write a number after the sign.")
+            number = self.literal().value
+            assert isinstance(number, Decimal)
+            return Literal(-number if token.word == "-" else number, bind.NUMBER, start)
+        self._at += token.kind != END_OF_TEXT
+        if token.quoted:
+            return Literal(token.text, STRING, start, token.text)
+        if token.kind == "NUMBER":
+            self._require_no_arithmetic()
+            return Literal(self.placed(start, lambda: _number(token.text)), bind.NUMBER, start)
+        if token.kind == "HEX_STRING" and self._text[start] in "xX":
+            data = self.placed(start, lambda: _bytes(token.text))
+            return Literal(data, ColumnType("binary"), start)
+        if token.word == "null":
+            return Literal(None, STRING, start)
+        if token.word in ("true", "false"):
+            return Literal(token.word == "true", BOOLEAN, start)
+        if token.word in TIME_TYPES and self.next.kind == "STRING":
+            self._at += 1
+            return self._time(self._tokens[self._at - 1], TIME_TYPES[token.word])
+        if token.kind in BARE:
+            return self._time(token, BARE[token.kind], bare=True)
+        if is_name(token):
+            self._require_plain(token)
+        self._at -= token.kind != END_OF_TEXT
+        raise self.error(f"{self.shown} is not expected here: write a literal, texts in quotes.")
+
+    def _time(self, text: Token, type_name: str, *, bare: bool = False) -> Literal:
+        type = parse_type(type_name)
+        value = self.placed(text.start, lambda: value_from_text(type, text.text, self._zone))
+        return Literal(value, type, text.start, text.text, bare)
+
+
+def _number(text: str) -> Decimal:
+    try:
+        if text.isascii():
+            return Decimal(text)
+    except InvalidOperation:
+        pass
+    raise ValueTypeError(f"{text} is no number, or one too far from any that a column can hold.")
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueTypeError(f"Value X'{text}' is not made of pairs of hexadecimal digits.") from None

@@ -1,0 +1,170 @@
+"""Answer COUNT, MIN and MAX from the metastore alone, where its numbers are exact; else not at all.
+
+Works on what `select` selected. No answer is given from bounds that may be wider than the values, nor for
+floating point, whose bounds tell nothing of NaN and of the sign of zero, nor for char, which Spark pads.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from typing import Literal
+
+import numpy as np
+
+from parquetry.data_files.bounds import FileBounds
+from parquetry.data_files.bounds_vectorized import each_in_files
+from parquetry.data_files.file_batch import UNKNOWN
+from parquetry.metastore.storage.model import Column, TableMetadata
+from parquetry.metastore.versions.file_blocks import FileBlock
+from parquetry.prune.select import Selection
+from parquetry.types import ColumnType, Value, identity
+
+AggregateCall = tuple[Literal["count", "min", "max"], str | None]
+"""A function and its column; `("count", None)` is COUNT(*)."""
+
+_EXACT = Context(prec=76, traps=[InvalidOperation, Inexact])
+_UNANSWERED = frozenset(("float", "double", "char"))
+
+_Answer = Callable[["_Files"], Sequence[Value]]
+
+
+class _NotExactError(Exception):
+    """The metastore's numbers do not do."""
+
+
+def has_extremes(kind: ColumnType) -> bool:
+    """Return whether the metastore may tell the least and the greatest value of a type."""
+    return kind.primitive and kind.name not in _UNANSWERED
+
+
+def answer_aggregate(
+    metadata: TableMetadata,
+    selection: Selection,
+    aggregates: Sequence[AggregateCall],
+    group_by: Sequence[str] = (),
+) -> list[tuple[Value, ...]] | None:
+    """Compute aggregates over the selected rows without reading a file.
+
+    Args:
+        metadata: the table's.
+        selection: what was selected of the table, with the statistics of the columns in question.
+        aggregates: what to compute.
+        group_by: partition columns.
+
+    Returns:
+        A row for each group in key order (exactly one without `group_by`): the group's values, then the
+        aggregates, as internal values. None when the metastore cannot tell exactly.
+
+    Raises:
+        ColumnNotFoundError: the table has no such column.
+    """
+    places = {name.lower(): place for place, name in enumerate(metadata.partition_by)}
+    keys = [metadata.column(name) for name in group_by]
+    if any(key.name.lower() not in places or key.column_type.floating for key in keys):
+        return None
+    block = selection.block
+    if not selection.certain or (block.files.rows == UNKNOWN).any():
+        return None
+    filled = block.take(np.flatnonzero(block.files.rows))
+    values = {part: selection.partitions[part].values for part in dict.fromkeys(filled.parts.tolist())}
+    groups: dict[tuple[Value, ...], int] = {} if keys else {(): 0}
+    of_part = {
+        part: groups.setdefault(identity(tuple(each[places[key.name.lower()]] for key in keys)), len(groups))
+        for part, each in values.items()
+    }
+    files = _Files(filled, [of_part[part] for part in filled.parts.tolist()], len(groups), values)
+    try:
+        answers = [_answer(metadata, places, function, name)(files) for function, name in aggregates]
+    except _NotExactError:
+        return None
+    return [(*key, *answer) for key, *answer in zip(groups, *answers, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files that have rows: of each the number of its group, of how many, and its partition's values."""
+
+    block: FileBlock
+    groups: Sequence[int]
+    count: int
+    values: Mapping[int, tuple[Value, ...]]
+
+    def shared(self, place: int) -> list[Value]:
+        """Return for each file the value that all its rows have of a partition column."""
+        return [self.values[part][place] for part in self.block.parts.tolist()]
+
+    def sums(self, numbers: Iterable[int]) -> list[int]:
+        """Return the sum of each group."""
+        sums = [0] * self.count
+        for group, number in zip(self.groups, numbers, strict=True):
+            sums[group] += number
+        return sums
+
+    def best(self, values: Iterable[Value], choose: Callable[..., Value]) -> list[Value]:
+        """Return the least or the greatest value of each group; None where there is none but NULL."""
+        found: list[Value] = [None] * self.count
+        for group, value in zip(self.groups, values, strict=True):
+            if value is not None:
+                found[group] = value if found[group] is None else choose(found[group], value)
+        return found
+
+
+def _answer(metadata: TableMetadata, places: dict[str, int], function: str, name: str | None) -> _Answer:
+    if name is None:
+        if function != "count":
+            raise _NotExactError
+        return lambda files: files.sums(files.block.files.rows.tolist())
+    column = metadata.column(name)
+    place = places.get(column.name.lower())
+    if function == "count":
+        return functools.partial(_count, column, place)
+    kind = column.column_type
+    if function not in ("min", "max") or not has_extremes(kind):
+        raise _NotExactError
+    choose: Callable[..., Value] = min if function == "min" else max
+    if place is not None:
+        return lambda files: files.best(files.shared(place), choose)
+
+    def extremes(files: _Files) -> list[Value]:
+        found = each_in_files(column, files.block.files)
+        return files.best([_extreme(kind, each, function) for each in found], choose)
+
+    return extremes
+
+
+def _count(column: Column, place: int | None, files: _Files) -> list[int]:
+    rows = files.block.files.rows.tolist()
+    if place is not None:
+        pairs = zip(rows, files.shared(place), strict=True)
+        return files.sums([0 if value is None else number for number, value in pairs])
+    known = zip(rows, each_in_files(column, files.block.files), strict=True)
+    return files.sums([_not_null(number, found) for number, found in known])
+
+
+def _not_null(rows: int, found: FileBounds | None) -> int:
+    if found is None:
+        raise _NotExactError
+    if found.all_null:
+        return 0
+    if found.nulls is None:
+        raise _NotExactError
+    return rows - found.nulls
+
+
+def _extreme(kind: ColumnType, found: FileBounds | None, function: str) -> Value:
+    if found is None:
+        raise _NotExactError
+    if found.all_null:
+        return None
+    value, exact = (found.min, found.min_exact) if function == "min" else (found.max, found.max_exact)
+    if value is None or not exact:
+        raise _NotExactError
+    # The file may have fewer digits than the column has now.
+    return (
+        value.quantize(Decimal((0, (1,), -kind.scale)), context=_EXACT)
+        if isinstance(value, Decimal)
+        else value
+    )

@@ -1,0 +1,148 @@
+"""What a condition says about partitions alone: the part of it that a scan plan can use, and the plan of it.
+
+How a plan is made is `parquetry.scan`'s; here a condition over partition and data columns is weakened to one
+over partition columns that every wanted row still satisfies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import compress
+
+from parquetry.metastore.access import access_paths
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import And, Not, Opaque, Or, Predicate, TupleIn, columns_of
+from parquetry.predicate.normalise import conjoin, disjoin, tuple_membership
+from parquetry.predicate.pruning.knowledge import Knowledge, KnownValues
+from parquetry.predicate.pruning.match import match
+from parquetry.prune.query_cache import RecentPartitions
+from parquetry.scan.coarse import coarse
+from parquetry.scan.generate import plan_scan
+from parquetry.scan.plan import ScanPlan
+from parquetry.types import Value
+
+
+def on_partitions(filter: Filter, names: frozenset[str]) -> Filter | None:
+    """Return a filter over partition columns that is TRUE wherever `filter` is; None if it says nothing.
+
+    Args:
+        filter: on any columns.
+        names: the partition columns.
+
+    >>> from parquetry.predicate.nodes import Compare
+    >>> from parquetry.types import parse_type
+    >>> p, v = (Compare("=", name, 1, parse_type("int")) for name in "pv")
+    >>> print(on_partitions(Filter(And((p, v))), frozenset("p")))
+    p = 1
+    >>> print(on_partitions(Filter(Or((p, v))), frozenset("p")))
+    None
+    """
+    part = _part(filter.node, names)
+    return filter if part is filter.node else None if part is None else Filter(part)
+
+
+def _part(node: Predicate, names: frozenset[str]) -> Predicate | None:
+    match node:
+        case And(children):
+            kept = [part for child in children if (part := _part(child, names)) is not None]
+            return conjoin(kept) if kept else None
+        case Or(children):
+            parts = [_part(child, names) for child in children]
+            known = [part for part in parts if part is not None]
+            return disjoin(known) if len(known) == len(parts) else None
+        case TupleIn():
+            return _tuple_part(node, names)
+        case Opaque(implied=implied):
+            return None if implied is None else _part(implied, names)
+        case Not(Opaque()):
+            return None
+    return node if columns_of(node) <= names else None
+
+
+def partition_plan(
+    snapshot: TableSnapshot, predicates: Iterable[Filter], *, indexed: bool = True
+) -> ScanPlan | None:
+    """Return the plan of the partitions that can satisfy all conditions; None for every partition.
+
+    Args:
+        snapshot: the version of the table.
+        predicates: joined by AND.
+        indexed: whether an index may be used; a plan that does is good for this version only.
+    """
+    metadata = snapshot.metadata
+    names = frozenset(metadata.partition_by)
+    parts = [part for predicate in predicates if (part := on_partitions(predicate, names)) is not None]
+    if not names or not parts:
+        return None
+    condition = Filter.all_of(parts)
+    if indexed:
+        return access_paths.cheapest_plan(snapshot, condition)
+    return plan_scan(condition, snapshot.key_schema)
+
+
+def partition_knowledge(metadata: TableMetadata, partitions: Sequence[Partition]) -> Knowledge:
+    """Return what is known of partitions without their files: the values of the partition columns."""
+    return KnownValues(metadata.partition_by, Partition.all_values(partitions))
+
+
+def find_partitions(
+    snapshot: TableSnapshot, filters: Sequence[Filter], recent: RecentPartitions | None = None
+) -> tuple[Sequence[Partition], bool]:
+    """Return the partitions that can satisfy conditions by what these say of partition columns alone, in key order.
+
+    Args:
+        snapshot: the version of the table.
+        filters: joined by AND.
+        recent: what was found for questions before this one, which may spare to read the metastore.
+
+    Returns:
+        The partitions; and whether conditions that partition columns decide hold for all of these, so that the values
+        need no second look. For thousands of values they do not: ranges are read that hold them (`scan.coarse`).
+    """
+    names = frozenset(snapshot.metadata.partition_by)
+    given = [part for each in filters if (part := on_partitions(each, names)) is not None]
+    parts = list(map(coarse, given))
+    whole = all(part is old for part, old in zip(parts, given, strict=True))
+    found = None if recent is None else recent.find(snapshot, parts)
+    if found is not None:
+        if found.same:
+            return found.partitions, whole
+        known = partition_knowledge(snapshot.metadata, found.partitions)
+        return list(compress(found.partitions, match(Filter.all_of(given), known).tolist())), True
+    plan = partition_plan(snapshot, parts)
+    partitions = list(snapshot.partitions(plan))
+    exact = plan is None or plan.exact
+    if recent is not None and exact:
+        recent.keep(snapshot, parts, partitions)
+    return partitions, exact and whole
+
+
+def candidates(
+    snapshot: TableSnapshot, predicates: Sequence[Filter], recent: RecentPartitions | None = None
+) -> list[Partition]:
+    """Return the partitions of which the values may satisfy all conditions, in key order.
+
+    Args:
+        snapshot: the version of the table.
+        predicates: joined by AND.
+        recent: what was found for questions before this one.
+    """
+    partitions, _ = find_partitions(snapshot, predicates, recent)
+    answers = match(Filter.all_of(predicates), partition_knowledge(snapshot.metadata, partitions))
+    return list(compress(partitions, answers.tolist()))
+
+
+def _tuple_part(node: TupleIn, names: frozenset[str]) -> Predicate | None:
+    places = [place for place, name in enumerate(node.columns) if name in names]
+    if len(places) == len(node.columns):
+        return node
+    if not places:
+        return None
+    # A row with a NULL never makes the condition TRUE.
+    rows: dict[tuple[Value, ...], None] = {
+        tuple(row[place] for place in places): None for row in node.rows if None not in row
+    }
+    names_kept, types = zip(*((node.columns[place], node.types[place]) for place in places), strict=True)
+    return tuple_membership(TupleIn(names_kept, tuple(rows), types))

@@ -1,0 +1,192 @@
+"""Which conditions Spark's readers may use to skip the row groups of Parquet, and ORC's stripes.
+
+The readers compare a condition with a row group's statistics and dictionaries, under the names that its file uses. Where
+they would lose rows by that, the condition is kept from them: Spark evaluates it on the rows in any case.
+
+A condition comes as the tree that the bridge sends (see `predicate.reading.spark_json`). What stands below its ANDs, ORs and NOTs
+are its leaves, numbered from the left, and the answer names them by their numbers, so that no literal travels back:
+
+    a > 1 AND (f = 0.0 OR b = 2) AND NOT c = 3        leaves: 0 a > 1, 1 f = 0.0, 2 b = 2, 3 c = 3
+    {"fn": "AND", "args": [{"leaf": 0}, {"fn": "NOT", "args": [{"leaf": 3}]}]}        if f is a double
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from parquetry.data_files.records import Column
+from parquetry.temporal import MICROS_PER_DAY
+
+_COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "STARTS_WITH", "ENDS_WITH", "CONTAINS")
+_NULL_TESTS = ("IS_NULL", "IS_NOT_NULL")
+_ON_FLOATS = ("=", "<", "<=", "IN", *_NULL_TESTS)
+_FLOATS = {"float", "double"}
+_GREGORIAN = {
+    "date": -141_426,
+    "timestamp": -141_426 * MICROS_PER_DAY,
+    "timestamp_ntz": -141_426 * MICROS_PER_DAY,
+}
+"""The first value of a type that is the same in both calendars wherever one is: the second day after the gap, 1582-10-16."""
+
+
+class Usable(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a condition implies and the readers may use: one of its leaves, or several joined.
+
+    Attributes:
+        leaf: number of the leaf; None: `args` are joined.
+        fn: how they are joined; NOT has one.
+        args: the parts.
+    """
+
+    leaf: int | None = None
+    fn: Literal["AND", "OR", "NOT"] | None = None
+    args: tuple[Usable, ...] = ()
+
+
+def usable(
+    tree: Mapping[str, Any], columns: Sequence[Column], partition_by: Collection[str], file_format: str
+) -> Usable | None:
+    """Return what of a condition the readers may use on row groups; None if nothing.
+
+    Args:
+        tree: the parsed JSON of one predicate.
+        columns: the table's columns.
+        partition_by: names of the partition columns.
+        file_format: ``parquet`` or ``orc``.
+
+    >>> columns = [Column("a", "integer"), Column("f", "double")]
+    >>> a = {"fn": ">", "args": [{"col": ["a"]}, {"lit": "1", "type": "int"}]}
+    >>> f = {"fn": ">", "args": [{"col": ["f"]}, {"lit": "1.0", "type": "double"}]}
+    >>> usable({"fn": "AND", "args": [f, a]}, columns, (), "parquet")
+    Usable(leaf=1, fn=None, args=())
+    >>> usable({"fn": "OR", "args": [f, a]}, columns, (), "parquet") is None
+    True
+    """
+    try:
+        return _Choice(columns, partition_by, file_format).part(tree, whole=False)
+    except RecursionError:  # deeper than readers would go
+        return None
+
+
+class _Choice:
+    def __init__(self, columns: Sequence[Column], partition_by: Collection[str], file_format: str) -> None:
+        self._fields = [{"name": column.name, "type": column.type} for column in columns]
+        self._partition_by = {name.lower() for name in partition_by}
+        self._orc = file_format == "orc"
+        self._numbers = itertools.count()
+
+    def part(self, tree: Mapping[str, Any], *, whole: bool) -> Usable | None:
+        """Return what a condition implies; under a NOT, which turns implications round, the whole of it or nothing."""
+        match tree:
+            case {"fn": "AND", "args": arguments}:
+                parts = [self.part(argument, whole=whole) for argument in arguments]
+                kept = tuple(part for part in parts if part is not None)
+                if not kept or (whole and len(kept) < len(parts)):
+                    return None
+                return kept[0] if len(kept) == 1 else Usable(fn="AND", args=kept)
+            case {"fn": "OR", "args": arguments}:
+                parts = [self.part(argument, whole=whole) for argument in arguments]
+                kept = tuple(part for part in parts if part is not None)
+                return Usable(fn="OR", args=kept) if len(kept) == len(parts) else None
+            case {"fn": "NOT", "args": [argument]}:
+                negated = self.part(argument, whole=True)
+                if negated is None or self._touches_float(tree) or self._loses_nulls(tree):
+                    return None
+                return Usable(fn="NOT", args=(negated,))
+        number = next(self._numbers)
+        return Usable(leaf=number) if self._sound(tree) else None
+
+    def _sound(self, leaf: Mapping[str, Any]) -> bool:
+        if "fn" not in leaf:  # TRUE or FALSE
+            return leaf.get("type") == "boolean" and leaf["lit"] is not None
+        function, literals = leaf["fn"], _literals(leaf)
+        if literals is None or not _is_read(function, *literals) or self._on_partitions(leaf):
+            return False
+        if function == "IS_NULL" and self._loses_nulls(leaf):
+            return False
+        if self._orc and _has_old_time(*literals):
+            return False
+        return not self._touches_float(leaf) or (
+            # Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal
+            # and NaN the greatest. (Spark 4.3.0 loses rows on `f = 0.0`.)
+            function in _ON_FLOATS and literals[1] <= _FLOATS and all(map(_is_ordinary, literals[0]))
+        )
+
+    def _on_partitions(self, leaf: Mapping[str, Any]) -> bool:
+        """Files may hold a partition column, too, with any values; readers without it in their schema take it for NULLs."""
+        return any(path[0].lower() in self._partition_by for path in _paths(leaf))
+
+    def _loses_nulls(self, tree: Mapping[str, Any]) -> bool:
+        """ORC's statistics of a field within a struct count no NULL where the struct itself is. (Spark 4.3.0 loses rows.)"""
+        return self._orc and any(len(path) > 1 for path in _paths(tree))
+
+    def _touches_float(self, tree: Mapping[str, Any]) -> bool:
+        return any(
+            each["type"] in _FLOATS for each in _nodes(tree) if "lit" in each or "values" in each
+        ) or any(self._may_be_float(path) for path in _paths(tree))
+
+    def _may_be_float(self, path: Sequence[str]) -> bool:
+        """Return whether a column, or a field within one, is a float, or is not known."""
+        type_: Any = {"type": "struct", "fields": self._fields}
+        for name in path:
+            fields = type_.get("fields", ()) if isinstance(type_, Mapping) else ()
+            type_ = next((field["type"] for field in fields if field["name"].lower() == name.lower()), None)
+        return type_ is None or (isinstance(type_, str) and type_ in _FLOATS)
+
+
+def _literals(leaf: Mapping[str, Any]) -> tuple[Sequence[str | None], set[str]] | None:
+    """Return the literals that a leaf compares a column with, and their types; None if it does anything else.
+
+    (The other way round, `<` would mean `>`.)
+    """
+    if "values" in leaf:
+        return leaf["values"], {leaf["type"]}
+    column, *literals = leaf.get("args") or [{}]
+    if "col" not in column or any("lit" not in each for each in literals):
+        return None
+    return [each["lit"] for each in literals], {each["type"] for each in literals}
+
+
+def _is_read(function: str, texts: Sequence[str | None], types: set[str]) -> bool:
+    """Return whether the readers know a form; Spark's reader of ORC fails on NULL."""
+    if None in texts:
+        return False
+    if function == "IN":
+        return len(types) <= 1
+    return len(texts) == (1 if function in _COMPARISONS else 0 if function in _NULL_TESTS else -1)
+
+
+def before_gregorian(type_name: str, value: int) -> bool:
+    """Return whether a date (days) or timestamp (microseconds) is of before the calendar changed.
+
+    Spark 4.3.0 loses such rows of ORC: its readers look for dates in Bloom filters by the other calendar, and of timestamps the
+    statistics of the first years leave out that they are BC in the old one.
+    """
+    return type_name in _GREGORIAN and value < _GREGORIAN[type_name]
+
+
+def _has_old_time(texts: Sequence[str | None], types: set[str]) -> bool:
+    return any(before_gregorian(name, int(text or 0)) for name in types & _GREGORIAN.keys() for text in texts)
+
+
+def _is_ordinary(text: str | None) -> bool:
+    """Return whether a float is neither zero nor NaN."""
+    number = float(text or "NaN")
+    return number != 0 and not math.isnan(number)
+
+
+def _nodes(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting += each.get("args", ())
+
+
+def _paths(tree: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    return (each["col"] for each in _nodes(tree) if "col" in each)

@@ -1,0 +1,1 @@
+"""What the scans of a query read and left out, as data, as text and as HTML; and why joins shuffle."""

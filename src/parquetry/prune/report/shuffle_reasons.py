@@ -1,0 +1,321 @@
+"""Judge the joins of a query's plan: does Spark shuffle their sides, and if it does, which of its demands is not met.
+
+Spark joins without a shuffle what both sides report to be in buckets by the same hash of corresponding join keys, and says nothing
+where it does not. The facts are read off its plan; the demands are those of Spark 4.3 (`EnsureRequirements`), asked in the order in
+which a person would mend them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from parquetry.prune.report.buckets import BucketReport
+from parquetry.prune.report.join import JoinReport
+from parquetry.texts import size_text
+
+_V2 = "spark.sql.sources.v2.bucketing."
+ENABLED = f"{_V2}enabled"
+PUSH_VALUES = f"{_V2}pushPartValues.enabled"
+COMPATIBLE = f"{_V2}allowCompatibleTransforms.enabled"
+PARTIAL = f"{_V2}partiallyClusteredDistribution.enabled"
+SUBSET = f"{_V2}allowKeysSubsetOfPartitionKeys.enabled"
+SHUFFLE = f"{_V2}shuffle.enabled"
+ALL_KEYS = "spark.sql.requireAllClusterKeysForCoPartition"
+SETTINGS = (ENABLED, PUSH_VALUES, COMPATIBLE, PARTIAL, SUBSET, SHUFFLE, ALL_KEYS)
+"""Spark's settings that decide whether a join is shuffled, of which the values are asked for."""
+
+_FLOATING = ("float", "double")
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a scan: the scan's number on its side of the join, the column's name, and its type in the query."""
+
+    scan: int
+    name: str
+    type: str
+
+
+class Key(msgspec.Struct, frozen=True):
+    """A join key of one side, traced to the scans below.
+
+    Attributes:
+        sql: what the key is computed by.
+        columns: that it is computed of.
+        plain: whether it is nothing but its one column.
+        cast: whether it is nothing but its one column, cast to another type.
+    """
+
+    sql: str
+    columns: tuple[Column, ...]
+    plain: bool
+    cast: bool
+
+
+class ScanFacts(msgspec.Struct, frozen=True):
+    """A scan of one of our tables below a join: the table, and its buckets as `BucketReport.to_dict` gives them."""
+
+    table: str
+    buckets: dict[str, object] | None
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One side of a join.
+
+    Attributes:
+        name: what Spark calls the first leaf of its plan.
+        keys: in the order of the other side's.
+        scans: of our tables, below it.
+        exchanged: whether rows are shuffled on the way from these, or from the joins between them, to the join.
+        repartitioned: whether the query itself asks for that.
+        in_buckets: whether rows come to the join in buckets, their own or the other side's, as Spark's plan has it.
+        through: what rows go through on the way that has several sides itself, or puts them together: joins by their types, UNION,
+            LIMIT.
+    """
+
+    name: str
+    keys: tuple[Key, ...]
+    scans: tuple[ScanFacts, ...]
+    exchanged: bool
+    repartitioned: bool = False
+    in_buckets: bool = False
+    through: tuple[str, ...] = ()
+
+
+class JoinFacts(msgspec.Struct, frozen=True):
+    """A join as Spark has planned it: its type, its sides, and which of these is broadcast (0 or 1), if one is."""
+
+    type: str
+    sides: tuple[Side, Side]
+    broadcast: int | None
+
+
+def judge(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
+    """Return what is to be said of joins: of those that have a scan of a bucketed table below them.
+
+    Args:
+        facts: of the joins of a plan.
+        settings: the values of `SETTINGS`.
+    """
+    return tuple(
+        _report(join, settings)
+        for join in facts
+        if any(scan.buckets is not None for side in join.sides for scan in side.scans)
+    )
+
+
+def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
+    left, right = (_Side(side) for side in join.sides)
+    keys = zip(*(side.keys for side in join.sides), strict=True)
+    named = {"left": left, "right": right}
+    sides = tuple(name for name, side in named.items() if join.broadcast is None and side.side.exchanged)
+    if join.broadcast is not None:
+        reason = f"{(left, right)[join.broadcast].name} is broadcast"
+    elif sides:
+        reason = _reason(left, right, settings)
+        stays = [side for name, side in named.items() if name not in sides]
+        reason = "; ".join([reason, *map(_staying, stays)])
+    else:
+        reason = _shared(left, right)
+    on = tuple(f"{one.sql} = {other.sql}" for one, other in keys)
+    return JoinReport(join.type, left.name, right.name, on, bool(sides), reason, sides)
+
+
+class _Side:
+    """A side of a join, seen from that of its scans which most of its keys are columns of.
+
+    Attributes:
+        side: its facts.
+        name: of the table, or what Spark calls it.
+        buckets: of the scan; None: it is in none, or of no table of ours.
+    """
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        hits = [0] * len(side.scans)
+        for key in side.keys:
+            for column in key.columns:
+                hits[column.scan] += 1
+        bucketed = [scan.buckets is not None for scan in side.scans]
+        self._scan = max(range(len(hits)), key=lambda number: (hits[number], bucketed[number]), default=-1)
+        found = side.scans[self._scan] if hits else None
+        self.name = side.name if found is None else found.table
+        self.buckets = (
+            None if found is None or found.buckets is None else BucketReport.from_dict(found.buckets)
+        )
+        counts = {each["count"] for scan in side.scans if (each := scan.buckets) is not None}
+        self.folded = (
+            len(side.scans) > 1 and len(counts) > 1 and math.gcd(*map(_number, counts)) not in counts
+        )
+
+    @property
+    def usable(self) -> BucketReport | None:
+        """Return the buckets, if joins may rely on them."""
+        return self.buckets if self.buckets is not None and self.buckets.reason is None else None
+
+    def of_column(self, name: str) -> list[tuple[int, Key]]:
+        """Return the keys that are computed of a column, with their places."""
+        return [
+            (place, key)
+            for place, key in enumerate(self.side.keys)
+            if any(column.scan == self._scan and column.name == name for column in key.columns)
+        ]
+
+    def type_of(self, name: str, key: Key) -> str:
+        """Return the type of a column that a key is computed of: in the table, where that is known, or else in the query."""
+        if self.buckets is not None and name in self.buckets.columns:
+            return self.buckets.types[self.buckets.columns.index(name)]
+        return next(column.type for column in key.columns if column.name == name)
+
+    def places(self, name: str) -> set[int]:
+        """Return the places of keys that are nothing but a column."""
+        return {place for place, key in self.of_column(name) if key.plain}
+
+
+def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str:
+    both = (left, right)
+    for side in both:
+        if side.side.repartitioned:
+            return f"the query repartitions {side.name}"
+    for side in both:
+        if side.buckets is None:
+            return f"{side.name} is not in buckets"
+        if side.buckets.unread:
+            return _missing(side, side.buckets, side.buckets.unread[0])
+        if side.buckets.reason is not None:
+            return f"{side.name}: {side.buckets.reason}"
+    for side, other in ((left, right), (right, left)):
+        reason = _of_keys(side, other)
+        if reason is not None:
+            return reason
+    assert left.buckets is not None
+    assert right.buckets is not None
+    return (
+        _of_hashes(left, right, left.buckets, right.buckets)
+        or _of_settings(left, left.buckets, right.buckets, settings)
+        or _of_plan(left, right)
+        or "Spark does not say why"
+    )
+
+
+def _staying(side: _Side) -> str:
+    """Say why the one side is not shuffled of a join of which the other is."""
+    if side.side.in_buckets and side.usable is not None:
+        return f"{side.name} stays in its buckets by {', '.join(side.usable.columns)}"
+    return f"rows of {side.name} are together already"
+
+
+def _of_keys(side: _Side, other: _Side) -> str | None:
+    """Say which bucket column of a side is no join key, or none that is nothing but the column."""
+    assert side.buckets is not None
+    for name in side.buckets.columns:
+        found = side.of_column(name)
+        if any(key.plain for _, key in found):
+            continue
+        if found:
+            return _of_computed(side, other, name, *found[0])
+        return _missing(side, side.buckets, name)
+    return None
+
+
+def _of_computed(side: _Side, other: _Side, name: str, place: int, key: Key) -> str:
+    """Say why a key is computed of a bucket column, where the query or Spark had a reason to."""
+    opposite = other.side.keys[place]
+    types = [side.type_of(name, key)]
+    if len(opposite.columns) == 1:
+        types.append(other.type_of(opposite.columns[0].name, opposite))
+        if types[0] != types[1]:
+            theirs = f"{other.name}.{opposite.columns[0].name}"
+            return f"types differ: {side.name}.{name} is {types[0]}, {theirs} is {types[1]}"
+    if any(each.sql == f"({name} IS NULL)" for each in side.side.keys):
+        how = "compares by <=> what it computes of the columns"
+    elif types[0] in _FLOATING and not key.cast:
+        how = f"normalises keys of type {types[0]}"
+    elif types[0].startswith("char("):
+        how = f"pads columns of type {types[0]} as it reads them"
+    else:
+        return f"the key {key.sql} is not a plain column"
+    return f"Spark {how}, so that {name} is no plain column to it"
+
+
+def _missing(side: _Side, buckets: BucketReport, name: str) -> str:
+    how = "neither joined on nor read" if name in buckets.unread else "not joined on"
+    return f"{side.name} is in buckets by {', '.join(buckets.columns)}, and {name} is {how}"
+
+
+def _of_hashes(left: _Side, right: _Side, one: BucketReport, other: BucketReport) -> str | None:
+    """Say by what the hashes of the sides differ, given that their columns are all among the keys."""
+    if one.version != other.version:
+        return f"versions of the hash differ: {left.name} has {one.version}, {right.name} {other.version}"
+    pairs = list(zip(one.columns, other.columns, strict=False))
+    if len(one.columns) != len(other.columns) or not all(
+        left.places(name) & right.places(opposite) for name, opposite in pairs
+    ):
+        return (
+            f"columns differ: {left.name} is in buckets by {', '.join(one.columns)}, {right.name} by "
+            f"{', '.join(other.columns)}"
+        )
+    for (name, opposite), type, theirs in zip(pairs, one.types, other.types, strict=True):
+        if type != theirs:
+            return f"types differ: {left.name}.{name} is {type}, {right.name}.{opposite} is {theirs}"
+    if one.count != other.count and math.gcd(one.count, other.count) == 1:
+        if 1 not in (one.count, other.count):
+            return f"numbers of buckets share no divisor: {one.count} and {other.count}"
+        few, many = (left, right) if one.count == 1 else (right, left)
+        count = max(one.count, other.count)
+        return (
+            f"{few.name} has 1 bucket and {many.name} {count}: with bucket-join = larger, {few.name} is read "
+            f"{count} times instead"
+        )
+    return None
+
+
+def _of_plan(left: _Side, right: _Side) -> str | None:
+    """Say what stands between a side and its scans that leaves its rows in no buckets."""
+    for side in (left, right):
+        if side.folded:
+            return f"the buckets of {side.name} were folded for the join below, which Spark does not do twice"
+        if side.side.through:
+            return f"rows of {side.name} come through {', '.join(side.side.through)}, which leaves them in no buckets"
+    return None
+
+
+def _of_settings(
+    left: _Side, one: BucketReport, other: BucketReport, settings: Mapping[str, str]
+) -> str | None:
+    """Say which of Spark's settings stands in the way."""
+    unequal = one.count != other.count
+    several = len(one.columns) > 1
+    more = len(left.side.keys) != len(one.columns) or any(
+        left.places(name) != {place} for place, name in enumerate(one.columns)
+    )
+    needed = [(ENABLED, "true"), (PUSH_VALUES, "true")]
+    needed += [(COMPATIBLE, "true"), (PARTIAL, "false")] if unequal else []
+    needed += [(ALL_KEYS, "false")] if more else []
+    needed += [(SUBSET, "false"), (SHUFFLE, "false")] if several else []
+    for name, value in needed:
+        if settings.get(name, value).lower() != value:
+            return f"{name} is {settings[name]}: set it to {value}"
+    return None
+
+
+def _shared(left: _Side, right: _Side) -> str:
+    """Return which buckets rows find each other in."""
+    one, other = left.usable, right.usable
+    if one is None or other is None:
+        return "the rows are together already"
+    columns = " and ".join(dict.fromkeys(", ".join(side.columns) for side in (one, other)))
+    count = math.gcd(one.count, other.count)
+    told = f"{count} {'bucket' if count == 1 else 'buckets'} by {columns}"
+    again = [
+        f"{size_text(buckets.again)} of {side.name} read again"
+        for side, buckets in ((left, one), (right, other))
+        if buckets.again
+    ]
+    return ", ".join([told, *again])
+
+
+def _number(count: object) -> int:
+    return count if isinstance(count, int) else 1

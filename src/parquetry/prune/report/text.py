@@ -1,0 +1,86 @@
+"""A report as plain text: one line per scan, a line for each condition that did not help, one for each join, and for its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parquetry.prune.condition import Origin
+from parquetry.prune.report.join import JoinReport
+from parquetry.prune.report.join_values import ValuesReport
+from parquetry.prune.report.runtime import RunTimeReport
+from parquetry.prune.report.scan import BYTES, ScanReport, Step
+from parquetry.texts import size_text
+
+_SAID: dict[Origin, str] = {
+    "query": "",
+    "join": "run-time values ",
+    "known": "values known in planning ",
+    "table": "the table's ",
+}
+
+
+def report_text(
+    scans: Sequence[ScanReport], joins: Sequence[JoinReport] = (), values: Sequence[ValuesReport] = ()
+) -> str:
+    """Return the text of a report: of scans, `table: partitions 2 of 10 (p = 1) · files …`, of joins, and of their values."""
+    lines = [line for scan in scans for line in _lines(scan)]
+    return "\n".join([*lines, *map(str, joins), *map(str, values)]) or "no scans"
+
+
+def amount(step: Step, number: int) -> str:
+    """Return a number of a step: bytes with a unit, others with separated thousands."""
+    return size_text(number) if step.of_bytes else f"{number:,}"
+
+
+def condition_text(condition: str, origin: Origin) -> str:
+    """Return a condition with where it comes from, unless that is the query.
+
+    >>> condition_text("p = 1", "query"), condition_text("p IN (1, 2)", "join"), condition_text("p > 3", "table")
+    ('p = 1', 'run-time values p IN (1, 2)', "the table's p > 3")
+    """
+    return f"{_SAID[origin]}{condition}"
+
+
+def reason_text(step: Step) -> str:
+    """Return what a step went by: the query's conditions, then those from elsewhere; or the columns read."""
+    if step.of_bytes:
+        return f"{'column' if len(step.by) == 1 else 'columns'} {', '.join(step.by)}" if step.by else ""
+    asked: list[str] = []
+    others: list[str] = []
+    for condition, origin in step.causes():
+        (asked if origin == "query" else others).append(condition_text(condition, origin))
+    joined = " AND ".join(f"({text})" if " OR " in text and len(asked) > 1 else text for text in asked)
+    return ", ".join(([joined] if joined else []) + others)
+
+
+def run_time_text(found: RunTimeReport) -> str:
+    """Return what values found at run time did: `run time: k → 39 values: files 40 → 12`."""
+    if found.off is not None:
+        return f"run time: off ({found.off})"
+    values = ", ".join(map(str, (*found.values, *found.missed)))
+    cuts = " · ".join(
+        f"{'about ' if cut.about else ''}{size_text(cut.before)} → {size_text(cut.after)}"
+        if cut.name == BYTES
+        else f"{cut.name} {'about ' if cut.about else ''}{cut.before:,} → {cut.after:,}"
+        for cut in found.cuts
+    )
+    listed = " (none listed before the values came)" if found.late else ""
+    return f"run time: {values}: {cuts or 'nothing less is read'}{listed}"
+
+
+def _lines(scan: ScanReport) -> list[str]:
+    steps = " · ".join(_step(step) for step in scan.steps)
+    return [
+        f"{scan.table}: {steps}",
+        *(() if scan.run_time is None else (f"  {run_time_text(scan.run_time)}",)),
+        *(f"  not by {condition_text(note.condition, note.origin)}: {note.reason}" for note in scan.unused()),
+    ]
+
+
+def _step(step: Step) -> str:
+    about = "about " if step.about else ""
+    name = "" if step.of_bytes and step.unit == step.name else f"{step.name} "  # a size says what it is
+    reason = reason_text(step)
+    return (
+        f"{name}{about}{amount(step, step.kept)} of {amount(step, step.of)}{f' ({reason})' if reason else ''}"
+    )

@@ -1,0 +1,74 @@
+"""Bytes: how many of the kept files are read, when only some columns are.
+
+Sizes come from the files' statistics; the readers' own pruning within a file is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from parquetry.data_files.file_batch import UNKNOWN, FileColumns
+from parquetry.data_files.projected_files import in_all_spellings
+from parquetry.metastore.storage.model import Column
+from parquetry.prune.report.scan import BYTES, Step
+from parquetry.prune.rule import Left, Rule, Scan
+
+
+class BytesRule(Rule):
+    """From the bytes of the kept files to the bytes of the columns read."""
+
+    name = "bytes"
+    unit = BYTES
+    kept_text = "bytes of the columns read"
+    of_text = "bytes of the files read"
+
+    def statistics(self, scan: Scan) -> Iterable[str]:
+        """Return the columns that are read, unless all are."""
+        kept = _read(scan)
+        return () if kept is None else [column.name for column in kept]
+
+    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+        """Count the bytes; what they are of stays as it is."""
+        kept = _read(scan)
+        if left.blocks is None and kept is None:
+            of = sum(partition.bytes for partition in left.partitions)
+            return replace(left, bytes=of), Step(self.name, of, of, unit=self.unit)
+        names = [column.physical for column in kept or ()]
+        wanted = None if scan.held is None else scan.held | set(names)
+        blocks, of, size = [], 0, 0
+        for block in left.files(scan, wanted):
+            held = block if left.blocks is not None else block.hold(None, scan.held)
+            blocks.append(held)
+            of += int(held.files.bytes.sum())
+            if kept is not None:
+                size += _size(block.files if names else held.files, names)
+        left = replace(left, blocks=blocks, bytes=of if kept is None else size)
+        by = tuple(column.name for column in kept or ()) if left.bytes < of else ()
+        return left, Step(self.name, left.bytes, of, by, unit=self.unit)
+
+    def unread(self, step: Step) -> Step:
+        """Return the step of a scan whose files all stayed closed."""
+        return replace(step, kept=0, of=0, by=())
+
+
+def _read(scan: Scan) -> list[Column] | None:
+    """Return the data columns that are read; None: all."""
+    if scan.read is None:
+        return None
+    wanted = {name.lower() for name in scan.read}
+    columns = scan.snapshot.metadata.data_columns
+    kept = [column for column in columns if column.name.lower() in wanted]
+    return None if len(kept) == len(columns) else kept
+
+
+def _size(files: FileColumns, physical: Collection[str]) -> int:
+    """Return how many bytes of files are those of some columns; all of a file that does not say."""
+    size = np.zeros(files.count, np.int64)
+    unknown = ~files.with_entries()
+    for found in in_all_spellings(files, physical).values():
+        unknown |= found.there & (found.size == UNKNOWN)
+        size += np.where(found.there & (found.size != UNKNOWN), found.size, 0)
+    return int(np.where(unknown, files.bytes, np.minimum(size, files.bytes)).sum())

@@ -1,0 +1,245 @@
+"""What is known of the directories of list-bucketed partitions: of a heavy tuple's its values, of the rest's which it has not.
+
+A partition skewed by `(x, y)` on `(10, 'a')` and `(20, NULL)` has up to three:
+
+    cell    x       y        tuples that its rows may have
+    0       10      'a'      that one
+    1       20      NULL     that one
+    REST    any     any      all but those two
+
+A map that has grown may have an earlier rest, too, whose rows have none of its first tuples alone (`DataFile.rest_of`).
+
+Cells are judged by their values, as partitions are by theirs. Of the rest nothing is known but that last column: it
+cannot hold an answer where a condition allows for nothing but tuples that have a cell (`guarantees`). Tuples are equal here as in
+`order_key`: NULL is a value, so is NaN, and zero has no sign.
+
+Which files are of which cell, their records say; which directories there are, and what is asked of them, is `directories`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.bounds import EXACT_INTEGERS, LARGEST_DAY
+from parquetry.data_files.file_batch import Numbers
+from parquetry.errors import ValueTypeError
+from parquetry.layout.arrangement import SkewMap
+from parquetry.metastore.storage.model import Column, TableMetadata
+from parquetry.metastore.versions.partition import Partition
+from parquetry.predicate.pruning.guarantees import Row
+from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
+from parquetry.types import HELD_BITS, ColumnType, Value, order_key, value_from_text
+
+NEVER = 1 << 62
+"""A number of cells that no map has."""
+
+
+class HeavyTuples:
+    """The cells of maps over the same columns, as conditions on the table take them today.
+
+    Every partition may have a map of its own, and most of them the same tuples: each tuple is judged once. Two maps:
+
+        map    cells            rows          of the map, by number
+        0      (10,) (20,)      (10,) (20,)   0 1
+        1      (20,) (30,)      (30,)         1 2
+
+    Args:
+        names: of the columns, as the table has them.
+        maps: of each the tuples.
+    """
+
+    def __init__(self, names: tuple[str, ...], maps: Sequence[Sequence[Row]]) -> None:
+        self.names = names
+        self.rows: list[Row] = []
+        self._numbers: dict[tuple[object, ...], int] = {}
+        flat = [self._number(row) for rows in maps for row in rows]
+        self.sizes = np.array([len(rows) for rows in maps], np.int64)
+        self._flat = np.array(flat, np.int64)
+        self._starts = np.cumsum(self.sizes) - self.sizes
+
+    def _number(self, row: Row) -> int:
+        key = tuple(map(order_key, row))
+        if key not in self._numbers:
+            self._numbers[key] = len(self.rows)
+            self.rows.append(row)
+        return self._numbers[key]
+
+    @cached_property
+    def bounds(self) -> dict[str, Bounds]:
+        """What is known of each column in the cell of each of `rows`."""
+        columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.names)
+        return {name: Bounds.of_values(values) for name, values in zip(self.names, columns, strict=True)}
+
+    def numbers(self, maps: Numbers, cells: Numbers) -> Numbers:
+        """Return the places among `rows` of cells, given the numbers of their maps and their own in these."""
+        found: Numbers = self._flat[self._starts[maps] + cells]
+        return found
+
+    def of_map(self, number: int) -> list[Row]:
+        """Return the cells of a map, given its number."""
+        start = self._starts[number]
+        return [self.rows[place] for place in self._flat[start : start + self.sizes[number]].tolist()]
+
+    def first_cells(self, rows: Collection[Row]) -> Numbers:
+        """Return of each map among how many of its first cells each of some tuples is, which differ; `NEVER` if one is in none."""
+        never = np.full(len(self.sizes), NEVER, np.int64)
+        keys = [tuple(map(order_key, row)) for row in rows]
+        wanted = [self._numbers[key] for key in keys if key in self._numbers]
+        if len(wanted) < len(keys):
+            return never
+        of_map = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        place = np.arange(len(self._flat)) - np.repeat(self._starts, self.sizes)
+        there = np.isin(self._flat, wanted)
+        # two cells that differed by blanks, say, may be one tuple by now, whose rows may be in either
+        needed = np.zeros(len(self.sizes), np.int64)
+        np.maximum.at(needed, of_map[there], place[there] + 1)
+        pairs = np.unique(of_map[there] * len(self.rows) + self._flat[there])
+        counts = np.bincount(pairs // max(len(self.rows), 1), minlength=len(self.sizes))
+        found: Numbers = np.where(counts == len(wanted), needed, never)
+        return found
+
+
+def heavy_tuples(
+    metadata: TableMetadata, maps: Sequence[SkewMap]
+) -> tuple[list[HeavyTuples], list[tuple[int, int] | None]]:
+    """Return the cells of maps, and for each map which of these has it, and under which number.
+
+    None for a map of which today's columns do not tell what its values mean.
+    """
+    columns = {column.physical: column for column in metadata.data_columns}
+    groups: dict[tuple[str, ...], list[list[Row]]] = {}
+    places: list[tuple[int, int] | None] = []
+    for skew in maps:
+        rows = _rows(columns, skew)
+        if rows is None:
+            places.append(None)
+            continue
+        names = tuple(columns[name].name for name in skew.columns)
+        group = groups.setdefault(names, [])
+        places.append((list(groups).index(names), len(group)))
+        group.append(rows)
+    return [HeavyTuples(names, group) for names, group in groups.items()], places
+
+
+def _rows(columns: Mapping[str, Column], skew: SkewMap) -> list[Row] | None:
+    if any(name not in columns for name in skew.columns):
+        return None
+    types = [columns[name].column_type for name in skew.columns]
+    try:
+        return [tuple(map(_as_type, types, cell)) for cell in skew.cells]
+    except ValueTypeError:
+        return None
+
+
+class WithinPartitions(Knowledge):
+    """Containers within partitions, which have the values of these, and of which nothing else is known.
+
+    Args:
+        metadata: of the table.
+        partitions: of the scan.
+        parts: of each container the place of its partition.
+    """
+
+    def __init__(self, metadata: TableMetadata, partitions: Sequence[Partition], parts: Numbers) -> None:
+        self._partition_by = metadata.partition_by
+        self._used, self._places = np.unique(parts, return_inverse=True)
+        self._partitions = partitions
+        self.count = len(parts)
+
+    def bounds(self, column: str) -> Bounds | None:
+        """Return the values of a partition column."""
+        if column not in self._partition_by:
+            return None
+        place = self._partition_by.index(column)
+        values = [self._partitions[part].values[place] for part in self._used.tolist()]
+        return Bounds.of_values(values).take(self._places)
+
+
+class CellKnowledge(Knowledge):
+    """What is known of cells: their values, and those of the partitions that they are in.
+
+    Args:
+        heavy: the tuples.
+        numbers: of each container the place of its tuple among these.
+        within: the containers' partitions; None: they do not matter.
+    """
+
+    def __init__(self, heavy: HeavyTuples, numbers: Numbers, within: WithinPartitions | None = None) -> None:
+        self._heavy = heavy
+        self._numbers = numbers
+        self._within = within
+        self.count = len(numbers)
+
+    def bounds(self, column: str) -> Bounds | None:
+        """Return the values of a skewed or a partition column."""
+        found = self._heavy.bounds.get(column)
+        if found is not None:
+            return found.take(self._numbers)
+        return None if self._within is None else self._within.bounds(column)
+
+
+class RestKnowledge(Knowledge):
+    """What is known of the rows that are in no cell: which tuples they do not have, and the values of their partitions.
+
+    Args:
+        heavy: the tuples.
+        maps: of each container the number of its map.
+        within: the containers' partitions; None: they do not matter.
+        firsts: of each container how many of the map's first cells it has no rows of; None: of all.
+    """
+
+    def __init__(
+        self,
+        heavy: HeavyTuples,
+        maps: Numbers,
+        within: WithinPartitions | None = None,
+        firsts: Numbers | None = None,
+    ) -> None:
+        self._heavy = heavy
+        self._maps = maps
+        self._within = within
+        self._firsts = heavy.sizes[maps] if firsts is None else firsts
+        self.count = len(maps)
+        self.tuple_columns = (heavy.names,)
+
+    def bounds(self, column: str) -> Bounds | None:
+        """Return the values of a partition column."""
+        return None if self._within is None else self._within.bounds(column)
+
+    def may_hold(self, columns: tuple[str, ...], tuples: Collection[Row]) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Return where one of some tuples has no cell."""
+        found: NDArray[np.bool_] = self._heavy.first_cells(tuples)[self._maps] > self._firsts
+        return found
+
+
+def _as_type(type: ColumnType, value: object) -> Value:
+    """Return a recorded value as the type has it that its column has by now, which may be wider than it was.
+
+    Raises:
+        ValueTypeError: that cannot be told, or it is no value of the type.
+    """
+    match value:
+        case None:
+            return None
+        case bool() if type.name == "boolean":
+            return value
+        case str() if type.textual:
+            return value.ljust(type.length) if type.name == "char" else value
+        case bytes() if type.name == "binary":
+            return value
+        case float() if type.floating:
+            return value
+        case int() if type.name == "timestamp_ntz" and abs(value) <= LARGEST_DAY:
+            pass  # a number of microseconds, or of days, from when the column was a date
+        case int() if type.name in HELD_BITS and not isinstance(value, bool):
+            return value
+        case int() if type.floating and abs(value) <= EXACT_INTEGERS[type.name]:
+            return float(value)
+        case int() | str() | Decimal() if type.name == "decimal" and not isinstance(value, bool):
+            return value_from_text(type, str(value))
+    raise ValueTypeError(f"Value {value!r} was recorded of a heavy tuple, and is none of type {type}.")

@@ -1,0 +1,74 @@
+"""What is known of files: their partitions' values, and what their statistics say of the other columns.
+
+The columns that a condition is about are looked at once for all files, and no others. Which files are asked about is
+for `files` and `whole_partitions` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from parquetry.data_files.bounds_vectorized import KnownInFiles, bounds_in_files
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.file_blocks import FileBlock
+from parquetry.metastore.versions.partition import Partition
+from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
+
+
+class FileKnowledge(Knowledge):
+    """What is known of files.
+
+    A partition column has one known value in all rows of a file; a data column has the bounds that the file's
+    statistics give; any other column may hold anything.
+
+    Args:
+        metadata: of the table.
+        partitions: that the files are of.
+        block: the files, or records that each speak for all files of a chunk.
+    """
+
+    def __init__(
+        self,
+        metadata: TableMetadata,
+        partitions: Sequence[Partition],
+        block: FileBlock,
+    ) -> None:
+        self._partition_by = metadata.partition_by
+        self._columns = {column.name: column for column in metadata.data_columns}
+        self._partitions = partitions
+        self._block = block
+        self._found: dict[str, KnownInFiles | None] = {}
+        self.count = block.count
+
+    def bounds(self, column: str) -> Bounds | None:
+        """Return what is known of a column in each of the files."""
+        if column in self._partition_by:
+            return self._values(self._partition_by.index(column))
+        found = self._known(column)
+        return None if found is None else found.bounds
+
+    def _values(self, place: int) -> Bounds:
+        parts = self._block.parts.tolist()
+        used = list(set(parts))
+        rows = Partition.all_values([self._partitions[part] for part in used])
+        values = {part: row[place] for part, row in zip(used, rows, strict=True)}
+        return Bounds.of_values([values[part] for part in parts])
+
+    def _known(self, name: str) -> KnownInFiles | None:
+        if name not in self._columns:
+            return None
+        if name not in self._found:
+            self._found[name] = bounds_in_files(self._columns[name], self._block.files)
+        return self._found[name]
+
+    def with_statistics(self, names: Iterable[str]) -> set[str]:
+        """Return the data columns among some of which a file has a bound, or nothing but NULL."""
+        return {name for name in names if (found := self._known(name)) is not None and found.some}
+
+
+def spelled(metadata: TableMetadata, names: Iterable[str]) -> frozenset[str]:
+    """Return the data columns among some as the table spells them for its files."""
+    wanted = {name.lower() for name in names}
+    if not wanted:
+        return frozenset()
+    return frozenset(column.physical for column in metadata.data_columns if column.name.lower() in wanted)

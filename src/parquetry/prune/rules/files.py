@@ -1,0 +1,120 @@
+"""Files: what their partition's values and their statistics say about the conditions that partitions leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.file_batch import Flags
+from parquetry.metastore.versions.file_blocks import FileBlock
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.prune.condition import Condition
+from parquetry.prune.query_cache_files import MANY, Judged
+from parquetry.prune.report.scan import Step
+from parquetry.prune.rule import Left, Rule, Scan
+from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
+from parquetry.prune.tally import Tally
+
+
+class FileRule(Rule):
+    """Keeps a file unless its statistics rule a condition out. Where no condition is open, no file is looked at."""
+
+    name = "files"
+    kept_text = "files read"
+    of_text = "files of the partitions read"
+
+    def statistics(self, scan: Scan) -> Iterable[str]:
+        """Return the columns that the open conditions are about."""
+        return {name for condition in _asked(scan) for name in condition.about}
+
+    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+        """Keep the files that can hold an answer."""
+        asked = [condition for condition in _asked(scan) if condition not in left.decided]
+        if not asked:
+            of = left.count
+            return left, Step(self.name, of, of)
+        recent = None if scan.recent is None or left.blocks is not None else scan.recent.files
+        found = None if recent is None else recent.find(scan.snapshot, asked, left.partitions, scan.held)
+        if found is None:
+            found = self._judged(scan, left, asked)
+            if recent is not None and found.step.of >= MANY:
+                recent.keep(scan.snapshot, asked, found)
+        narrowed = replace(left, blocks=found.blocks, certain=left.certain and found.certain)
+        return narrowed, found.step
+
+    def _judged(self, scan: Scan, left: Left, asked: Sequence[Condition]) -> Judged:
+        judge = _Judge(scan, left, asked)
+        kept = [
+            part for block in left.files(scan, judge.names, judge.chunks) if (part := judge.kept(block)).count
+        ]
+        count, of = sum(block.count for block in kept), judge.count
+        step = judge.tally.step(self, count, of, asked, judge.reason if of else _no_reason)
+        return Judged(left.partitions, scan.held, kept, judge.certain, step)
+
+    def unread(self, step: Step) -> Step:
+        """Return the step of a scan whose files all stayed closed."""
+        return replace(step, kept=0, by=("answered by the metastore",), not_by=(), origins=())
+
+
+def _asked(scan: Scan) -> list[Condition]:
+    return [condition for condition in scan.conditions if not condition.decided_by(scan.partition_by)]
+
+
+def _no_reason(_: Condition) -> None:
+    """Say nothing of conditions of which there was nothing to ask."""
+
+
+class _Judge:
+    """Asks the open conditions about files, block by block.
+
+    Attributes:
+        names: of the columns that the conditions are about, as the files spell them.
+        tally: which conditions cut something.
+        certain: whether each file that was kept satisfies all of them in all of its rows.
+        count: how many files there were.
+    """
+
+    def __init__(self, scan: Scan, left: Left, asked: Sequence[Condition]) -> None:
+        self._scan = scan
+        self._metadata = scan.snapshot.metadata
+        self._left = left
+        self._asked = asked
+        data = {column.name for column in self._metadata.data_columns}
+        self._unknown = {name for condition in asked for name in condition.about} & data
+        self.names = spelled(self._metadata, self._unknown)
+        self.tally = Tally()
+        self.certain = True
+        self.count = 0
+
+    def chunks(self, block: FileBlock) -> Flags:
+        """Say of which chunks the files may hold an answer, by a record for all files of each."""
+        return self._answers(block).astype(np.bool_)  # CANNOT is 0
+
+    def kept(self, block: FileBlock) -> FileBlock:
+        """Return the files of a block that may hold an answer."""
+        self.count += block.count + block.skipped
+        answers = self._answers(block)
+        self.certain = self.certain and not (answers == Match.MIGHT).any()
+        return block.hold(np.flatnonzero(answers), self._scan.held)  # CANNOT is 0
+
+    def _answers(self, block: FileBlock) -> NDArray[np.uint8]:
+        knowledge = FileKnowledge(self._metadata, self._left.partitions, block)
+        answers = self.tally.judge(
+            self._asked, [match(condition.filter, knowledge) for condition in self._asked]
+        )
+        self._unknown -= knowledge.with_statistics(self._unknown)
+        return answers
+
+    def reason(self, condition: Condition) -> str | None:
+        """Return why a condition that cut no file did not; None where there is nothing to say."""
+        if condition in self.tally or condition.within(self._scan.partition_by):
+            return None
+        if condition.not_understood is not None:
+            return condition.not_understood
+        missing = sorted(condition.about & self._unknown)
+        if missing:
+            return f"no statistics for {'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"
+        return "every file may hold a match"

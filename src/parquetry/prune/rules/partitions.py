@@ -1,0 +1,72 @@
+"""Partitions: a scan plan over their keys, and a second look at the values of those it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import compress
+
+from parquetry.metastore.versions.snapshot import Partition
+from parquetry.predicate.filter import EVERY_ROW
+from parquetry.predicate.pruning.match import match
+from parquetry.prune.condition import Condition
+from parquetry.prune.partition_plans import find_partitions, on_partitions, partition_knowledge
+from parquetry.prune.report.scan import Step
+from parquetry.prune.rule import Left, Rule, Scan
+from parquetry.prune.tally import Tally
+
+
+class PartitionRule(Rule):
+    """The first rule: it reads the metastore, and no more of it than the plan says.
+
+    A table without partition columns has one partition, of which the report has nothing to say.
+    """
+
+    name = "partitions"
+    kept_text = "partitions read"
+    of_text = "partitions of the table"
+
+    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+        """Read the partitions that can hold an answer; their files are not looked at."""
+        tally = Tally()
+        partitions = _partitions(scan, tally)
+        left = replace(left, partitions=partitions)
+        if not scan.partition_by:
+            return left, None
+
+        def reason(condition: Condition) -> str:
+            if condition in tally or condition.decided_by(scan.partition_by):
+                return "every partition may hold a match"
+            other = sorted(condition.about - scan.partition_by)
+            if len(other) == 1:
+                return f"column {other[0]} is not a partition column"
+            if other:
+                return f"columns {', '.join(other)} are not partition columns"
+            return condition.not_understood or "not understood"
+
+        of = scan.snapshot.totals.partitions
+        return left, tally.step(self, len(partitions), of, scan.conditions, reason)
+
+
+def _partitions(scan: Scan, tally: Tally) -> Sequence[Partition]:
+    snapshot, names = scan.snapshot, scan.partition_by
+    partitions, exact = find_partitions(
+        snapshot, [condition.filter for condition in scan.conditions], scan.recent
+    )
+    parts = [on_partitions(condition.filter, names) for condition in scan.conditions]
+    if not names or all(part is None for part in parts):
+        return partitions
+    for condition, part in zip(scan.conditions, parts, strict=True):
+        if part not in (None, EVERY_ROW):
+            tally.serve(condition)
+    # What the plan decides needs no second look; a condition on data columns too may say more of the values.
+    again = [
+        condition
+        for condition in scan.conditions
+        if condition.about & names and not (exact and condition.decided_by(names))
+    ]
+    if not again:
+        return partitions
+    known = partition_knowledge(snapshot.metadata, partitions)
+    answers = tally.judge(again, [match(condition.filter, known) for condition in again])
+    return list(compress(partitions, answers.tolist()))

@@ -1,0 +1,69 @@
+"""Small tables that have nearly all values that a column may have: values of these leave nothing out.
+
+    store_sales JOIN customer ON ss_customer_sk = c_customer_sk
+
+        customer        100,000 rows from 1 to 100,000, no condition
+        store_sales     1,500 rows in a file, from 18 to 99,950
+
+Each file has customers of the table, as certainly as it has rows. To take a hundred thousand keys to the metastore, to learn that, takes longer
+than planning the rest of the query. (What such a join could leave out is NULL, and orphans: a file with nothing else is not what one finds.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parquetry.data_files.file_batch import UNKNOWN
+from parquetry.metastore.versions.file_blocks import FileBlock, file_blocks
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
+from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.prune.runtime.estimates import ends_of
+from parquetry.prune.runtime.filterable import laid_out_within
+from parquetry.prune.runtime.totals import at_both_ends
+
+
+def nearly_all(small: TableSnapshot, key: str, large: TableSnapshot, column: str) -> int | None:
+    """Return how many values a small table brings, if they are many and nearly every file of the large one is likely to hold rows with some.
+
+    Args:
+        small: the version of a table of which all rows are taken.
+        key: its column, of numbers, that the values are of.
+        large: the version of the table that they are asked of. Of a hundred partitions or more a few at both ends stand for all.
+        column: its data column.
+    """
+    rows = small.totals.rows
+    if (
+        rows is None
+        or rows <= LIMITS.dense_key_values
+        or small.totals.partitions >= LIMITS.listed_partitions
+        or laid_out_within(large.metadata)
+    ):
+        return None
+    if not {key, column}.isdisjoint((*small.metadata.partition_by, *large.metadata.partition_by)):
+        return None
+    of_key = ends_of(_knowledge(small, key)[1].bounds(key))
+    block, knowledge = _knowledge(large, column)
+    ends = ends_of(knowledge.bounds(column))
+    if of_key is None or ends is None or ends.shape[1] < block.count or (block.files.rows == UNKNOWN).any():
+        return None
+    least, greatest = of_key.min(), of_key.max()
+    numbers = greatest - least + 1
+    values = min(rows, int(numbers))
+    if values <= LIMITS.dense_key_values or values < LIMITS.dense_key_share * numbers:
+        return None
+    both = np.minimum(ends[1], greatest) - np.maximum(ends[0], least) + 1
+    matches = block.files.rows * np.maximum(both, 0) / (ends[1] - ends[0] + 1) * (values / numbers)
+    return values if (matches >= LIMITS.likely_rows).mean() >= LIMITS.likely_files else None
+
+
+def _knowledge(table: TableSnapshot, column: str) -> tuple[FileBlock, FileKnowledge]:
+    """Return the files of a table, or of some of its partitions, and what they say of a column."""
+    some = (
+        at_both_ends(table)
+        if table.totals.partitions >= LIMITS.listed_partitions
+        else list(table.partitions())
+    )
+    names = spelled(table.metadata, [column])
+    block = FileBlock.joined(list(file_blocks(table.store, table.id, some, names)), names)
+    return block, FileKnowledge(table.metadata, some, block)

@@ -1,0 +1,227 @@
+"""What statistics of files let expect: how many rows satisfy a query's conditions, and how far the values of a file lie apart.
+
+Values are taken to lie evenly between the least and the greatest of a column, and columns to know nothing of each other:
+
+    73,049 days from 1900 to 2100        d_year = 2000 AND d_moy BETWEEN 1 AND 2        73,049 / 201 × 2 / 12 = 61 rows
+
+What is not understood, and what is asked of texts, is taken to leave all rows. An estimate says what is worth its cost; it leaves out nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.data_files.file_batch import UNKNOWN
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.predicate.nodes import And, Compare, In, Predicate
+from parquetry.predicate.pruning.knowledge import NO_ROWS, ONLY_NULL, Bounds
+from parquetry.prune.rules.file_knowledge import FileKnowledge
+from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.prune.runtime.filterable import sorted_within
+from parquetry.prune.select import Selection
+from parquetry.types import ColumnType, Value
+
+_UNKNOWN = float(1 << 62)
+"""Ends of whole numbers that are not known lie beyond."""
+
+
+class _Asked(NamedTuple):
+    """What conditions leave of a column: values from `least` to `greatest`, at most `most` of them."""
+
+    least: float
+    greatest: float
+    most: float
+
+
+def selected_rows(metadata: TableMetadata, selection: Selection, asked: Iterable[Predicate]) -> int | None:
+    """Return how many rows of selected files are likely to satisfy conditions; None: how many there are is not known.
+
+    Args:
+        metadata: of the table.
+        selection: the files, with the statistics of the columns that the conditions are about.
+        asked: the conditions, joined by AND.
+    """
+    rows = selection.block.files.rows
+    if (rows == UNKNOWN).any():
+        return None
+    knowledge = FileKnowledge(metadata, selection.partitions, selection.block)
+    share = 1.0
+    for column, (type_, wanted) in _by_column(asked).items():
+        ends = None if column in metadata.partition_by else ends_of(knowledge.bounds(column))
+        if ends is not None:
+            share *= _share(
+                ends.min(), ends.max(), wanted, 1 if type_.integral or type_.name == "date" else 0
+            )
+    return math.ceil(int(rows.sum()) * share)
+
+
+class Spread(NamedTuple):
+    """How far the values of a column lie apart.
+
+    Attributes:
+        of_file: which part of the whole range a file spans, on average.
+        numbers: that there are from the least value to the greatest, as many as there can be for floats; none in a partition's own.
+        laid_out: whether rows may lie in the column's order within files, so that their parts span less.
+    """
+
+    of_file: float
+    numbers: float
+    laid_out: bool = False
+
+
+def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread | None:
+    """Return how far the values of a column lie apart; None: it is not known.
+
+    Args:
+        metadata: of the table.
+        selection: the files, with the column's statistics.
+        column: of the table.
+    """
+    if column in metadata.partition_by:
+        return Spread(0, 0)
+    ends = ends_of(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
+    if ends is None or ends.max() <= ends.min():
+        return None
+    whole = float(ends.max() - ends.min())
+    type_ = metadata.column(column).column_type
+    numbers = math.inf if type_.floating else whole * 10**type_.scale
+    return Spread(float(np.mean(ends[1] - ends[0]) / whole), numbers, sorted_within(metadata, column))
+
+
+class KeyFiles(NamedTuple):
+    """How the values of a key lie in files of the table that they come from.
+
+    Attributes:
+        share: which part of the table's files a query's own conditions leave.
+        in_order: whether the values grow, or fall, from partition to partition, so that those of some partitions lie close together.
+    """
+
+    share: float
+    in_order: bool
+
+
+def key_files(metadata: TableMetadata, selection: Selection, column: str, files: int) -> KeyFiles | None:
+    """Return how the values of a key lie in files; None: it is not known.
+
+    Args:
+        metadata: of the table.
+        selection: the files, with the column's statistics.
+        column: of the table.
+        files: how many the whole table has.
+    """
+    ends = ends_of(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
+    if ends is None or not files:
+        return None
+    middle = ends.mean(axis=0)
+    if len(middle) <= LIMITS.unordered_files:
+        order = 1.0
+    else:
+        order = abs(float(np.corrcoef(np.arange(len(middle)), middle)[0, 1])) if middle.std() > 0 else 0.0
+    return KeyFiles(selection.block.count / files, order >= LIMITS.order_correlation)
+
+
+def likely_matches(
+    metadata: TableMetadata, selection: Selection, column: str, values: Sequence[Value]
+) -> NDArray[np.float64] | None:
+    """Return of each file how many rows are likely to have one of some numbers; None: it is not known.
+
+    Args:
+        metadata: of the table.
+        selection: the files, with the column's statistics; of many, some are looked at.
+        column: of the table.
+        values: whole numbers, in order.
+    """
+    numbers = np.array(_numbers(values) or [], np.float64)
+    rows = selection.block.files.rows
+    known = FileKnowledge(metadata, selection.partitions, selection.block).bounds(column)
+    if known is None or len(numbers) < len(values):
+        return None
+    some = slice(None, None, max(1, len(rows) // LIMITS.sampled_files))
+    rows = rows[some]
+    least, greatest, nulls = (np.asarray(each)[some] for each in (known.least, known.greatest, known.nulls))
+    ends = ends_of(Bounds(least, greatest, nulls))
+    if ends is None or ends.shape[1] < len(rows) or (rows == UNKNOWN).any():
+        return None
+    within = np.searchsorted(numbers, ends[1], "right") - np.searchsorted(numbers, ends[0])
+    found: NDArray[np.float64] = rows * within / (ends[1] - ends[0] + 1)
+    return found
+
+
+def _by_column(asked: Iterable[Predicate]) -> dict[str, tuple[ColumnType, _Asked]]:
+    found: dict[str, tuple[ColumnType, _Asked]] = {}
+    for column, type_, more in (leaf for predicate in asked for leaf in _leaves(predicate)):
+        _, known = found.get(column, (type_, _Asked(-math.inf, math.inf, math.inf)))
+        both = (
+            max(known.least, more.least),
+            min(known.greatest, more.greatest),
+            min(known.most, more.most),
+        )
+        found[column] = type_, _Asked(*both)
+    return found
+
+
+def _leaves(node: Predicate) -> Iterator[tuple[str, ColumnType, _Asked]]:
+    match node:
+        case And(children):
+            for child in children:
+                yield from _leaves(child)
+        case Compare(op, column, value, type_) if (number := _number(value)) is not None:
+            match op:
+                case "=":
+                    yield column, type_, _Asked(number, number, 1)
+                case "<" | "<=":
+                    yield column, type_, _Asked(-math.inf, number, math.inf)
+                case ">" | ">=":
+                    yield column, type_, _Asked(number, math.inf, math.inf)
+        case In(column, values, type_) if (numbers := _numbers(values)) is not None:
+            yield column, type_, _Asked(min(numbers), max(numbers), len(numbers))
+
+
+def _number(value: object) -> float | None:
+    """Return a place on a line for a value; None: it has none."""
+    return float(value) if isinstance(value, int | float | Decimal) and math.isfinite(value) else None
+
+
+def _numbers(values: Iterable[Value]) -> list[float] | None:
+    found = [number for value in values if (number := _number(value)) is not None]
+    return found or None
+
+
+def ends_of(known: Bounds | None) -> NDArray[np.float64] | None:
+    """Return the least and the greatest numbers of those files that have any; None: of one they are not known."""
+    if known is None:
+        return None
+    pairs = []
+    each = (np.asarray(values).tolist() for values in (known.least, known.greatest, known.nulls))
+    for least, greatest, nulls in zip(*each, strict=True):
+        if nulls in (ONLY_NULL, NO_ROWS):
+            continue
+        ends = _number(least), _number(greatest)
+        if ends[0] is None or ends[1] is None or max(abs(ends[0]), abs(ends[1])) >= _UNKNOWN:
+            return None
+        pairs.append(ends)
+    return np.array(pairs, np.float64).T if pairs else None
+
+
+def _share(least: float, greatest: float, asked: _Asked, step: int) -> float:
+    """Return which part of evenly spread values is asked for.
+
+    Args:
+        least: of the values.
+        greatest: of the values.
+        asked: what is asked.
+        step: from a value to the next; 0: there are values between any two.
+    """
+    low, high = max(least, asked.least), min(greatest, asked.greatest)
+    if low > high:
+        return 0.0
+    width = greatest - least + step
+    if width <= 0:
+        return 1.0
+    return min(1.0, (high - low + step) / width, asked.most / width if step else 1.0)

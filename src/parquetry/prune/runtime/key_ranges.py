@@ -1,0 +1,63 @@
+"""Between which values a column lies in the files of a scan, told by their statistics: what stands for a join's values unread.
+
+    catalog_sales, 3 of 1,837 partitions    cs_sold_date_sk    least cs_order_number    greatest
+                                            2,451,180          31,894                   31,951
+                                            2,451,181          31,894                   32,040
+                                            2,451,182          31,967                   32,103
+
+Bounds may be wider than the values, never narrower: of a file that says nothing, they are the least and the greatest value that the type has.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from parquetry.errors import ValueTypeError
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.predicate.pruning.knowledge import NO_ROWS, ONLY_NULL
+from parquetry.prune.rules.file_knowledge import FileKnowledge
+from parquetry.prune.select import Selection
+from parquetry.types import HELD_BITS, ColumnType, Value
+
+
+def file_ends(metadata: TableMetadata, selection: Selection, column: str) -> list[tuple[int, Value, Value]]:
+    """Return for each partition whose files may hold values of a column: its place, the least and the greatest value.
+
+    Args:
+        metadata: of the table.
+        selection: the files, with the column's statistics.
+        column: of the table, a whole number, a decimal, a date or a timestamp.
+
+    Raises:
+        ColumnNotFoundError: the table has no such column.
+        ValueTypeError: the column's type has no least and no greatest value.
+    """
+    named = metadata.column(column)
+    lowest, highest = _of_type(named.column_type)
+    parts = selection.block.parts.tolist()
+    known = FileKnowledge(metadata, selection.partitions, selection.block).bounds(named.name)
+    if known is None:
+        return [(part, lowest, highest) for part in dict.fromkeys(parts)]
+    found: dict[int, tuple[Any, Any]] = {}
+    columns = (np.asarray(values).tolist() for values in (known.least, known.greatest, known.nulls))
+    for part, least, greatest, nulls in zip(parts, *columns, strict=True):
+        if nulls in (ONLY_NULL, NO_ROWS):
+            continue
+        low, high = found.get(part, (highest, lowest))
+        found[part] = min(low, max(least, lowest)), max(high, min(greatest, highest))
+    return [(part, *ends) for part, ends in found.items()]
+
+
+def _of_type(type_: ColumnType) -> tuple[Any, Any]:
+    if type_.name in HELD_BITS:
+        limit = 1 << (HELD_BITS[type_.name] - 1)
+        return -limit, limit - 1
+    if type_.name == "decimal":
+        most = Decimal((0, (9,) * type_.precision, -type_.scale))
+        return -most, most
+    raise ValueTypeError(
+        f"Type {type_}: it has no least and no greatest value, which could stand for what files do not tell."
+    )

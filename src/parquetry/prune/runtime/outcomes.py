@@ -1,0 +1,122 @@
+"""What became of the candidates of a query, as its report tells it: of the verdict on each, and of the values that came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from parquetry.prune.report.join_values import How, ValuesReport
+from parquetry.prune.report.scan import ScanReport
+from parquetry.prune.runtime.candidates import Candidate, Gathered, Verdict
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What the bridge tells of a candidate of a query: its verdict, and what became of it; None: nothing was put into the plan."""
+
+    candidate: Candidate
+    verdict: Verdict
+    gathered: Gathered | None = None
+
+
+def reports(found: Sequence[Told]) -> tuple[ValuesReport, ...]:
+    """Return what is to be said of the joins of a query: of each what was used, or else why nothing was.
+
+    A candidate that another one replaced has no line of its own: the line of the other says who takes the values, and from where.
+    """
+    used = {each.candidate.join for each in found if each.verdict.how != "refused"}
+    told = (_report(each) for each in found if each.verdict.used or each.candidate.join not in used)
+    return tuple(_once(told))
+
+
+def _report(told: Told) -> ValuesReport:
+    candidate, verdict, gathered = told.candidate, told.verdict, told.gathered
+    how, reason = verdict.how, verdict.reason
+    values = None if gathered is None else gathered.values
+    if how == "known":
+        values = None if candidate.known is None else candidate.known.count
+        reason = _unused_known(candidate)
+    elif verdict.used and (missing := _missing(candidate, how, gathered)) is not None:
+        how, reason = "refused", missing
+    elif gathered is not None and gathered.unused is not None:
+        reason = gathered.unused
+    return ValuesReport(
+        candidate.table,
+        candidate.column,
+        candidate.type,
+        candidate.build.name,
+        candidate.build.key,
+        how,
+        reason,
+        values,
+        gathered is not None and gathered.shared,
+        () if how == "refused" else tuple(map(_without_parentheses, candidate.build.where)),
+        candidate.form == "tuple",
+    )
+
+
+def _missing(candidate: Candidate, how: How, gathered: Gathered | None) -> str | None:
+    """Return why values did not come to a scan that was to wait for them, or None if they did or the query has not run."""
+    if gathered is None:
+        if how in ("shared", "spark"):
+            return f"{candidate.build.name} was not broadcast after all"
+        return f"{candidate.table} itself is broadcast, for its values"
+    if gathered.scan == "gone":
+        return f"nothing of {candidate.table} is read"
+    if gathered.scan == "reused":
+        return f"what another place of the query reads of {candidate.table} serves here, too"
+    if gathered.missed is not None:
+        return f"{candidate.build.name} was not there within {gathered.missed / 1000:g} s, the runtime-pruning-max-wait"
+    return None
+
+
+def _unused_known(candidate: Candidate) -> str:
+    """Return why values that are known in planning leave nothing out, or an empty text if they leave something out."""
+    steps = ScanReport.from_dict(candidate.report).steps
+    if any(
+        origin == "known" and _begins_with(text, candidate.column)
+        for step in steps
+        for text, origin in step.causes()
+    ):
+        return ""
+    reasons = [
+        note.reason
+        for step in steps
+        for note in step.not_by
+        if note.origin == "known" and _begins_with(note.condition, candidate.column)
+    ]
+    return reasons[-1] if reasons else "every partition has one of them"
+
+
+def _begins_with(condition: str, column: str) -> bool:
+    """Return whether a condition's text is about a column, and not about one whose name begins so, or a field of it.
+
+    >>> _begins_with("day = 3", "day"), _begins_with("day2 = 3", "day"), _begins_with("day.of = 3", "day")
+    (True, False, False)
+    """
+    return condition.startswith(f"{column} ")
+
+
+def _without_parentheses(text: str) -> str:
+    """Return an SQL expression without the parentheses that are around all of it, if it needs none beside an AND.
+
+    >>> _without_parentheses("(year = 2000)"), _without_parentheses("((a = 1) OR (b = 2))")
+    ('year = 2000', '((a = 1) OR (b = 2))')
+    """
+    inner = text[1:-1]
+    depth = 0
+    for sign in inner:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return text
+    return (
+        inner if text.startswith("(") and text.endswith(")") and not depth and " OR " not in inner else text
+    )
+
+
+def _once(told: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
+    """Yield each once: of values that stand in a plan in two places, one of which knows how many they are, that one."""
+    each = dict.fromkeys(told)
+    counted = {replace(one, values=None, reason="") for one in each if one.values is not None}
+    yield from (one for one in each if one.values is not None or one not in counted)

@@ -1,0 +1,78 @@
+"""Find the partitions that a DELETE can drop whole, without rewriting a file.
+
+Either every row of a partition satisfies the condition, or none does; a partition of which only some rows may
+is a reason not to. Dropping them is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquetry.metastore.storage.keyspace import batches
+from parquetry.metastore.versions.file_blocks import file_blocks
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import And, columns_of, opaque_parts
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.prune.partition_plans import partition_knowledge, partition_plan
+from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
+
+_BATCH = 100
+"""Partitions that are judged in one go: the first that is undecided ends the search."""
+
+
+def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[Partition] | str:
+    """Return the partitions all rows of which satisfy all conditions, if no other partition has such rows.
+
+    Partition values decide, and where they do not, the files' statistics. A partition without files is among
+    them only when its values satisfy the conditions.
+
+    Args:
+        snapshot: the version of the table.
+        predicates: joined by AND; none means every row.
+
+    Returns:
+        The partitions in key order; or, when rows of a partition would have to be looked at, the reason.
+    """
+    condition = Filter.all_of(predicates)
+    plan = partition_plan(snapshot, predicates)
+    whole: list[Partition] = []
+    for batch in batches(snapshot.partitions(plan), _BATCH):
+        answers = _judged(snapshot, condition, batch)
+        undecided = next(compress(batch, answers == Match.MIGHT), None)
+        if undecided is not None:
+            written = And(tuple(predicate.node for predicate in predicates))
+            opaque = opaque_parts(written)
+            reason = f" ({opaque[0]}: {opaque[0].reason})" if opaque else ""
+            return (
+                f"'{written}' may hold for some rows of {snapshot.describe(undecided.key)} and not for "
+                f"others{reason}"
+            )
+        whole += compress(batch, answers == Match.MUST)
+    return whole
+
+
+def _judged(snapshot: TableSnapshot, condition: Filter, partitions: Sequence[Partition]) -> NDArray[np.uint8]:
+    """Judge partitions by their values, and those that these leave open by their files."""
+    metadata = snapshot.metadata
+    answers = match(condition, partition_knowledge(metadata, partitions))
+    open_ones = np.flatnonzero(answers == Match.MIGHT)
+    if not len(open_ones):
+        return answers
+    parts = [partitions[place] for place in open_ones.tolist()]
+    seen = np.zeros((len(parts), len(Match)), np.bool_)
+    names = spelled(metadata, columns_of(condition.node))
+    for block in file_blocks(snapshot.store, snapshot.id, parts, names):
+        by_files = match(condition, FileKnowledge(metadata, parts, block))
+        with_rows = block.files.rows != 0
+        seen[block.parts[with_rows], by_files[with_rows]] = True
+    alike = seen.sum(axis=1)
+    # Of files that differ some rows may be meant and others not; without rows there is none that is.
+    answers[open_ones] = np.where(
+        alike > 1, Match.MIGHT, np.where(alike == 1, seen.argmax(axis=1), Match.CANNOT)
+    )
+    return answers

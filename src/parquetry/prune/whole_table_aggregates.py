@@ -1,0 +1,153 @@
+"""COUNT(*), and MIN and MAX of the first partition column, of a whole table: told by its totals and by the ends of its keys.
+
+`metadata_aggregates` answers any COUNT, MIN and MAX, by the files of all the partitions that a query leaves. Without conditions three questions
+need none of these. Example, of a million partitions by (day, hour):
+
+    count(*)    the totals of the version                                          no key
+    min(day)    the first key whose day is not NULL: 2024-01-01/00                 1 key
+    max(day)    the last key: 2026-03-02/23; the keys of 2026-03-02 up to          2 keys
+                the first partition with rows, which is 2026-03-02/00
+
+Partitions without rows tell nothing of a value, and neither do rows of the metastore that are not of this version; both are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.visible_rows import Examined
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import Compare, IsNull, Not, Predicate
+from parquetry.prune import steps
+from parquetry.prune.metadata_aggregates import AggregateCall, has_extremes
+from parquetry.prune.report.scan import ScanReport, Step
+from parquetry.prune.rules.bytes import BytesRule
+from parquetry.prune.rules.files import FileRule
+from parquetry.prune.rules.partitions import PartitionRule
+from parquetry.scan.generate import plan_scan
+from parquetry.scan.plan import KeyScan
+from parquetry.types import Value
+
+MOST_KEYS = 1000
+"""Keys that are passed over at an end of a table, before all partitions are looked at instead: some milliseconds' worth."""
+
+
+class _TooFarError(Exception):
+    """An end of the keys tells nothing within `MOST_KEYS`."""
+
+
+class _Budget(Examined):
+    """Counts keys, and gives up when there are too many."""
+
+    def counting(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        """Yield rows, and count them.
+
+        Raises:
+            _TooFarError: there are more than `MOST_KEYS`.
+        """
+        for row in super().counting(rows):
+            self.check()
+            yield row
+
+    def check(self) -> None:
+        """Make sure that there were not too many keys.
+
+        Raises:
+            _TooFarError: there were more than `MOST_KEYS`.
+        """
+        if self.keys > MOST_KEYS:
+            raise _TooFarError
+
+
+def answer_whole_table(
+    snapshot: TableSnapshot, aggregates: Sequence[AggregateCall], *, table: str
+) -> tuple[list[tuple[Value, ...]], ScanReport] | None:
+    """Compute aggregates over all rows of a table without listing its partitions.
+
+    Args:
+        snapshot: the version of the table.
+        aggregates: what to compute.
+        table: the table's name in the report.
+
+    Returns:
+        The one row, and the report of the scan that is spared; None: partitions or files must be looked at.
+
+    Raises:
+        ColumnNotFoundError: the table has no such column.
+        StoreError: the metastore cannot be read.
+        TableNotFoundError: the table was dropped meanwhile.
+    """
+    totals = snapshot.totals
+    if totals.rows is None or not aggregates or not all(_is_told(snapshot, *each) for each in aggregates):
+        return None
+    found: dict[str, Value] = {"count": totals.rows}
+    try:
+        for function in {function for function, _ in aggregates} - {"count"}:
+            found[function] = _extreme(snapshot, function) if totals.rows else None
+    except _TooFarError:
+        return None
+    told = [Step(FileRule.name, totals.files, totals.files), Step(BytesRule.name, 0, 0, unit=BytesRule.unit)]
+    if snapshot.metadata.partition_by:
+        told.insert(0, Step(PartitionRule.name, totals.partitions, totals.partitions))
+    report = steps.unread(ScanReport(table, tuple(told)))
+    return [tuple(found[function] for function, _ in aggregates)], report
+
+
+def _is_told(snapshot: TableSnapshot, function: str, name: str | None) -> bool:
+    if name is None:
+        return function == "count"
+    column, first = snapshot.metadata.column(name), snapshot.metadata.partition_by[:1]
+    return function in ("min", "max") and (column.name,) == first and has_extremes(column.column_type)
+
+
+def _extreme(snapshot: TableSnapshot, function: str) -> Value:
+    """Return the least or the greatest value that a row has of the first partition column; None: all have NULL.
+
+    Raises:
+        _TooFarError: it is not near the end of the keys.
+        TableNotFoundError: the table was dropped, or this version vacuumed away.
+    """
+    field, examined = snapshot.key_schema.fields[0], _Budget()
+    valued = Not(IsNull(field.name))
+    if (function == "min") is not field.descending:
+        found = _first_with_rows(snapshot, valued, examined)
+    else:
+        found = _last_with_rows(snapshot, valued, examined)
+    snapshot.check_kept()  # a vacuum meanwhile may have deleted the rows that tell
+    return None if found is None else found.values[0]
+
+
+def _first_with_rows(snapshot: TableSnapshot, condition: Predicate, examined: _Budget) -> Partition | None:
+    plan = plan_scan(Filter(condition), snapshot.key_schema)
+    partitions = snapshot.partitions(plan, examined=examined)
+    return next((partition for partition in partitions if partition.rows), None)
+
+
+def _last_with_rows(snapshot: TableSnapshot, condition: Predicate, examined: _Budget) -> Partition | None:
+    """Return a partition of those that have the last value of which there are rows."""
+    field = snapshot.key_schema.fields[0]
+    whole = _one_range(snapshot, condition)
+    below = whole.stop
+    while (key := snapshot.last_key(whole.start, below)) is not None:
+        examined.keys += 1
+        examined.check()
+        try:
+            of_value: Predicate = Compare("=", field.name, snapshot.values_of(key)[0], field.type)
+            scan = _one_range(snapshot, of_value)
+            if not scan.start <= key < (scan.stop or key + b"\0"):
+                raise _TooFarError
+        except Exception as error:  # the key is of when the table had other partition columns
+            raise _TooFarError from error
+        found = _first_with_rows(snapshot, of_value, examined)
+        if found is not None:
+            return found
+        below = scan.start
+    return None
+
+
+def _one_range(snapshot: TableSnapshot, condition: Predicate) -> KeyScan:
+    scans = plan_scan(Filter(condition), snapshot.key_schema).scans
+    if len(scans) != 1 or scans[0].residual is not None:
+        raise _TooFarError
+    return scans[0]

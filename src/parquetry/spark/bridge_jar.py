@@ -1,0 +1,154 @@
+"""Find the bridge's jar, or compile it.
+
+A wheel carries the jar; a source or editable install compiles the Scala sources once, with the compiler that is
+in PySpark's own jars, into the user's cache, under the hash of the sources and Spark's version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pyspark
+
+from parquetry._version import __version__
+from parquetry.config.spark import SPARK_SERIES
+from parquetry.errors import BridgeError
+
+_HERE = Path(__file__).resolve().parent
+# The compiler runs once and ends: without the JVM's own optimizing compiler it takes half of the processor's time.
+_SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+def jar() -> Path:
+    """Return the bridge's jar for the installed PySpark, compiling it if there is none yet.
+
+    Raises:
+        BridgeError: PySpark is of another series, there is no Java, or the compiler failed.
+    """
+    if not pyspark.__version__.startswith(SPARK_SERIES + "."):
+        raise BridgeError(
+            f"Parquetry {__version__} works with PySpark {SPARK_SERIES}, and {pyspark.__version__} is installed: "
+            f"pip install 'parquetry[spark]'"
+        )
+    carried = _HERE / "jars" / jar_name()
+    if carried.exists():
+        return carried
+    cached = cache_dir() / f"{_sources_hash()}-{jar_name()}"
+    if not cached.exists():
+        print(
+            f"parquetry: compiling the bridge for Spark {pyspark.__version__} (once, about 10 seconds)",
+            file=sys.stderr,
+            flush=True,
+        )
+        compile_to(cached)
+    return cached
+
+
+def jar_name() -> str:
+    """Return the name of the jar a wheel carries."""
+    return f"parquetry-bridge-{__version__}-spark-{pyspark.__version__}.jar"
+
+
+def cache_dir() -> Path:
+    """Return the folder of compiled bridges, below the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "parquetry" / "bridge"
+
+
+def sources() -> dict[str, Path]:
+    """Return the bridge's Scala sources by their paths below its folder.
+
+    Raises:
+        BridgeError: the install carries none, or is a zip.
+    """
+    for folder in (_HERE / "scala", *(parent / "bridge" for parent in _HERE.parents[2:3])):
+        found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.scala"))}
+        if found:
+            return found
+    if not _HERE.is_dir():  # within a zip
+        raise BridgeError(
+            f"Parquetry was imported from within {_archive()}, where Spark cannot read the bridge's jar: install it where the driver runs "
+            "(pip install 'parquetry[spark]'), and leave it out of --py-files; executors need none of it."
+        )
+    raise BridgeError(
+        f"This install of Parquetry carries neither the bridge's jar for PySpark {pyspark.__version__} nor its sources: "
+        "install it again with pip install --force-reinstall parquetry"
+    )
+
+
+def _archive() -> Path:
+    """Return the file that this module is within."""
+    return next(parent for parent in _HERE.parents if parent.is_file())
+
+
+def compile_to(target: Path) -> None:
+    """Compile the bridge into a jar, which appears whole or not at all.
+
+    Raises:
+        BridgeError: there is no Java, or the compiler failed; the message carries its output.
+    """
+    jars = Path(pyspark.__path__[0]) / "jars"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="parquetry-bridge-") as folder:
+        work = Path(folder)
+        info = work / "BridgeVersion.scala"
+        info.write_text(
+            "package org.apache.spark.sql.parquetry.protocol\n\n"
+            f'/** Written by the build. */\nobject BridgeVersion {{ val version = "{__version__}" }}\n'
+        )
+        classes = work / "classes"
+        classes.mkdir()
+        class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
+        given = ["-nowarn", "-encoding", "UTF-8", "-d", str(classes), *map(str, [*sources().values(), info])]
+        command = [java(), *_SHORT_LIVED, "-cp", str(jars / "*"), "scala.tools.nsc.Main", *given]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "CLASSPATH": class_path}
+        )
+        if done.returncode != 0:
+            raise BridgeError(
+                f"The bridge could not be compiled:\n{(done.stdout + done.stderr).strip()[-4000:]}"
+            )
+        packed = work / "bridge.jar"
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
+            for path in sorted(classes.rglob("*.class")):
+                archive.write(path, path.relative_to(classes).as_posix())
+        # renamed into place on its own file system: two processes may compile at once
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        shutil.copyfile(packed, beside)
+        os.replace(beside, target)
+
+
+def java() -> str:
+    """Return the path of a Java launcher.
+
+    Raises:
+        BridgeError: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
+    if found is None and home:
+        raise BridgeError(
+            f"JAVA_HOME is {home}, and there is no bin/java in it: point it to a Java 17 runtime, or unset it."
+        )
+    if found is None:
+        raise BridgeError("No Java was found: install a Java 17 runtime, or point JAVA_HOME to one.")
+    return found
+
+
+def _sources_hash() -> str:
+    digest = hashlib.sha256()
+    for name, path in sources().items():
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+if __name__ == "__main__":  # `make wheel`
+    compile_to(_HERE / "jars" / jar_name())

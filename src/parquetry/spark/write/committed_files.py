@@ -1,0 +1,166 @@
+"""What a write has written: its files by partition, with statistics; and the deletion of what nobody will read."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from parquetry.data_files.footer_reader import FooterReader
+from parquetry.keys import successor
+from parquetry.layout.arrangement import Arrangement
+from parquetry.locations.partition_path import parse_partition_path, stored_value
+from parquetry.locations.uri import base_name, is_absolute, join_location, join_relative, path_within
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.storage.model import DataFile
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.spark.write.slots import RowSlots
+from parquetry.types import Value
+
+_LOG = logging.getLogger("parquetry")
+
+
+class Written(NamedTuple):
+    """The files that one write made for one partition.
+
+    Attributes:
+        values: of the partition columns.
+        files: with the cells and the buckets that they are of.
+        arrangement: that they were written for; None: any.
+        remade: whether the partition is to get this arrangement although it is there; see `Destinations.remade`.
+        grows: whether the partition's map takes in that of this arrangement; see `Destinations.growing`.
+    """
+
+    values: tuple[Value, ...]
+    files: tuple[DataFile, ...]
+    arrangement: Arrangement | None
+    remade: bool
+    grows: bool
+
+
+def collect(
+    footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
+) -> list[Written]:
+    """Return the files of a write by partition, with their footers' statistics; empty ones are deleted, save those of buckets.
+
+    Args:
+        footers: reads what the files say of themselves.
+        snapshot: the table as it was when the write began.
+        files: as `insert.write_files` returns them.
+        slots: what the numbers of their slots mean.
+    """
+    by_key: dict[bytes, list[DataFile]] = defaultdict(list)
+    values_of: dict[bytes, tuple[Value, ...]] = {}
+    for made, file in _with_rows(footers, snapshot, files, slots):
+        values = values_in(snapshot, made["directory"])
+        key = snapshot.key_of(values)
+        values_of.setdefault(key, values)
+        cell, bucket, is_sorted = slots.told(key, made["slot"])
+        by_key[key].append(msgspec.structs.replace(file, cell=cell, bucket=bucket, sorted=is_sorted))
+    located = _locations(snapshot, values_of)
+    destinations = slots.destinations
+    return [
+        Written(
+            values_of[key],
+            tuple(_placed(file, located[key]) for file in by_key[key]),
+            destinations.arrangement(key),
+            key in destinations.remade,
+            key in destinations.growing,
+        )
+        for key in sorted(by_key)
+    ]
+
+
+def _with_rows(
+    footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
+) -> Iterator[tuple[dict[str, Any], DataFile]]:
+    """Yield the files that hold rows, or are of a bucket, each after what its writer says of it; delete the others."""
+    root = snapshot.metadata.location
+    paths: dict[str, list[str]] = defaultdict(list)
+    below: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for made in files:
+        directory, name = slots.place(made["slot"]).directory, base_name(made["path"])
+        if is_absolute(directory):  # which was given to a cell
+            base, path = directory, name
+        elif made["location"] is not None:
+            base, path = made["location"], join_relative(directory, name).strip("/")
+        else:
+            base, path = root, join_relative(join_relative(made["directory"], directory).strip("/"), name)
+        paths[base].append(path)
+        below[base].append(made)
+    for base, relative in paths.items():
+        read = footers.data_files(snapshot.metadata.format, base, relative)
+        useless = []
+        for made, file in zip(below[base], read, strict=True):
+            if not file.rows and not slots.place(made["slot"]).bucketed:
+                useless.append(join_location(base, file.path))
+            else:
+                yield made, msgspec.structs.replace(file, path=join_location(base, file.path))
+        delete_files(useless, root)
+
+
+def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
+    """Return the values of the partition whose directory below the table is given."""
+    metadata = snapshot.metadata
+    if not metadata.partition_by:
+        return ()
+    names = [column.physical for column in metadata.partition_columns]
+    return tuple(map(stored_value, parse_partition_path(directory, names, metadata.partition_types, "UTC")))
+
+
+def _locations(snapshot: TableSnapshot, values_of: dict[bytes, tuple[Value, ...]]) -> dict[bytes, str]:
+    """Return where partitions are, by their keys: those that are not there yet get the default place."""
+    plan = ScanPlan(tuple(KeyScan("get", key, successor(key), None) for key in sorted(values_of)))
+    located = {partition.key: partition.location for partition in snapshot.partitions(plan)}
+    return {key: located.get(key) or snapshot.default_location(values) for key, values in values_of.items()}
+
+
+def _placed(file: DataFile, base: str) -> DataFile:
+    """Return a file with the path that its partition records: relative to its location, if below it."""
+    return msgspec.structs.replace(file, path=path_within(base, file.path))
+
+
+class Uncommitted:
+    """Files that a write has made, until its commit.
+
+    Only what is known to have failed is cleaned up: an error, or an interrupt, may come after the step that counts, too.
+
+    Args:
+        files: as `insert.write_files` returns them.
+        snapshot: of the table.
+    """
+
+    def __init__(self, files: Sequence[dict[str, Any]], snapshot: TableSnapshot) -> None:
+        self._files = files
+        self._snapshot = snapshot
+        self._transaction: Transaction | None = None
+
+    def begin(self, operation: str) -> Transaction:
+        """Begin the transaction that takes the files in."""
+        self._transaction = Transaction(self._snapshot, operation)
+        return self._transaction
+
+    def clean_up(self) -> None:
+        """Delete the files of a write that has failed, if no version may show them."""
+        if self._transaction is None or not self._transaction.may_be_visible:
+            delete_files([file["path"] for file in self._files], self._snapshot.metadata.location)
+
+
+def delete_files(paths: Sequence[str], location: str) -> None:
+    """Delete files that no commit names; what cannot be deleted is left to `vacuum`.
+
+    Args:
+        paths: the files.
+        location: of their table; directories below it that become empty go, too.
+    """
+    if not paths:
+        return
+    session = SparkSession.active()
+    door = session._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
+    for failure in door.delete(session._jsparkSession, location, list(paths)):
+        _LOG.warning("an uncommitted file could not be deleted: %s", failure)

@@ -1,0 +1,62 @@
+"""Which buckets of what a write has written are without rows, and get an empty file: Hive 1 wants one for each bucket.
+
+A bucket that has a file in its partition gets none. Where partitions have directories for heavy values, each directory that has
+files has one for each bucket.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from parquetry.data_files.records import DataFile
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.spark.write.committed_files import values_in
+from parquetry.spark.write.slots import RowSlots
+
+Kept = Callable[[Collection[bytes]], Mapping[bytes, Sequence[DataFile]]]
+"""Returns, for some partitions by their keys, the files that they keep."""
+
+
+def nothing_kept(_keys: Collection[bytes]) -> Mapping[bytes, Sequence[DataFile]]:
+    """Return no files: what is there is replaced."""
+    return {}
+
+
+def empty_slots(
+    snapshot: TableSnapshot,
+    slots: RowSlots,
+    files: Sequence[dict[str, Any]],
+    wanted: bool | None,
+    kept: Kept,
+) -> list[tuple[str, int]]:
+    """Return the slots that are to get an empty file, each after the directory of its partition below the table.
+
+    Args:
+        snapshot: of the table.
+        slots: of the rows.
+        files: that the rows were written to.
+        wanted: whether empty buckets get files; None: those of version 1 alone.
+        kept: the files that partitions have besides.
+    """
+    filled: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for file in files:
+        place = slots.place(file["slot"])
+        spec = None if place.layout is None else place.layout.buckets
+        if spec is not None and (spec.version == 1 if wanted is None else wanted):
+            filled[file["directory"], place.first].add(file["slot"])
+    if not filled:
+        return []
+    keys = {directory: snapshot.key_of(values_in(snapshot, directory)) for directory, _ in filled}
+    there = kept(set(keys.values()))
+    missing = []
+    for (directory, first), with_rows in filled.items():
+        place = slots.place(first)
+        known = {file.bucket for file in there.get(keys[directory], ()) if file.cell == place.cell}
+        missing += [
+            (directory, slot)
+            for slot in place.slots
+            if slot not in with_rows and place.bucket(slot) not in known
+        ]
+    return missing

@@ -1,0 +1,115 @@
+"""Which values are heavy in each partition, counted by Spark; only those that may be come to this process.
+
+A value is heavy by its share of its partition's rows, so all of a partition's rows have to be counted first: rows that
+are counted before they are written are kept in between (`kept`), and the query that gives them runs once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from uuid import uuid4
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from parquetry.identifiers import quoted
+from parquetry.layout.arrangement import SkewMap
+from parquetry.layout.heavy_values import Counted
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.spark.write.values import comparable, key_column, text_column, value_of
+from parquetry.types import ColumnType
+
+_ROWS = "parquetry.rows"
+_COUNT = "parquetry.count"
+
+
+@contextmanager
+def kept(rows: DataFrame) -> Iterator[DataFrame]:
+    """Keep rows, in memory where there is room and on disk, so that they are computed once however often they are read.
+
+    Spark keeps equal queries once: another writer's, or what the user keeps, would be let go with these. A
+    condition that always holds makes the query unlike all others.
+    """
+    rows = rows.where(sf.lit(uuid4().hex).isNotNull()).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield rows
+    finally:
+        rows.unpersist()
+
+
+def measured(snapshot: TableSnapshot, rows: DataFrame, skew: SkewMap) -> dict[bytes, Counted]:
+    """Return how often what may be heavy occurs in each partition that rows are of, by its key.
+
+    Args:
+        snapshot: of the table.
+        rows: with the columns of the files.
+        skew: which columns, and what is heavy enough.
+    """
+    assert skew.auto is not None
+    metadata = snapshot.metadata
+    kinds = {column.physical: column.column_type for column in metadata.columns}
+    partition_by = [column.physical for column in metadata.partition_columns]
+    found = counted(
+        rows,
+        list(zip(partition_by, snapshot.partition_types, strict=True)),
+        skew.columns,
+        [kinds[name] for name in skew.columns],
+        skew.auto.share,
+    )
+    return {snapshot.key_of(each.partition): each for each in found}
+
+
+def counted(
+    rows: DataFrame,
+    partition_by: Sequence[tuple[str, ColumnType]],
+    columns: Sequence[str],
+    types: Sequence[ColumnType],
+    share: float,
+) -> list[Counted]:
+    """Return for each partition its rows, and how often the values occur that have a share of them.
+
+    Args:
+        rows: to count; nothing but the columns named is read of them.
+        partition_by: names and types of the partition columns.
+        columns: whose values are counted together.
+        types: of these columns.
+        share: least share of a partition's rows.
+    """
+    outer = [f"{_ROWS}.{i}" for i in range(len(partition_by))]
+    inner = [f"{_COUNT}.{i}" for i in range(len(columns))]
+    key_types = [type for _, type in partition_by]
+    one = rows.select(
+        *(
+            key_column(type, _col(name)).alias(key)
+            for (name, type), key in zip(partition_by, outer, strict=True)
+        ),
+        *(
+            comparable(type, _col(name)).alias(value)
+            for name, type, value in zip(columns, types, inner, strict=True)
+        ),
+    )
+    counts = one.groupBy(*map(_col, (*outer, *inner))).agg(sf.count(sf.lit(1)).alias(_COUNT))
+    texts = [text_column(type, _col(name)) for type, name in zip(key_types, outer, strict=True)]
+    found: dict[tuple[str | None, ...], Counted] = {}
+    with kept(counts) as once:
+        sums = once.groupBy(*map(_col, outer)).agg(sf.coalesce(sf.sum(_col(_COUNT)), sf.lit(0)).alias(_ROWS))
+        for *texts_of_key, count in sums.select(*texts, _col(_ROWS)).collect():
+            key = tuple(texts_of_key)
+            found[key] = Counted(tuple(map(value_of, key_types, key)), count, {})
+        totals = sums.toDF(*(f"{name}.total" for name in outer), _ROWS)
+        same = [_col(name).eqNullSafe(_col(f"{name}.total")) for name in outer]
+        heavy = once.join(sf.broadcast(totals), reduce(Column.__and__, same, sf.lit(True)), "inner").where(
+            _col(_COUNT) >= sf.floor(_col(_ROWS) * sf.lit(share))  # `choose` knows what is cut off exactly
+        )
+        texts += [text_column(type, _col(name)) for type, name in zip(types, inner, strict=True)]
+        for *values, count in heavy.select(*texts, _col(_COUNT)).collect():
+            key, cell = tuple(values[: len(outer)]), values[len(outer) :]
+            found[key].counts[tuple(map(value_of, types, cell))] = count
+    return list(found.values())
+
+
+def _col(name: str) -> Column:
+    return sf.col(quoted(name))

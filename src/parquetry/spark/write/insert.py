@@ -1,0 +1,394 @@
+"""INSERT: rows become files where they will stay, and one commit shows them.
+
+Nothing is moved and nothing is overwritten: files get names never used before, and until the commit nobody reads
+them. What a failed write leaves is deleted at once, or by `vacuum` if the process died. How rows are arranged is
+the business of `distribution`, and what is recorded of the files that of `committed_files`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import DataFrame, SparkSession
+
+from parquetry.config.foreign_options import refuse_foreign
+from parquetry.config.precedence import Settings, settle
+from parquetry.config.registry import PURGE_ON_OVERWRITE, WRITERS
+from parquetry.data_files.records import DataFile
+from parquetry.definition.file_layout_settings import bloom_filter_options
+from parquetry.errors import BatchCommittedError, CommitConflictError, PropertyError
+from parquetry.locations.file_names import new_prefix
+from parquetry.locations.filesystem import require_writable
+from parquetry.locations.partition_path import stored_value
+from parquetry.maintenance.deletion.owned_files import purge_replaced
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.predicates import conjuncts, replace_where, whole
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.tables.partitions import agreeing
+from parquetry.planner.writes.checks import require_writable_so
+from parquetry.planner.writes.destinations import Destinations, destinations_of, partitions_of
+from parquetry.planner.writes.partition_locations import own_places
+from parquetry.planner.writes.statement_reads import is_serializable, rely_on_reads, rely_on_search
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import Compare, IsNull
+from parquetry.spark.write.committed_files import Uncommitted, Written, collect, delete_files
+from parquetry.spark.write.distribution import RowArrangement, stored_rows
+from parquetry.spark.write.empty_buckets import Kept, empty_slots, nothing_kept
+from parquetry.spark.write.errors import write_error
+from parquetry.spark.write.heavy_hitters import kept as kept_rows
+from parquetry.spark.write.heavy_hitters import measured
+from parquetry.spark.write.replace_where_check import CHECKED, by_partition, check_partitions, checked_rows
+from parquetry.spark.write.slots import RowSlots
+from parquetry.spark.write.stream_batches import batch_of, evaluate
+from parquetry.types import Value
+
+_LOG = logging.getLogger("parquetry")
+_REPLACE = "REPLACE WHERE in"
+_BY_OPTION = "parquetry.replace-where"
+"""The option of a write whose condition was said by the option `replaceWhere`."""
+_IF_NOT_EXISTS = "parquetry.if-not-exists"
+"""The option of a write that names partitions, as JSON; if one of them is there, nothing is written."""
+_OPERATIONS = {
+    "append": "append",
+    "truncate": "overwrite",
+    "overwrite": "overwrite",
+    "dynamic": "overwrite partitions",
+}
+
+
+def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
+    """Write the rows of a JVM DataFrame into a table, and commit.
+
+    Raises:
+        CommitConflictError: another writer changed what this one overwrites.
+        ConfigurationError: a setting of the session cannot be used.
+        PropertyError: an option or a property cannot be used.
+        UnsupportedError: the overwritten filter does not select whole partitions.
+        StreamError: a streaming query began to write into another table.
+    """
+    snapshot = lake.snapshot(q.table)
+    mode = _mode(snapshot, q)
+    spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
+    batch = None if q.batch is None else batch_of(lake, snapshot, q.batch)
+    if batch is not None and batch.is_in(snapshot.commit):
+        # it was committed by a query that died before it could say so in its checkpoint
+        evaluate(DataFrame(data, spark))
+        return told(())
+    settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
+    refuse_foreign(q.write_options, "write")
+    arrangement = RowArrangement.of(snapshot.metadata, settings, gathered=batch is not None)
+    serializable = is_serializable(settings)
+    options = file_options(snapshot, settings, q.write_options)
+    where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)]
+    require_writable_so(lake, snapshot, mode, where)
+    if _is_there(snapshot, q):
+        return told(())
+    of_rows = () if any(name.lower() == CHECKED for name in q.write_options) else where
+    if mode == "overwrite":
+        whole(snapshot, where, _statement(q))  # before hours of work
+        by_partition(snapshot, of_rows)
+    require_writable(snapshot.metadata.location, lake.full_name(snapshot))
+    destinations = destinations_of(snapshot, keeps=mode == "append")
+    kept = partial(_files_of, snapshot) if destinations.keeps else nothing_kept
+    files, slots = write_files(
+        snapshot, DataFrame(data, spark), arrangement, options, destinations, kept, of_rows
+    )
+    uncommitted = Uncommitted(files, snapshot)
+    try:
+        written = collect(lake.engine, snapshot, files, slots)
+        check_partitions(snapshot, of_rows, (part.values for part in written))
+        transaction = uncommitted.begin(_OPERATIONS[mode])
+        if batch is not None:
+            transaction.of_stream(batch)
+        _change(transaction, mode, where, written, _statement(q))
+        static = _static_partition(snapshot, of_rows) if mode == "overwrite" and not written else None
+        if static is not None:
+            # as Hive has it, a partition that is overwritten by nothing is empty; it is made anew, as by any rows
+            transaction.append(static, (), arrangement=snapshot.metadata.arrangement)
+        replaced = (
+            _replaced(snapshot, mode, where, written, _statement(q)) if settings[PURGE_ON_OVERWRITE] else []
+        )
+        if batch is None:
+            _rely(lake, transaction, q, serializable, data, written)
+        summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
+        committed = lake.hold(commit(transaction, summary))
+    except BaseException as error:
+        uncommitted.clean_up()
+        if isinstance(error, BatchCommittedError):
+            return told(())
+        if isinstance(error, CommitConflictError) and _is_there(lake.current(q.table), q):
+            return told(())
+        raise
+    if replaced:
+        for failure in purge_replaced(replaced, committed):
+            _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
+    return told(written)
+
+
+def _rely(
+    lake: Lake,
+    transaction: Transaction,
+    q: questions.Write,
+    serializable: bool,
+    data: Any,
+    written: Sequence[Written],
+) -> None:
+    """Have a transaction rely on what its statement has read, as far as that counts."""
+    if q.searched_by is None and not serializable:
+        return
+    reads = _reads(data) if q.reads is None else q.reads
+    if q.searched_by is not None:
+        rely_on_search(lake, transaction, reads, q.searched_by, [part.values for part in written])
+    if serializable:
+        rely_on_reads(lake, transaction, reads)
+
+
+def _reads(data: Any) -> list[questions.Read]:
+    """Return what the plan of a JVM DataFrame reads."""
+    door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.write.StatementReads
+    return msgspec.json.decode(door.of(data), type=list[questions.Read])
+
+
+def _replaced(
+    snapshot: TableSnapshot, mode: str, where: Sequence[Filter], written: Sequence[Written], statement: str
+) -> list[Partition]:
+    """Return the partitions that a write overwrites, as they are before."""
+    match mode:
+        case "truncate":
+            return list(snapshot.partitions())
+        case "overwrite":
+            return list(whole(snapshot, where, statement))
+        case "dynamic":
+            return list(partitions_of(snapshot, [snapshot.key_of(part.values) for part in written]))
+    return []
+
+
+def told(written: Collection[Written]) -> answers.Written:
+    """Return the numbers of what was written."""
+    files = [file for part in written for file in part.files]
+    return answers.Written(
+        files=len(files),
+        partitions=len(written),
+        rows=sum(file.rows or 0 for file in files),
+        bytes=sum(file.bytes for file in files),
+    )
+
+
+def _files_of(snapshot: TableSnapshot, keys: Collection[bytes]) -> dict[bytes, Sequence[DataFile]]:
+    return {part.key: part.files for part in partitions_of(snapshot, keys)}
+
+
+def _change(
+    transaction: Transaction, mode: str, where: Sequence[Filter], written: Sequence[Written], statement: str
+) -> None:
+    """Have a transaction drop what the write replaces, and take in what it has written."""
+    if mode == "truncate":
+        transaction.replace_where(None)
+    elif mode == "overwrite":
+        replace_where(transaction, where, statement)
+    take_in(transaction, mode, written)
+
+
+def take_in(transaction: Transaction, mode: str, written: Sequence[Written]) -> None:
+    """Have a transaction take in what was written, into partitions for which nothing else is said.
+
+    Args:
+        transaction: to change.
+        mode: as of `questions.Write`.
+        written: the files by partition.
+    """
+    for part in written:
+        if mode == "dynamic" or part.remade:
+            transaction.replace(part.values, part.files, arrangement=part.arrangement)
+        elif mode == "append" and part.grows and part.arrangement is not None:
+            transaction.grow(part.values, part.files, part.arrangement)
+        elif mode == "append" and not any(file.is_arranged for file in part.files):
+            transaction.append(
+                part.values, part.files
+            )  # which fits a partition however others arrange it meanwhile
+        else:
+            transaction.append(part.values, part.files, arrangement=part.arrangement)
+
+
+def _stored(snapshot: TableSnapshot, predicate: Filter) -> Filter:
+    """Return the predicate of a static partition as rows are stored: those given p = '' are under NULL."""
+    match predicate.node:
+        case Compare("=" | "<=>", name, value) if name in snapshot.metadata.partition_by:
+            if value is not None and stored_value(value) is None:
+                return Filter(IsNull(name))
+    return predicate
+
+
+def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple[Value, ...] | None:
+    """Return the one partition that INSERT OVERWRITE names; None for a filter, and for fewer columns."""
+    values: dict[str, Value] = {}
+    for predicate in where:
+        match predicate.node:
+            case Compare("<=>", name, value):
+                values[name] = value
+            case IsNull(name):
+                values[name] = None
+            case _:
+                return None
+    names = snapshot.metadata.partition_by
+    return tuple(values[name] for name in names) if names and set(values) == set(names) else None
+
+
+def _statement(q: questions.Write) -> str:
+    """Return what a message about the condition of an overwrite begins with."""
+    return "Option replaceWhere of a write into" if _option(q.write_options, _BY_OPTION) else _REPLACE
+
+
+def _is_there(snapshot: TableSnapshot, q: questions.Write) -> bool:
+    """Return whether a partition is there that a write is to make only if it is not."""
+    text = _option(q.write_options, _IF_NOT_EXISTS)
+    if text is None:
+        return False
+    named = msgspec.json.decode(text)
+    return next(agreeing(snapshot, named["names"], named["values"]), None) is not None
+
+
+def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
+    """Return the statement's mode, unless an option says which partitions a plain overwrite replaces.
+
+    Where there are no partition columns, all rows are replaced, by none of the statement's, too, as in Spark's own tables.
+    """
+    if q.mode == "dynamic" and not snapshot.metadata.partition_by:
+        return "truncate"
+    asked = _option(q.write_options, "partitionOverwriteMode")
+    if asked is None:
+        return q.mode
+    if asked.lower() not in ("static", "dynamic"):
+        raise PropertyError(f"Write option partitionOverwriteMode is {asked!r}: say static or dynamic.")
+    if asked.lower() == "dynamic" and _option(q.write_options, _BY_OPTION) is not None:
+        raise PropertyError(
+            "Write options replaceWhere and partitionOverwriteMode both say which partitions are replaced: give one of them."
+        )
+    if q.mode not in ("truncate", "dynamic") or not snapshot.metadata.partition_by:
+        return q.mode
+    return "dynamic" if asked.lower() == "dynamic" else "truncate"
+
+
+def file_options(
+    snapshot: TableSnapshot, settings: Settings, given: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return what the files' writer is given: the codec, and what only the writer understands.
+
+    Args:
+        snapshot: of the table.
+        settings: that hold for the write.
+        given: options of the write.
+
+    Raises:
+        PropertyError: `bloom-filter-columns` names a column that is not there or that files have no Bloom filters of.
+        ConfigurationError: the session's does.
+    """
+    options = bloom_filter_options(snapshot.metadata, settings) | {
+        name: value
+        for name, value in snapshot.metadata.properties.items()
+        if name.startswith((*WRITERS, "maxRecords"))
+    }
+    options.update((name, value) for name, value in given.items() if name.startswith(WRITERS))
+    if (most := _option(given, "maxRecordsPerFile")) is not None:
+        options["maxRecordsPerFile"] = most
+    if (compression := settings["compression"]) is not None:
+        options["compression"] = compression
+    return options
+
+
+def _option(given: Mapping[str, str], name: str) -> str | None:
+    """Return an option of the write, whose name counts in any letter case."""
+    return {key.lower(): value for key, value in given.items()}.get(name.lower())
+
+
+def write_files(
+    snapshot: TableSnapshot,
+    frame: DataFrame,
+    arrangement: RowArrangement,
+    options: Mapping[str, str],
+    destinations: Destinations,
+    kept: Kept,
+    where: Sequence[Filter] = (),
+) -> tuple[list[dict[str, Any]], RowSlots]:
+    """Write rows as data files of a table, which nobody sees yet.
+
+    Args:
+        snapshot: the table.
+        frame: its columns, in order.
+        arrangement: of the rows in the files.
+        options: for the files' writer.
+        destinations: for which arrangement of its partition a row is written; heavy values are measured here.
+        kept: the files that partitions keep besides.
+        where: the conditions, joined by AND, that each row has to satisfy; see `replace_where_check`.
+
+    Returns:
+        For each file the directory of its partition below the table, where that lies instead (or None), the number of its slot,
+        its path, bytes and time of change; and what the numbers mean.
+
+    Raises:
+        ValueTypeError: a partition's value makes no name of a directory.
+        PropertyError: the writer of the files cannot use an option.
+        OutsideConditionError: a row does not satisfy the conditions.
+    """
+    rows = checked_rows(snapshot, where, stored_rows(snapshot, frame))
+    try:
+        if (skew := destinations.to_measure) is None:
+            return _write(snapshot, rows, arrangement, options, destinations, kept)
+        with kept_rows(rows) as rows:
+            destinations = destinations.measured(snapshot, measured(snapshot, rows, skew))
+            return _write(snapshot, rows, arrangement, options, destinations, kept)
+    except (Py4JJavaError, CapturedException) as error:
+        if (told := write_error(snapshot, where, options, error)) is not None:
+            raise told from None
+        raise
+
+
+def _write(
+    snapshot: TableSnapshot,
+    rows: DataFrame,
+    arrangement: RowArrangement,
+    options: Mapping[str, str],
+    destinations: Destinations,
+    kept: Kept,
+) -> tuple[list[dict[str, Any]], RowSlots]:
+    metadata, totals = snapshot.metadata, snapshot.totals
+    slots = RowSlots(snapshot, destinations)
+    arrangement = arrangement.by_slot(slots)
+    arranged = arrangement.apply(slots.add(rows), slots.order())
+    door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
+    elsewhere = own_places(snapshot)
+    columns = list(arrangement.partition_columns)
+    what = arranged.rows._jdf, metadata.format, metadata.location, elsewhere, columns
+    places = json.dumps(
+        [
+            {"first": place.first, "directory": place.directory, "bucketed": place.bucketed}
+            for place in slots.places
+        ]
+    )
+    prefix = new_prefix(snapshot.id)
+    row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
+    options = {**options, "timeZone": "UTC"}  # of timestamps in paths; see types.text_from_value
+    how = arrangement.file_bytes, row_bytes, arranged.tasks, arranged.one_partition
+    files = json.loads(door.write(*what, places, prefix, *how, options))
+    try:
+        if empty := empty_slots(snapshot, slots, files, arrangement.empty_buckets, kept):
+            files += json.loads(door.writeEmpty(*what, places, prefix, json.dumps(empty), options))
+    except BaseException:
+        delete_files([file["path"] for file in files], metadata.location)
+        raise
+    for file in files:
+        file["location"] = elsewhere.get(file["directory"])
+    return files, slots

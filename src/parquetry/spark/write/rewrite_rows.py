@@ -1,0 +1,138 @@
+"""DELETE, UPDATE and MERGE of rows: the files that hold a match are written anew, and one commit puts them in place of the old.
+
+Which files those are, Spark has found, and read all of their rows; here come the rows as they are to be. A partition of which
+a file is rewritten must be as it was when it was read, or the commit conflicts. Rows that are new to a partition are added
+to it whatever others do there meanwhile; but what a MERGE inserts was looked for in vain, so that nobody may have added rows where it
+looked (`planner.writes.statement_reads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+from parquetry.config.precedence import settle
+from parquetry.data_files.records import DataFile
+from parquetry.locations.filesystem import require_writable
+from parquetry.locations.uri import join_location
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.tables.partitions import values_of
+from parquetry.planner.writes.checks import require_writable_so
+from parquetry.planner.writes.destinations import destinations_of, partitions_of
+from parquetry.planner.writes.statement_reads import is_serializable, rely_on_reads, rely_on_search
+from parquetry.spark.write.committed_files import Uncommitted, Written, collect
+from parquetry.spark.write.distribution import RowArrangement
+from parquetry.spark.write.insert import file_options, take_in, told, write_files
+from parquetry.spark.write.replace_where_check import check_partitions
+
+
+class _Rewritten(NamedTuple):
+    """A partition with files that are rewritten, and the files that it keeps."""
+
+    partition: Partition
+    kept: tuple[DataFile, ...]
+
+
+def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
+    """Write the rows of a JVM DataFrame in place of those of some files, and commit, unless nothing changes.
+
+    Raises:
+        CommitConflictError: another writer changed a partition with such a file.
+        ConfigurationError: a setting of the session cannot be used.
+        ListBucketingError: a rule forbids to write to the table.
+    """
+    snapshot = lake.snapshot(q.table)
+    if not q.files and q.statement != "merge":
+        return told(())
+    spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
+    settings = settle({}, q.settings, snapshot.metadata.properties)
+    serializable = is_serializable(settings)
+    require_writable_so(lake, snapshot, "overwrite", ())
+    require_writable(snapshot.metadata.location, lake.full_name(snapshot))
+    rewritten = _rewritten(snapshot, q)
+    files, slots = write_files(
+        snapshot,
+        DataFrame(data, spark),
+        RowArrangement.of(snapshot.metadata, settings, gathered=True),
+        file_options(snapshot, settings),
+        destinations_of(snapshot, keeps=True, extends=False),
+        lambda keys: _kept(snapshot, rewritten, keys),
+    )
+    uncommitted = Uncommitted(files, snapshot)
+    try:
+        written = {
+            snapshot.key_of(part.values): part for part in collect(lake.engine, snapshot, files, slots)
+        }
+        check_partitions(snapshot, (), (part.values for part in written.values()))
+        transaction = uncommitted.begin(q.statement)
+        _change(transaction, rewritten, written)
+        if q.searched_by is not None:
+            inserted = [part.values for part in written.values()]
+            searched = [questions.Read(q.table, q.predicates)]
+            rely_on_search(lake, transaction, searched, q.searched_by, inserted)
+        if serializable:
+            rely_on_reads(lake, transaction, q.reads)
+        lake.hold(commit(transaction, _summary(snapshot, q, files)))
+    except BaseException:
+        uncommitted.clean_up()
+        raise
+    return told(written.values())
+
+
+def _rewritten(snapshot: TableSnapshot, q: questions.RewriteRows) -> dict[bytes, _Rewritten]:
+    """Return the partitions with files that are rewritten, by their keys."""
+    read = frozenset(q.files)
+    found = {}
+    for part in partitions_of(
+        snapshot, {snapshot.key_of(values) for values in values_of(snapshot, q.partitions)}
+    ):
+        kept = tuple(file for file in part.files if join_location(part.location, file.path) not in read)
+        if len(kept) < part.file_count:
+            found[part.key] = _Rewritten(part, kept)
+    taken_out = sum(each.partition.file_count - len(each.kept) for each in found.values())
+    if taken_out < len(read):  # or their rows would be there twice
+        raise AssertionError(f"{len(read)} files of {snapshot.label} were read, and {taken_out} are known")
+    return found
+
+
+def _kept(
+    snapshot: TableSnapshot, rewritten: Mapping[bytes, _Rewritten], keys: Collection[bytes]
+) -> dict[bytes, Sequence[DataFile]]:
+    others = {part.key: part.files for part in partitions_of(snapshot, set(keys) - rewritten.keys())}
+    return {**others, **{key: rewritten[key].kept for key in keys if key in rewritten}}
+
+
+def _change(
+    transaction: Transaction,
+    rewritten: Mapping[bytes, _Rewritten],
+    written: Mapping[bytes, Written],
+) -> None:
+    """Have a transaction take the rewritten files out, and take in what was written."""
+    for key, (partition, kept) in rewritten.items():
+        new = written[key].files if key in written else ()
+        if kept or new:
+            transaction.replace(
+                partition.values, (*kept, *new), partition.entry.location, partition.arrangement
+            )
+        else:
+            transaction.drop(partition.values)
+    added = [part for key, part in written.items() if key not in rewritten]
+    take_in(transaction, "append", added)
+
+
+def _summary(
+    snapshot: TableSnapshot, q: questions.RewriteRows, files: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """Return what the history tells of the statement."""
+    return {
+        "files rewritten": f"{len(q.files)} of {snapshot.totals.files}",
+        "files written": str(len(files)),
+    }

@@ -1,0 +1,245 @@
+"""Whether the rows of a file lie in the bucket that they belong in, and in order: looked for in the file itself.
+
+The columns of the buckets and of their order are read, by PyArrow, and hashed. What is not read as Spark reads it - a column
+that the file has in another type, timestamps of ORC, whose zone a file does not say - is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquetry.data_files.records import Column
+from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
+from parquetry.hashing.bucket_hash import bucket_ids
+from parquetry.layout.arrangement import BucketSpec
+from parquetry.locations.filesystem import open_location
+from parquetry.temporal import MICROS_PER_DAY
+from parquetry.verification.column_reader import ColumnBatches
+from parquetry.verification.row_order import first_out_of_order, has_known_order, sortable
+
+_FIRST = {
+    "date": (-141_427, 1582),
+    "timestamp": (-25_567 * MICROS_PER_DAY, 1900),
+}
+"""Days and microseconds from which on all writers count alike, and the year. Some had the Julian calendar, or local mean times."""
+_LONGEST = 40
+"""Characters of a value that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was found in a file.
+
+    Attributes:
+        rows: that were looked at.
+        wrong: how many of these belong in another bucket.
+        example: one of them, such as ``k = 5 belongs in bucket 3``; None: none is wrong.
+        sorted: whether all rows of the file are in order; None: not known, or no order was asked for.
+        unsorted: where they are not, such as ``k = 3 stands below k = 5``.
+    """
+
+    rows: int
+    wrong: int = 0
+    example: str | None = None
+    sorted: bool | None = None
+    unsorted: str | None = None
+
+
+def look(
+    path: str,
+    file_format: str,
+    bucket: int,
+    spec: BucketSpec,
+    columns: Sequence[Column],
+    *,
+    most: int | None = None,
+    theirs: bool = False,
+) -> Looked:
+    """Look at the rows of a file.
+
+    Args:
+        path: where the file lies, absolute.
+        file_format: ``parquet`` or ``orc``.
+        bucket: in which all rows should be.
+        spec: the buckets, and what each is sorted by.
+        columns: of the table, all that are in files, in their order.
+        most: how many rows to look at of a file that has more, which then is not known to be sorted; None: all.
+        theirs: whether others wrote the file, and nobody knows by which calendar they counted days of long ago. Of ORC that is so
+            whoever wrote it.
+
+    Raises:
+        UnsupportedError: the values of the bucket columns cannot be read as Spark reads them; the message says why.
+        FileMissingError: the file is not there.
+        FileCorruptError: it cannot be read.
+    """
+    physical = {column.physical: column for column in columns}
+    keys = [physical[name] for name in spec.columns]
+    order = [physical[each.column] for each in spec.sort]
+    if not all(has_known_order(column.column_type) for column in order):
+        order = []
+    read = list({column.physical: column for column in (*keys, *order)}.values())
+    places = {column.physical: at for at, column in enumerate(columns)}
+    filesystem, name = open_location(path)
+    try:
+        with filesystem.open_input_file(name) as source:
+            batches, unlike = _opened(source, file_format, read, places)
+            if any(column.physical in unlike for column in order):
+                order = []
+                read = keys
+                batches, unlike = _opened(source, file_format, read, places)
+            for column in keys:
+                if column.physical in unlike:
+                    raise UnsupportedError(f"{unlike[column.physical]}.")
+            whole = most is None or batches.rows <= most
+            # Spark itself writes days of ORC by the Julian calendar before 1582, which PyArrow takes for ours
+            judge = _Judge(bucket, spec, read, keys, order if whole else [], theirs or file_format == "orc")
+            for arrays in batches.batches(most):
+                judge.take(arrays)
+            return judge.found
+    except FileNotFoundError:
+        raise FileMissingError(
+            f"The file '{path}' is not there: take it out of the table with sync."
+        ) from None
+    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
+        raise FileCorruptError(f"The file '{path}' cannot be read: {error}. Remove or restore it.") from error
+
+
+def _opened(
+    source: Any, file_format: str, read: Sequence[Column], places: dict[str, int]
+) -> tuple[ColumnBatches, dict[str, str]]:
+    """Return some columns of a file, and of which of them Spark may read other values, by their physical names."""
+    names = [column.physical for column in read]
+    batches = ColumnBatches(source, file_format, names, [places[name] for name in names])
+    return batches, batches.unlike(read)
+
+
+class _Judge:
+    """Looks at the rows of a file batch by batch.
+
+    Attributes:
+        found: so far.
+    """
+
+    def __init__(
+        self,
+        bucket: int,
+        spec: BucketSpec,
+        read: Sequence[Column],
+        keys: Sequence[Column],
+        order: Sequence[Column],
+        recent: bool,
+    ) -> None:
+        self._bucket, self._spec, self._recent = bucket, spec, recent
+        self._keys, self._order = keys, order
+        self._places = {column.physical: at for at, column in enumerate(read)}
+        self._types = [column.column_type for column in keys]
+        self._descending = [each.descending for each in spec.sort][: len(order)]
+        self._last: list[pa.Array] | None = None
+        self.found = Looked(0, sorted=True if order else None)
+
+    def take(self, arrays: Sequence[pa.Array]) -> None:
+        rows = len(arrays[0])
+        if not rows:
+            return
+        before = self.found
+        wrong, example = self._misplaced(arrays)
+        unsorted = self._out_of_order(arrays) if before.sorted else before.unsorted
+        self.found = Looked(
+            before.rows + rows,
+            before.wrong + wrong,
+            before.example or example,
+            None if before.sorted is None else unsorted is None,
+            unsorted,
+        )
+
+    def _misplaced(self, arrays: Sequence[pa.Array]) -> tuple[int, str | None]:
+        mine = [arrays[self._places[column.physical]] for column in self._keys]
+        if self._recent:
+            _require_recent(self._keys, mine)
+        settled = [_settled(array) for array in mine]
+        buckets = bucket_ids(self._spec.version, self._spec.count, settled, self._types)
+        wrong = np.flatnonzero(buckets != self._bucket)
+        if not len(wrong):
+            return 0, None
+        row = int(wrong[0])
+        return len(wrong), f"{_shown(self._keys, mine, row)} belongs in bucket {buckets[row]}"
+
+    def _out_of_order(self, arrays: Sequence[pa.Array]) -> str | None:
+        mine = [sortable(arrays[self._places[column.physical]], column.column_type) for column in self._order]
+        if self._last is not None:
+            mine = [pa.concat_arrays(pair) for pair in zip(self._last, mine, strict=True)]
+        self._last = [array.slice(len(array) - 1) for array in mine]
+        row = first_out_of_order(mine, self._descending)
+        if row is None:
+            return None
+        above = _shown(self._order, mine, row - 1)
+        return f"{_shown(self._order, mine, row)} stands below {above}"
+
+
+def _require_recent(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> None:
+    """Make sure that days are those that Spark reads.
+
+    Raises:
+        UnsupportedError: they may be others.
+    """
+    for column, array in zip(columns, arrays, strict=True):
+        for part in _temporal(array):
+            first, year = _FIRST["date" if pa.types.is_date32(part.type) else "timestamp"]
+            plain = part
+            if pa.types.is_timestamp(part.type):
+                plain = part.cast(pa.timestamp("us", part.type.tz), safe=False)
+            least = pc.min(plain.view(pa.int32() if pa.types.is_date32(part.type) else pa.int64())).as_py()
+            if least is not None and least < first:
+                raise UnsupportedError(
+                    f"{column.name} has values from before {year}, which may have been counted by another calendar."
+                )
+
+
+def _temporal(array: pa.Array) -> Iterator[pa.Array]:
+    """Yield the dates and timestamps in an array, those within nested values, too."""
+    type = array.type
+    if pa.types.is_date32(type) or pa.types.is_timestamp(type):
+        yield array
+    elif pa.types.is_struct(type):
+        for part in array.flatten():
+            yield from _temporal(part)
+    elif pa.types.is_map(type):
+        yield from _temporal(array.keys)
+        yield from _temporal(array.items)
+    elif pa.types.is_list(type) or pa.types.is_large_list(type):
+        yield from _temporal(array.flatten())
+
+
+def _settled(array: pa.Array) -> pa.Array:
+    """Return values of which equal ones have equal hashes: 0.0 for -0.0, in parts of nested values, too."""
+    type = array.type
+    if pa.types.is_floating(type):
+        return pc.add(array, pa.scalar(0.0, type))
+    if pa.types.is_struct(type):
+        parts = [_settled(part) for part in array.flatten()]
+        return pa.StructArray.from_arrays(parts, fields=list(type), mask=array.is_null())
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        kind: Any = pa.ListArray if pa.types.is_list(type) else pa.LargeListArray
+        return kind.from_arrays(array.offsets, _settled(array.values), type=type, mask=array.is_null())
+    return array
+
+
+def _shown(columns: Sequence[Column], arrays: Sequence[pa.Array], row: int) -> str:
+    return ", ".join(
+        f"{column.name} = {_text(array[row])}" for column, array in zip(columns, arrays, strict=True)
+    )
+
+
+def _text(value: pa.Scalar) -> str:
+    try:
+        plain = value.as_py()
+    except (ValueError, OverflowError):  # of years that Python does not know
+        plain = str(value)
+    text = "NULL" if plain is None else repr(plain) if isinstance(plain, str | bytes) else str(plain)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,193 @@
+"""Columns of a data file, batch by batch, by PyArrow; and whether what they hold is what Spark reads of them.
+
+Names are compared as Spark compares them, without case. Hive's old writers of ORC named no columns (`_col0`): Spark goes by
+their places then. A timestamp of ORC is what a clock showed, nobody says where; INT96 is an instant, which Arrow's type
+does not tell. What becomes of the values is the caller's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+
+from parquetry.data_files.records import Column
+from parquetry.hashing.hash_types import HashType
+from parquetry.types import INTEGER_BITS
+
+ROWS = 1 << 16
+"""Rows of a batch of Parquet; of ORC, a batch is a stripe."""
+_Times: TypeAlias = Literal["instants", "local", "unknown"]
+"""What timestamps without a zone are in a column of a file."""
+_TEXT = ("string", "varchar", "char")
+_LONG_DECIMAL = 18
+"""Digits that 64 bits hold: Spark hashes longer decimals otherwise."""
+
+
+class ColumnBatches:
+    """Some columns of an open file.
+
+    Args:
+        source: the file.
+        file_format: ``parquet`` or ``orc``.
+        names: of the columns, each once.
+        places: of each its place among the table's columns in files, for files that name none; None: not known.
+
+    Raises:
+        pyarrow.ArrowException: the file cannot be read.
+    """
+
+    def __init__(
+        self, source: Any, file_format: str, names: Sequence[str], places: Sequence[int] | None = None
+    ) -> None:
+        self._orc = file_format == "orc"
+        self._file: Any = (
+            orc.ORCFile(source) if self._orc else pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        )
+        self._schema: pa.Schema = self._file.schema if self._orc else self._file.schema_arrow
+        self._spelled = [self._spellings(name, at, places) for at, name in enumerate(names)]
+
+    def _spellings(self, name: str, at: int, places: Sequence[int] | None) -> list[str]:
+        known: list[str] = self._schema.names
+        if places is not None and known and all(each.startswith("_col") for each in known):
+            return known[places[at] : places[at] + 1]
+        return [each for each in known if each.lower() == name.lower()]
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the file has each of the columns, and has it once."""
+        return all(len(found) == 1 for found in self._spelled)
+
+    @property
+    def rows(self) -> int:
+        """Return the number of the file's rows."""
+        return int(self._file.nrows if self._orc else self._file.metadata.num_rows)
+
+    def unlike(self, columns: Sequence[Column]) -> dict[str, str]:
+        """Return of which columns Spark may read other values than lie here, by their physical names, and why.
+
+        Args:
+            columns: of the table, in the order of the names.
+        """
+        found = {}
+        for column, spelled in zip(columns, self._spelled, strict=True):
+            reason = self._unlike(column, spelled)
+            if reason is not None:
+                found[column.physical] = reason
+        return found
+
+    def _unlike(self, column: Column, spelled: list[str]) -> str | None:
+        if len(spelled) != 1:
+            there = "no column" if not spelled else f"{len(spelled)} columns"
+            return f"the file has {there} {column.physical}"
+        held = self._schema.field(spelled[0]).type
+        if _is_like(HashType.of(column.column_type), held, self._times(spelled[0])):
+            return None
+        return f"the file has {column.physical} as {held}, and the table as {column.column_type}"
+
+    def _times(self, name: str) -> _Times:
+        if self._orc:
+            return "unknown"
+        leaves = (self._file.schema.column(at) for at in range(len(self._file.schema)))
+        mine = (leaf for leaf in leaves if f"{leaf.path}.".startswith(f"{name}."))
+        return "instants" if any(leaf.physical_type == "INT96" for leaf in mine) else "local"
+
+    def batches(self, most: int | None = None) -> Iterator[list[pa.Array]]:
+        """Yield the columns, batch by batch, in the order of the names; `complete` has to hold.
+
+        Args:
+            most: how many rows to read of a file that has more: some of its first part, and some of its last. None: all.
+        """
+        names = [found[0] for found in self._spelled]
+        count = int(self._file.nstripes if self._orc else self._file.num_row_groups)
+        if most is None or self.rows <= most:
+            parts, each = list(range(count)), None
+        else:
+            parts = sorted({0, count - 1})
+            each = most // len(parts)
+        for part in parts:
+            left = each
+            for batch in self._part(part, names):
+                arrays = [_plain(batch.column(name)) for name in names]
+                yield arrays if left is None else [array.slice(0, left) for array in arrays]
+                if left is not None:
+                    left -= len(arrays[0])
+                    if left <= 0:
+                        break
+
+    def _part(self, part: int, names: list[str]) -> Iterator[pa.RecordBatch]:
+        if self._orc:
+            yield self._file.read_stripe(part, columns=names)
+        else:
+            yield from self._file.iter_batches(ROWS, row_groups=[part], columns=names)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _is_like(type: HashType, held: pa.DataType, times: _Times) -> bool:
+    """Return whether values of a file's column are those that Spark reads as values of a type."""
+    if pa.types.is_dictionary(held):
+        held = held.value_type
+    name = type.name
+    if (
+        name in INTEGER_BITS
+    ):  # Hive keeps a tinyint in 32 bits; but an int that became a bigint was hashed as an int
+        return bool(pa.types.is_signed_integer(held)) and held.bit_width >= INTEGER_BITS[name]
+    if name in _TEXT or name == "binary":
+        return _is_text(held) or pa.types.is_fixed_size_binary(held)
+    if name == "timestamp":
+        return bool(pa.types.is_timestamp(held)) and (held.tz is not None or times == "instants")
+    if name == "timestamp_ntz":
+        return bool(pa.types.is_timestamp(held)) and held.tz is None and times == "local"
+    if name == "decimal":
+        return _is_same_decimal(type.arrow, held)
+    if type.parts:
+        return _are_parts_like(type, held, times)
+    return bool(held == type.arrow)
+
+
+def _is_text(held: pa.DataType) -> bool:
+    return any(
+        is_kind(held)
+        for is_kind in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_string_view,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_binary_view,
+        )
+    )
+
+
+def _is_same_decimal(wanted: pa.DataType, held: pa.DataType) -> bool:
+    return (
+        bool(pa.types.is_decimal(held))
+        and held.scale == wanted.scale
+        and (held.precision > _LONG_DECIMAL) == (wanted.precision > _LONG_DECIMAL)
+    )
+
+
+def _are_parts_like(type: HashType, held: pa.DataType, times: _Times) -> bool:
+    if type.name == "struct":
+        names = [field.name.lower() for field in type.arrow]
+        return (
+            bool(pa.types.is_struct(held))
+            and names == [field.name.lower() for field in held]
+            and all(_is_like(part, field.type, times) for part, field in zip(type.parts, held, strict=True))
+        )
+    if type.name == "array":
+        return bool(pa.types.is_list(held) or pa.types.is_large_list(held)) and _is_like(
+            type.parts[0], held.value_type, times
+        )
+    key, value = type.parts[0].parts
+    return (
+        bool(pa.types.is_map(held))
+        and _is_like(key, held.key_type, times)
+        and _is_like(value, held.item_type, times)
+    )

@@ -1,0 +1,133 @@
+"""Whether rows of a file have some tuples of values: looked for in the file itself, where statistics do not tell.
+
+Only the columns asked for are read, batch by batch, by PyArrow. What cannot be compared for certain - floats, of which
+NaN has many forms, timestamps, whose zone a file may not say, columns that the file has in another type - counts as there.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquetry.data_files.records import Column, DataFile
+from parquetry.locations.filesystem import open_location
+from parquetry.locations.uri import join_location
+from parquetry.types import ColumnType, Value, to_python
+from parquetry.verification.column_reader import ColumnBatches
+
+Lacks: TypeAlias = Callable[[DataFile, Sequence[Column], Sequence[tuple[Value, ...]]], bool]
+"""Given a file, some columns and tuples of their values, says whether no row of the file has one of them."""
+
+_COMPARABLE = ("string", "varchar", "binary", "boolean", "date", "decimal")
+
+
+def lacks_tuples(location: str, file_format: str) -> Lacks:
+    """Return what says of the files of a partition whether rows have some tuples, by reading them.
+
+    Args:
+        location: of the partition.
+        file_format: ``parquet`` or ``orc``.
+    """
+    return functools.partial(_lacks, location, file_format)
+
+
+def _lacks(
+    location: str,
+    file_format: str,
+    file: DataFile,
+    columns: Sequence[Column],
+    tuples: Sequence[tuple[Value, ...]],
+) -> bool:
+    types = [column.column_type for column in columns]
+    if not all(type.integral or type.name in _COMPARABLE for type in types):
+        return False
+    filesystem, path = open_location(join_location(location, file.path))
+    try:
+        wanted = [_Wanted(type, [row[place] for row in tuples]) for place, type in enumerate(types)]
+        with filesystem.open_input_file(path) as source:
+            there = ColumnBatches(source, file_format, [column.physical for column in columns])
+            return there.complete and not any(_has_some(wanted, batch) for batch in there.batches())
+    except (pa.ArrowException, ValueError, OverflowError):
+        return False  # dates that Python does not know, decimals wider than Arrow compares
+    except OSError:
+        return False  # whoever reads the rows will be told why they cannot be read
+
+
+class _Wanted:
+    """The values of one column among the tuples.
+
+    Args:
+        type: of the column.
+        values: of each tuple; None is NULL.
+    """
+
+    def __init__(self, type: ColumnType, values: Sequence[Value]) -> None:
+        self._null = None in values
+        self.values = [None if value is None else to_python(type, value) for value in values]
+        self._some = pa.array([value for value in self.values if value is not None])
+
+    def comparable(self, type: pa.DataType) -> bool:
+        """Return whether values of the file's column compare with these."""
+        if pa.types.is_null(self._some.type):
+            return True
+        both = (type.value_type if pa.types.is_dictionary(type) else type, self._some.type)
+        return any(
+            all(map(is_kind, both))
+            for is_kind in (
+                _is_text,
+                pa.types.is_integer,
+                pa.types.is_boolean,
+                pa.types.is_date32,
+                _is_decimal,
+                _is_bytes,
+            )
+        )
+
+    def mask(self, array: pa.Array) -> pa.Array:
+        """Return which rows have one of the values."""
+        found = pc.is_null(array)
+        if not self._null:
+            found = pc.and_(found, False)
+        if not pa.types.is_null(self._some.type):
+            plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+            wide = _widened(plain)
+            found = pc.or_(found, pc.is_in(wide, value_set=self._some.cast(wide.type), skip_nulls=True))
+        return found
+
+
+def _widened(array: pa.Array) -> pa.Array:
+    """Return an array in a type that holds every value of its kind."""
+    if pa.types.is_integer(array.type):
+        return array.cast(pa.int64())
+    if _is_decimal(array.type):
+        return array.cast(pa.decimal256(76, 38))
+    return array
+
+
+def _is_text(type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
+
+
+def _is_bytes(type: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(type) or pa.types.is_large_binary(type))
+
+
+def _is_decimal(type: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(type))
+
+
+def _has_some(wanted: Sequence[_Wanted], batch: Sequence[pa.Array]) -> bool:
+    """Return whether a row has all values of one tuple, or may have."""
+    if not all(each.comparable(array.type) for each, array in zip(wanted, batch, strict=True)):
+        return True
+    masks = [each.mask(array) for each, array in zip(wanted, batch, strict=True)]
+    places = pc.indices_nonzero(functools.reduce(pc.and_, masks))
+    if len(masks) == 1 or not len(places):
+        return bool(len(places))
+    sought = set(zip(*(each.values for each in wanted), strict=True))
+    rows = zip(*(array.take(places).to_pylist() for array in batch), strict=True)
+    return any(row in sought for row in rows)

@@ -1,0 +1,143 @@
+"""Read all rows of a table's buckets, and name the files in which one lies wrong.
+
+Joins without a shuffle and queries that read one bucket rely on where rows lie. Parquetry's own writer puts them there; of files
+of others, `sync` has looked at some. What is read here is the columns of the buckets and of their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+import msgspec
+
+from parquetry.data_files.records import Column, DataFile
+from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
+from parquetry.hashing.portability import unsettled
+from parquetry.layout.arrangement import BucketSpec
+from parquetry.locations.uri import join_location
+from parquetry.maintenance.partition_condition import partition_condition
+from parquetry.maintenance.results import Misplacement
+from parquetry.metastore.manifest.entries import row_sum
+from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.pruning.knowledge import KnownValues
+from parquetry.predicate.pruning.match import Match, match
+from parquetry.progress import Progress, silent, track
+from parquetry.verification.bucket_check import look
+
+_THREADS = 8
+_BATCH = 256
+"""Files that are read before what was found is passed on."""
+
+
+def verify(
+    snapshot: TableSnapshot, where: str | None = None, *, zone: str = "UTC", progress: Progress = silent
+) -> Iterator[Misplacement]:
+    """Yield what lies wrong in a table's buckets, in the order of its partitions.
+
+    Of partitions without buckets nothing is read; they are told of where the table has some.
+
+    Args:
+        snapshot: the table.
+        where: a condition on partition columns: only these partitions.
+        zone: the time zone in which timestamps without one were written in the condition.
+        progress: called with how many partitions have been read, of how many.
+
+    Raises:
+        FilterError: the condition cannot be used.
+    """
+    return _found(snapshot, _chosen(snapshot, where, zone), progress)
+
+
+def _chosen(snapshot: TableSnapshot, where: str | None, zone: str) -> list[Partition]:
+    every = list(snapshot.partitions())
+    if where is None:
+        return every
+    condition = partition_condition(snapshot, where, zone)
+    known = KnownValues(snapshot.metadata.partition_by, [each.values for each in every])
+    answers = match(condition, known) == Match.MUST
+    return [each for each, wanted in zip(every, answers, strict=True) if wanted]
+
+
+def _found(
+    snapshot: TableSnapshot, partitions: Sequence[Partition], progress: Progress
+) -> Iterator[Misplacement]:
+    metadata = snapshot.metadata
+    tables = metadata.arrangement.buckets
+    begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
+    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+        for partition in track(progress, "Reading partitions", partitions):
+            spec = partition.arrangement.buckets
+            if spec is not None:
+                yield from _of_partition(snapshot, partition, spec, pool)
+            elif tables is not None and partition.file_count and _has_begun(begin, snapshot, partition):
+                detail = "The partition is not in buckets, and the table is. CALL system.rebucket puts its rows into them."
+                name = snapshot.describe(partition.key) if partition.values else None
+                yield Misplacement("no bucket", name, None, None, partition.rows, detail)
+
+
+def _has_begun(begin: Filter | None, snapshot: TableSnapshot, partition: Partition) -> bool:
+    """Return whether a partition is of those that the table says are bucketed."""
+    if begin is None:
+        return True
+    known = KnownValues(snapshot.metadata.partition_by, [partition.values])
+    return bool(match(begin, known)[0] == Match.MUST)
+
+
+def _of_partition(
+    snapshot: TableSnapshot, partition: Partition, spec: BucketSpec, pool: ThreadPoolExecutor
+) -> Iterator[Misplacement]:
+    name = snapshot.describe(partition.key) if partition.values else None
+    columns = snapshot.metadata.data_columns
+    if spec.unsettled:
+        physical = {column.physical: column.column_type for column in columns}
+        reason = (
+            unsettled(spec.version, [physical[each] for each in spec.columns]) or "others wrote the files"
+        )
+        yield Misplacement("not judged", name, None, None, partition.rows, f"{reason}.")
+        return
+    strays: list[DataFile] = []
+
+    def one(file: DataFile) -> list[Misplacement]:
+        return _of_file(name, partition.location, snapshot.metadata.format, file, spec, columns)
+
+    files = partition.each_file()
+    while some := list(islice(files, _BATCH)):
+        strays += (file for file in some if file.bucket is None)
+        for found in pool.map(one, some):
+            yield from found
+    if strays:
+        few = f"{strays[0].path}{f' and {len(strays) - 1} more' if len(strays) > 1 else ''}"
+        remedy = "CALL system.compact puts their rows into buckets."
+        yield Misplacement("no bucket", name, None, None, row_sum(strays), f"{few}. {remedy}")
+
+
+def _of_file(
+    partition: str | None,
+    location: str,
+    file_format: str,
+    file: DataFile,
+    spec: BucketSpec,
+    columns: Sequence[Column],
+) -> list[Misplacement]:
+    if file.bucket is None:
+        return []
+    asked = spec if file.sorted else msgspec.structs.replace(spec, sort=())
+    try:
+        found = look(join_location(location, file.path), file_format, file.bucket, asked, columns)
+    except UnsupportedError as error:
+        return [Misplacement("not judged", partition, file.path, file.bucket, file.rows, error.message)]
+    except (FileMissingError, FileCorruptError) as error:
+        return [Misplacement("unreadable", partition, file.path, file.bucket, file.rows, error.message)]
+    told = []
+    if found.wrong:
+        detail = f"{found.example}, of {found.rows} rows."
+        told.append(Misplacement("wrong bucket", partition, file.path, file.bucket, found.wrong, detail))
+    if found.unsorted is not None:
+        told.append(
+            Misplacement("out of order", partition, file.path, file.bucket, None, f"{found.unsorted}.")
+        )
+    return told

@@ -1,0 +1,190 @@
+"""Which value of a setting holds where several are given, and what is said of those that cannot be used."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from parquetry.config.precedence import DEFAULTS, settle
+from parquetry.config.registry import TABLE_SETTINGS
+from parquetry.config.setting import EVERYWHERE, Level
+from parquetry.errors import ConfigurationError, PropertyError
+
+TEXTS = {
+    "target-file-size": ("1mb", "2mb"),
+    "compression": ("gzip", "zstd"),
+    "sort-by": ("a", "b, c"),
+    "bloom-filter-columns": ("a", "b, c"),
+    "distribution": ("auto", "none"),
+    "partition-order": ("p", "p desc"),
+    "partition-indexes": ("p", "q; p, q"),
+    "skewed-by": ("(x) ON (1)", "(x) ON AUTO"),
+    "skewed-locations": ("(1 = 'file:/a')", "(1 = 'file:/b')"),
+    "auto-skew-share": ("0.1", "0.2"),
+    "auto-skew-values": ("3", "4"),
+    "list-bucketing-rules": ("relaxed", "strict"),
+    "clustered-by": ("(a) INTO 4 BUCKETS", "(b) INTO 4 BUCKETS"),
+    "bucketing-version": ("1", "spark"),
+    "hive-compatible": ("true", "false"),
+    "empty-buckets": ("true", "false"),
+    "purge-on-overwrite": ("true", "false"),
+    "isolation": ("serializable", "snapshot"),
+    "bucket-join": ("larger", "smaller"),
+    "runtime-pruning": ("false", "true"),
+    "runtime-pruning-max-build-size": ("1mb", "2mb"),
+    "runtime-pruning-max-wait": ("1s", "none"),
+    "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
+}
+OF_TABLES = {
+    "purge-on-overwrite", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
+    "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
+}  # fmt: skip
+"""Two texts for each setting, of different values."""
+NAMED = {setting.name: setting for setting in TABLE_SETTINGS}
+PAIRS = [
+    (setting.name, upper, lower)
+    for setting in TABLE_SETTINGS
+    for upper, lower in itertools.combinations((*setting.levels, "default"), 2)
+]
+
+
+def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]:
+    """Return the arguments of `settle` by which a setting has these texts at these levels."""
+    keys = {"option": name, "session": f"parquetry.{name}", "property": name, "default": name}
+    words = {"option": "options", "session": "session", "property": "properties", "default": "defaults"}
+    return {words[level]: {keys[level]: text} for level, text in texts.items()}
+
+
+def test_every_setting_is_tested() -> None:
+    """The pairs below name each setting, and each but those of tables alone can be given at every level."""
+    assert list(TEXTS) == list(NAMED)
+    assert len(PAIRS) == 11 * 6 + 12 * 1
+    for setting in TABLE_SETTINGS:
+        assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
+        assert setting.name in OF_TABLES or not setting.fixed
+
+
+@pytest.mark.parametrize(("name", "upper", "lower"), PAIRS)
+def test_each_level_comes_before_those_below_it(name: str, upper: Level, lower: Level) -> None:
+    """Option, session, property, default: of two texts the upper one holds, whichever of the two it is."""
+    for above, below in (TEXTS[name], TEXTS[name][::-1]):
+        settings = settle(**given(name, {upper: above, lower: below}))
+        assert settings[name] == NAMED[name].parse(above) != NAMED[name].parse(below)
+        assert settings.effective(name).level == upper
+        settings = settle(**given(name, {lower: below}))
+        assert (settings[name], settings.effective(name).level) == (NAMED[name].parse(below), lower)
+
+
+def test_defaults_hold_where_nothing_is_given() -> None:
+    """Each setting has its default, each default can be read, and there is none but for some settings."""
+    settings = settle()
+    for setting in TABLE_SETTINGS:
+        found = settings.effective(setting.name)
+        assert (found.level, found.text) == ("default", setting.default)
+        assert (settings[setting.name] is None) == (setting.default is None)
+    assert DEFAULTS == {
+        "target-file-size": "128mb",
+        "distribution": "auto",
+        "auto-skew-share": "0.05",
+        "auto-skew-values": "16",
+        "list-bucketing-rules": "strict",
+        "bucketing-version": "2",
+        "isolation": "snapshot",
+        "bucket-join": "smaller",
+        "runtime-pruning": "true",
+        "runtime-pruning-max-build-size": "10mb",
+        "runtime-pruning-max-wait": "60s",
+        "purge-on-overwrite": "false",
+    }
+    assert settings["target-file-size"] == 128 << 20
+
+
+def test_letter_case_of_options_does_not_count() -> None:
+    """Options are found in any letter case, as Spark finds its own; properties and session settings are not."""
+    settings = settle(
+        options={"Target-File-Size": "1k"},
+        session={"x": "y", "PARQUETRY.compression": "best"},
+        properties={"Sort-By": "a"},
+    )
+    assert [settings[name] for name in ("target-file-size", "compression", "sort-by")] == [1024, None, None]
+
+
+def test_names_that_are_nobodys() -> None:
+    """Unknown options, other session settings and a user's own properties change nothing."""
+    settings = settle(
+        options={"header": "true", "parquetry.compression": "gzip", "target-file-sise": "1k"},
+        session={"spark.sql.shuffle.partitions": "4", "compression": "gzip", "parquetryx": "1"},
+        properties={"owner.team": "a", "parquetry.compression": "gzip"},
+    )
+    assert settings == settle()
+
+
+def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
+    """A setting of tables alone, given as an option, would do nothing: an error says where it belongs."""
+    with pytest.raises(PropertyError) as error:
+        settle(options={"header": "true", "Partition-Order": "p"}, properties={"partition-order": "p desc"})
+    assert error.value.message == (
+        "Option 'Partition-Order' cannot be given for one read or write: set the table property 'partition-order'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("parquetry.target-file-sise", "is unknown: did you mean 'parquetry.target-file-size'?"),
+        ("parquetry.Target_File_Size", "is unknown: did you mean 'parquetry.target-file-size'?"),
+        (
+            "parquetry.anything",
+            "is unknown: known are parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
+            "parquetry.empty-buckets, parquetry.isolation, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
+            "parquetry.runtime-pruning-max-wait, parquetry.sort-by, parquetry.target-file-size",
+        ),
+        ("parquetry.", "is unknown: known are "),
+        (
+            "parquetry.partition-indexes",
+            "cannot be given for a session: set the table property 'partition-indexes'",
+        ),
+    ],
+)
+def test_session_settings_that_would_do_nothing(key: str, says: str) -> None:
+    """A name `parquetry.…` of the session that is no setting of sessions is an error, which says how to take it back."""
+    with pytest.raises(ConfigurationError) as error:
+        settle(session={"spark.sql.shuffle.partitions": "4", key: "1mb"})
+    assert error.value.message.startswith(f"Session setting {key!r} {says}")
+    assert error.value.message.endswith(f"RESET `{key}` takes it back.")
+
+
+@pytest.mark.parametrize(
+    ("level", "kind", "begins"),
+    [
+        ("option", PropertyError, "Option 'compression'"),
+        ("session", ConfigurationError, "Session setting 'parquetry.compression'"),
+        ("property", PropertyError, "Table property 'compression'"),
+    ],
+)
+def test_what_cannot_be_used_is_named_with_its_place(level: Level, kind: Any, begins: str) -> None:
+    """The error says where the value was given, which one it is, and which there are, and how a session gets rid of it; other settings can be read."""
+    settings = settle(**given("compression", {level: "best"}))
+    with pytest.raises(kind) as error:
+        settings["compression"]
+    remedy = "; SET another value, or RESET `parquetry.compression`" if level == "session" else ""
+    assert error.value.message == (
+        f"{begins} is 'best': not one of none, uncompressed, snappy, gzip, lz4, zstd, brotli, zlib, lzo{remedy}."
+    )
+    assert settings["target-file-size"] == 128 << 20
+
+
+def test_names_of_the_session_that_were_checked_before() -> None:
+    """They are not checked again; a value that is asked for is."""
+    session = {
+        "parquetry.anything": "1",
+        "parquetry.partition-order": "x",
+        "parquetry.runtime-pruning": "perhaps",
+    }
+    settings = settle(session=session, names_checked=False)
+    assert settings["target-file-size"] == settle()["target-file-size"]
+    with pytest.raises(ConfigurationError, match="runtime-pruning"):
+        assert settings["runtime-pruning"]

@@ -1,0 +1,137 @@
+"""Paths and URIs taken apart: what is decoded and what is not, what is absolute, what lies below what."""
+
+from pathlib import Path
+
+import pytest
+
+from parquetry.errors import WarehouseError
+from parquetry.locations.filesystem import open_location
+from parquetry.locations.uri import (
+    Place,
+    absolute_location,
+    base_name,
+    folder_of,
+    is_absolute,
+    is_below,
+    join_location,
+    join_relative,
+    path_below,
+    place_of,
+    take_apart,
+    warehouse_location,
+)
+
+
+@pytest.mark.parametrize(
+    ("location", "parts"),
+    [
+        ("/lake/t", ("", "", "/lake/t")),
+        ("p=1/f", ("", "", "p=1/f")),
+        ("", ("", "", "")),
+        ("a:/f", ("", "", "a:/f")),
+        ("1a:/f", ("", "", "1a:/f")),
+        ("p=1:/f", ("", "", "p=1:/f")),
+        ("file:/lake/x=1%2F2", ("file", "", "/lake/x=1%2F2")),
+        ("FILE:///lake/a b?c#d", ("FILE", "//", "/lake/a b?c#d")),
+        ("s3a://bucket/t", ("s3a", "//bucket", "/t")),
+        ("s3a://bucket", ("s3a", "//bucket", "")),
+        ("abfs://c@a.host:1/t\nu", ("abfs", "//c@a.host:1", "/t\nu")),
+    ],
+)
+def test_a_location_is_taken_apart_and_nothing_in_it_decoded(location, parts):
+    """Scheme and authority are cut off; `%`, `?` and `#` are characters like any other, as for Hadoop."""
+    assert take_apart(location) == parts
+    assert "".join((f"{parts[0]}:" if parts[0] else "", *parts[1:])) == location
+
+
+def test_a_percent_sign_is_an_escape_in_the_uri_of_a_warehouse_only(tmp_path, monkeypatch):
+    """One text by four doors: a location and its file system, its place, and a warehouse; paths are never decoded."""
+    text = "file:/lake/a%20b"
+    assert absolute_location(text) == text
+    assert open_location(text)[1] == "/lake/a%20b"
+    assert place_of(text) == Place("", "/lake/a%20b")
+    assert warehouse_location(text) == "/lake/a b"
+    assert warehouse_location("/lake/a%20b") == "/lake/a%20b"
+    assert warehouse_location(warehouse_location("file:/lake/a%2520b")) == "/lake/a%20b"
+    assert warehouse_location((tmp_path / "ü b%20").as_uri()) == f"{tmp_path}/ü b%20"
+    assert warehouse_location("s3a://bucket/a%20b/") == "s3a://bucket/a%20b"
+    monkeypatch.chdir(tmp_path)
+    assert warehouse_location("a%20b/../c") == f"{tmp_path}/c"
+    assert warehouse_location("~/lake") == f"{Path.home()}/lake"
+
+
+def test_a_warehouse_on_the_disk_of_another_machine_is_refused():
+    """`file://` has a third slash; the own machine may be named."""
+    assert warehouse_location("file://localhost/lake") == "/lake"
+    with pytest.raises(WarehouseError, match=r"'file://lake/t' names a host: write .* file:///path"):
+        warehouse_location("file://lake/t")
+
+
+@pytest.mark.parametrize(
+    ("location", "base", "absolute"),
+    [
+        ("/lake//a/./b/../t/", None, "file:/lake/a/t"),
+        ("file:///lake/t", None, "file:/lake/t"),
+        ("file://host/t", None, "file:/host/t"),
+        ("file:", None, "file:/"),
+        ("/", None, "file:/"),
+        ("t", "/lake", "file:/lake/t"),
+        ("../t", "s3://b/lake", "s3://b/t"),
+        ("../../../t", "s3://b/lake", "s3://b/t"),
+        ("/t", "s3://b/lake", "file:/t"),
+        ("S3a://Bucket/", None, "S3a://Bucket"),
+        ("hdfs:///t", None, "hdfs:///t"),
+        ("a:b", "/lake", "file:/lake/a:b"),
+    ],
+)
+def test_locations_are_made_absolute_as_hadoop_writes_them(location, base, absolute):
+    """Dots are resolved by the text, never above the root; what has no scheme is local."""
+    assert absolute_location(location, base) == absolute
+    assert absolute_location(absolute) == absolute
+
+
+def test_relative_locations_begin_in_the_working_directory(tmp_path, monkeypatch):
+    """That is the driver's; NUL is in no path."""
+    monkeypatch.chdir(tmp_path)
+    assert absolute_location("a b/t") == f"file:{tmp_path}/a b/t"
+    with pytest.raises(WarehouseError, match="character NUL"):
+        absolute_location("/t\0")
+
+
+def test_paths_are_joined_unless_absolute():
+    """A colon alone makes no URI: it may stand in a file's name."""
+    assert join_location("/lake/t", "p=1/f") == "/lake/t/p=1/f"
+    assert join_location("/lake/t/", "/other/f") == "/other/f"
+    assert join_location("s3://b/t", "s3://c/f") == "s3://c/f"
+    assert join_location("/lake/t", "hdfs:/f") == "hdfs:/f"
+    assert join_location("/lake/t", "part:b") == "/lake/t/part:b"
+    assert join_location("/lake/t", "") == "/lake/t"
+    assert [is_absolute(path) for path in ("", "a:/f", "ab:f", "x/ab:/f", "ab:/f")] == [False] * 4 + [True]
+    assert (join_relative("", "f"), join_relative("p=1", "x=2/f")) == ("f", "p=1/x=2/f")
+
+
+def test_a_path_below_a_location_is_told_by_whole_names():
+    """`/lake/t2` is not below `/lake/t`; a location is not below itself."""
+    assert path_below("/lake/t/", "/lake/t/p=1/f") == "p=1/f"
+    assert [path_below("/lake/t", path) for path in ("/lake/t", "/lake/t2/f", "p=1/f")] == [None] * 3
+    assert (base_name("s3://b/t/f"), base_name("f"), base_name("t/")) == ("f", "f", "")
+
+
+def test_places_are_the_same_however_they_are_written():
+    """Slashes, `file:` and S3's three schemes make no difference; letter case and dots do."""
+    assert place_of("/") == place_of("file:///") == Place("", "/")
+    assert place_of("/a//b/") == place_of("file:///a/b") == place_of("FILE:/a/b") == Place("", "/a/b")
+    assert place_of("s3n://b/a") == place_of("s3://b/a/") == Place("s3://b", "/a")
+    assert place_of("s3://b") == place_of("s3://b/")
+    assert place_of("/A") != place_of("/a")
+    assert folder_of(place_of("/a")) == place_of("/")
+    assert folder_of(place_of("s3://b/a/f")) == place_of("s3://b/a")
+
+
+def test_the_root_is_above_all():
+    """And not below itself; nor is anything below a place of another file system."""
+    assert is_below(place_of("/a"), place_of("/"))
+    assert is_below(place_of("s3a://b/a"), place_of("s3://b/"))
+    assert not is_below(place_of("/"), place_of("/"))
+    assert not is_below(place_of("/a2"), place_of("/a"))
+    assert not is_below(place_of("s3://b/a/f"), place_of("/a"))

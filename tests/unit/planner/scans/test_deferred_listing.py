@@ -1,0 +1,132 @@
+"""A scan that waits for values of a join is first told of by totals, and later of what the values leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commits.committer import commit
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import codec
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.runtime import MissedValues, RunTimeReport
+from parquetry.prune.report.scan import ScanReport, Step
+from parquetry.types import parse_type
+from tests.support.packed_values import membership
+
+LONG = parse_type("bigint")
+Ask = Callable[..., Any]
+PARTITIONS = 120
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    """Ask for the scan of a table of 120 partitions `p` with a file each, of which column k takes 40 of 100 bytes."""
+    metastore = open_metastore(str(tmp_path), create=True)
+    metastore.create_database("db")
+    columns = (Column("k", "long"), Column("o", "long"), Column("p", "long"))
+    metadata = TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/t")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
+    for p in range(PARTITIONS):
+        statistics = {"k": ColumnStatistics(40, 0, 10 * p, 10 * p + 9), "o": ColumnStatistics(60, 0, 0, 9)}
+        transaction.append((p,), [DataFile("x", 100, 3, 7, statistics)])
+    commit(transaction)
+    metastore.close()
+    planner = Planner(NoEngine("UTC"))
+
+    def asked(op: str, **question: Any) -> Any:
+        head = {"protocol": codec.PROTOCOL, "catalog": "lake", "options": {"warehouse": str(tmp_path)}}
+        return json.loads(planner.ask(json.dumps({**head, "op": op, **question})))["ok"]
+
+    table = asked("load_table", namespace=["db"], name="t")["table"]
+
+    def scan(*found: Any, columns: Any = ("k", "p"), **question: Any) -> Any:
+        about = {"table": table, "predicates": [], "columns": list(columns), **question}
+        return asked("plan_scan", **about, runtime=list(found))
+
+    return scan
+
+
+def text(report: Any) -> str:
+    return str(Report.from_dict({"scans": [report]}))
+
+
+def test_the_first_answer_has_totals(ask: Ask) -> None:
+    """No file and no partition is told, only how many there are; the same question without `late` tells all."""
+    late, listed = ask(late=True), ask()
+    assert late["late"]
+    assert "late" not in listed
+    assert (late["files"]["names"], late["partitions"]) == ("", [])
+    assert late["statistics"] == listed["statistics"] == {"bytes": 4800, "rows": 360, "files": 120}
+    assert late["metrics"] == listed["metrics"]
+    assert late["filterable"] == listed["filterable"] == ["k", "p"]
+    assert (late["most_values"], late["most_wait"]) == (listed["most_values"], listed["most_wait"])
+    assert text(late["report"]) == (
+        "lake.db.t: partitions 120 of 120 · files 120 of 120 · about 4.8 kB of 12 kB"
+    )
+    assert "partitions 120 of 120" in late["description"]
+
+
+def test_values_are_told_beside_the_totals(ask: Ask) -> None:
+    """What was left before the values is what the totals say; of some columns' bytes they say about how much it was."""
+    late = ask(late=True)
+    answer = ask(membership("p", LONG, [2, 3, 500]), before=late["report"])
+    assert answer["report"]["run_time"] == {
+        "values": [{"column": "p", "count": 3}],
+        "cuts": [
+            {"name": "partitions", "before": 120, "after": 2},
+            {"name": "files", "before": 120, "after": 2},
+            {"name": "bytes", "before": 4800, "after": 80, "about": True},
+        ],
+        "late": True,
+    }
+    assert text(answer["report"]).split("\n")[1] == (
+        "  run time: p → 3 values: partitions 120 → 2 · files 120 → 2 · about 4.8 kB → 80 B (none listed before the values came)"
+    )
+    whole = ask(late=True, columns=["k", "o", "p"])["report"]
+    cuts = ask(membership("p", LONG, [2]), before=whole, columns=["k", "o", "p"])["report"]["run_time"][
+        "cuts"
+    ]
+    assert cuts[-1] == {"name": "bytes", "before": 12_000, "after": 100}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"predicates": [{"fn": "=", "args": [{"col": ["p"]}, {"lit": "3", "type": "bigint"}]}]},
+        {"joined": [membership("p", LONG, [1, 2])]},
+        {"settings": {"parquetry.runtime-pruning": "false"}},
+        {"columns": []},
+    ],
+)
+def test_what_is_told_at_once(ask: Ask, question: dict[str, Any]) -> None:
+    """With conditions, values that are known already, or where no value can come, files are told whether they may be late or not."""
+    assert ask(late=True, **question) == ask(**question)
+
+
+def test_the_wait_is_a_setting(ask: Ask) -> None:
+    """In milliseconds, by default a minute; `none` has no number."""
+    assert ask()["most_wait"] == 60_000
+    assert ask(read_options={"runtime-pruning-max-wait": "2s"})["most_wait"] == 2000
+    assert "most_wait" not in ask(settings={"parquetry.runtime-pruning-max-wait": "none"})
+
+
+def test_values_that_were_missed_are_told() -> None:
+    """Each with how long it was waited for, in the text and as a dict that is read back."""
+    missed = (MissedValues("p", 60_000), MissedValues("(k + 1)", 1500))
+    report = Report((ScanReport("t", (Step("files", 3, 3),), run_time=RunTimeReport(missed=missed)),))
+    assert str(report).split("\n")[1] == (
+        "  run time: no values of p within 60 s, no values of (k + 1) within 1.5 s: nothing less is read"
+    )
+    assert Report.from_dict(report.to_dict()) == report
+    assert (
+        Report.from_dict({"scans": [{"table": "t", "steps": [], "run_time": {"missed": []}}]})
+        .scans[0]
+        .run_time
+    )

@@ -1,0 +1,165 @@
+"""What Spark is told of the buckets of a scan: what is true of all of its files, and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from parquetry.data_files.records import PHYSICAL_NAME
+from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SortColumn
+from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commits.committer import commit
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import codec
+
+SORTED = (SortColumn("k"), SortColumn("was", descending=True))
+COLUMNS = (
+    Column("k", "varchar(9)"),
+    Column("v", "long", metadata={PHYSICAL_NAME: "was"}),
+    Column("w", "long"),
+    Column("p", "integer"),
+)
+
+
+@pytest.fixture
+def metastore(tmp_path: Path) -> Iterator[Metastore]:
+    """An empty one, with a database."""
+    with open_metastore(str(tmp_path), create=True) as opened:
+        opened.create_database("db")
+        yield opened
+
+
+def scan(
+    metastore: Metastore,
+    folder: Path,
+    partitions: Sequence[tuple[BucketSpec | None, Sequence[DataFile]]],
+    columns: Sequence[str] = ("k", "v", "p"),
+    table: BucketSpec | None = None,
+    properties: dict[str, str] | None = None,
+    **question: Any,
+) -> Any:
+    """Return the answer about a scan of a table that has such partitions."""
+    metadata = TableMetadata(
+        COLUMNS,
+        ("p",),
+        "parquet",
+        f"{folder}/t",
+        arrangement=Arrangement(buckets=table),
+        properties=properties or {},
+    )
+    created = metastore.create_table("db", "t", metadata)
+    for p, (spec, files) in enumerate(partitions):
+        transaction = Transaction(metastore.table("db", "t"), "append")
+        transaction.replace((p,), files, arrangement=PLAIN if spec is None else Arrangement(buckets=spec))
+        commit(transaction)
+    planner = Planner(NoEngine("UTC"))
+    snapshot = metastore.table("db", "t")
+    ref = {"id": created.id.hex(), "version": snapshot.version, "database": "db", "table": "t"}
+    head = {"protocol": codec.PROTOCOL, "catalog": "lake", "options": {"warehouse": str(folder)}}
+    about = {"op": "plan_scan", "table": ref, "predicates": [], "runtime": [], "columns": list(columns)}
+    answer = json.loads(planner.ask(json.dumps({**head, **about, **question})))
+    return answer["ok"] if "ok" in answer else answer["error"]
+
+
+def files(*buckets: int | None, in_order: bool = False) -> list[DataFile]:
+    """Return a file for each bucket."""
+    return [DataFile(f"f{n}", 100, 10, 7, bucket=bucket, sorted=in_order) for n, bucket in enumerate(buckets)]
+
+
+def of_files(answer: Any) -> list[int]:
+    """Return the bucket of each file."""
+    found: list[int] = np.frombuffer(base64.b64decode(answer["files"]["bucket"]), "<i4").tolist()
+    return found
+
+
+def test_buckets_are_folded_to_what_all_partitions_share(metastore: Metastore, tmp_path: Path) -> None:
+    """Of 4 and 6 buckets these are 2; columns go by their names and types in the table; the order is what all files have."""
+    four, six = (BucketSpec(("k", "was"), count, 1, SORTED) for count in (4, 6))
+    found = scan(metastore, tmp_path, [(four, files(0, 3, in_order=True)), (six, files(5, 2, in_order=True))])
+    assert found["buckets"] == {
+        "version": "1",
+        "count": 2,
+        "held": 2,
+        "columns": ["k", "v"],
+        "types": ["varchar(9)", "long"],
+        "order": [{"column": "k", "descending": False}, {"column": "v", "descending": True}],
+        "larger": False,
+    }
+    assert of_files(found) == [0, 1, 1, 0]
+    assert found["description"].endswith(" · 2 buckets by k, v, sorted by k, v DESC")
+
+
+PLAIN_SPEC = BucketSpec(("k",), 4)
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    [
+        [(PLAIN_SPEC, files(0)), (None, files(None))],
+        [(PLAIN_SPEC, files(0, None))],
+        [(PLAIN_SPEC, files(0)), (BucketSpec(("k",), 3), files(0))],
+        [(PLAIN_SPEC, files(0)), (BucketSpec(("k",), 4, 1), files(0))],
+        [(BucketSpec(("k",), 4, unsettled=True), files(0))],
+        [(BucketSpec(("w",), 4), files(0))],
+        [(BucketSpec(("k", "w"), 4), files(0))],
+    ],
+    ids=["partition", "file", "count", "version", "unsettled", "not read", "not all read"],
+)
+def test_nothing_is_told_that_is_not_true_of_all(
+    metastore: Metastore, tmp_path: Path, partitions: Any
+) -> None:
+    """A partition without buckets, a file in no known one, numbers that share no divisor, other hashes, a column not read."""
+    found = scan(metastore, tmp_path, partitions, table=PLAIN_SPEC)
+    assert "buckets" not in found
+    assert "bucket" not in found["files"]
+    assert "buckets by" not in found["description"]
+
+
+def test_an_order_is_told_as_far_as_it_is_read(metastore: Metastore, tmp_path: Path) -> None:
+    """Up to the first column that is not; and not at all if one file is not sorted."""
+    spec = BucketSpec(("k",), 4, 2, SORTED)
+    found = scan(metastore, tmp_path, [(spec, files(0, 1, in_order=True))], columns=["k", "p"])
+    assert found["buckets"]["order"] == [{"column": "k", "descending": False}]
+    metastore.drop_table("db", "t")
+    found = scan(metastore, tmp_path, [(spec, files(0, in_order=True)), (spec, files(0))])
+    assert found["buckets"]["order"] == []
+
+
+def test_an_empty_scan_is_in_the_tables_buckets(metastore: Metastore, tmp_path: Path) -> None:
+    """Of no rows everything is true: a join with it needs no shuffle."""
+    found = scan(metastore, tmp_path, [], table=PLAIN_SPEC)
+    assert (found["buckets"]["count"], of_files(found) if "bucket" in found["files"] else []) == (4, [])
+
+
+def test_more_buckets_may_be_wanted(metastore: Metastore, tmp_path: Path) -> None:
+    """Of 4 buckets 12 are told if a join wants them, and files stay in the 4; 6 are not, as 4 does not divide 6."""
+    found = scan(metastore, tmp_path, [(PLAIN_SPEC, files(0, 3))], buckets=12)
+    assert (found["buckets"]["count"], found["buckets"]["held"], of_files(found)) == (12, 4, [0, 3])
+    assert found["description"].endswith(" · 4 buckets by k, read as 12 (400 B again)")
+    metastore.drop_table("db", "t")
+    found = scan(metastore, tmp_path, [(PLAIN_SPEC, files(0, 3))], buckets=6)
+    assert found["buckets"]["count"] == 4
+
+
+def test_fewer_buckets_may_be_wanted(metastore: Metastore, tmp_path: Path) -> None:
+    """Of 4 buckets 2 are told, each of the rows of two, and nothing is read again."""
+    found = scan(metastore, tmp_path, [(PLAIN_SPEC, files(0, 3, 2))], buckets=2)
+    assert (found["buckets"]["count"], found["buckets"]["held"], of_files(found)) == (2, 2, [0, 1, 0])
+    assert found["description"].endswith(" · 2 buckets by k")
+
+
+@pytest.mark.parametrize("where", ["read_options", "settings", "properties"])
+def test_who_wants_more_buckets_says_so(metastore: Metastore, tmp_path: Path, where: str) -> None:
+    """By an option, for the session, or by the table's property."""
+    name = "parquetry.bucket-join" if where == "settings" else "bucket-join"
+    found = scan(metastore, tmp_path, [(PLAIN_SPEC, files(0))], **{where: {name: "larger"}})
+    assert found["buckets"]["larger"] is True
+    assert msgspec.json.encode(found)

@@ -1,0 +1,207 @@
+"""What the planner makes of values that a join found, and what it says of them in all forms of the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore.commits.committer import commit
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import codec
+from parquetry.prune.report.report import Report
+from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.types import parse_type
+from tests.support.packed_values import membership
+
+LONG = parse_type("bigint")
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    """Ask for the scan of a table of ten partitions `p` with a file each, which holds ten values of `k`."""
+    metastore = open_metastore(str(tmp_path), create=True)
+    metastore.create_database("db")
+    columns = (
+        Column("k", "long"),
+        Column("s", {"type": "struct", "fields": []}),
+        Column("f", "double"),
+        Column("p", "long"),
+    )
+    metadata = TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/t")
+    transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
+    for p in range(10):
+        transaction.append(
+            (p,), [DataFile("x", 100, 10, 7, {"k": ColumnStatistics(40, 0, 10 * p, 10 * p + 9)})]
+        )
+    commit(transaction)
+    metastore.close()
+    planner = Planner(NoEngine("UTC"))
+
+    def asked(op: str, **question: Any) -> Any:
+        head = {"protocol": codec.PROTOCOL, "catalog": "lake", "options": {"warehouse": str(tmp_path)}}
+        answer = json.loads(planner.ask(json.dumps({**head, "op": op, **question})))
+        return answer["ok"] if "ok" in answer else answer["error"]
+
+    table = asked("load_table", namespace=["db"], name="t")["table"]
+
+    def scan(*found: Any, before: Any = None, columns: Any = ("k", "s", "p"), **question: Any) -> Any:
+        about = {"table": table, "predicates": [], "columns": list(columns), **question}
+        return asked("plan_scan", **about, runtime=list(found), **({"before": before} if before else {}))
+
+    return scan
+
+
+def text(answer: Any) -> str:
+    return str(Report.from_dict({"scans": [answer["report"]]}))
+
+
+def test_all_that_can_be_compared_is_filterable(ask: Ask) -> None:
+    """Columns that are read, by the table's names; no struct among them, and none at all where it is turned off."""
+    answer = ask(columns=["K", "s", "f", "p"])
+    assert (answer["filterable"], answer["most_values"]) == (["k", "f", "p"], 1_000_000)
+    assert "filterable" not in ask(settings={"parquetry.runtime-pruning": "false"})
+
+
+def test_the_report_says_how_many_values_and_what_they_cut(ask: Ask) -> None:
+    """Of each set, and of all together step by step: of what was left before they were known."""
+    first = ask(columns=["k", "p"])
+    assert "run_time" not in first["report"]
+    found = (membership("k", LONG, [3, 25, 25, 77]), membership("p", LONG, [0, 2, 3]))
+    answer = ask(*found, before=first["report"], columns=["k", "p"])
+    assert answer["report"]["run_time"] == {
+        "values": [{"column": "k", "count": 3}, {"column": "p", "count": 3}],
+        "cuts": [
+            {"name": "partitions", "before": 10, "after": 3},
+            {"name": "files", "before": 10, "after": 2},
+            {"name": "bytes", "before": 400, "after": 80},
+        ],
+    }
+    assert (
+        "\n  run time: k → 3 values, p → 3 values: partitions 10 → 3 · files 10 → 2 · 400 B → 80 B"
+        in text(answer)
+    )
+    assert (
+        "partitions 3 of 10 (run-time values p IN (0, 2, 3)) · files 2 of 3 (run-time values k IN (3, 25, 77))"
+        in text(answer)
+    )
+    html = Report.from_dict({"scans": [answer["report"]]})._repr_html_()
+    assert "<li>run time: k → 3 values, p → 3 values: partitions 10 → 3 · " in html
+    again = Report.from_dict(Report.from_dict({"scans": [answer["report"]]}).to_dict())
+    assert str(again) == text(answer)
+
+
+def test_values_that_leave_nothing_out_are_told_as_well(ask: Ask) -> None:
+    """So that nobody looks for them."""
+    first = ask()
+    answer = ask(membership("k", LONG, list(range(100))), before=first["report"])
+    assert "  run time: k → 100 values: nothing less is read" in text(answer)
+    assert "not by run-time values k IN (100 values from 0 to 99): every file may hold a match" in text(
+        answer
+    )
+
+
+def test_each_set_that_leaves_nothing_out_has_a_reason(ask: Ask) -> None:
+    """Of partitions, of files, of values past those that are told one by one, of what is not understood; and none if it leaves something out."""
+    every = "every {} may hold a match"
+    within = {
+        "fn": "WITHIN",
+        "col": ["k"],
+        "type": "bigint",
+        "count": 2_000_000,
+        "least": "0",
+        "greatest": "99",
+    }
+    ends = f"more than 1,000,000: by the least and the greatest, and {every.format('file')}"
+    within_files = f"{every.format('file')}, and readers look for row groups"
+    ten = range(0, 100, 10)
+    sums = {
+        "fn": "=",
+        "args": [{"fn": "+", "args": [{"col": ["k"]}, {"col": ["p"]}]}, {"lit": "3", "type": "bigint"}],
+    }
+    for found, reason in (
+        (membership("p", LONG, [*range(10)]), every.format("partition")),
+        (membership("k", LONG, [*ten]), within_files),
+        (within, ends),
+        (sums, "function on the column"),
+        (membership("k", LONG, [3, 4]), None),
+    ):
+        assert ask(found, columns=["k", "p"])["unused"] == [reason], reason
+    both = ask(membership("k", LONG, [*ten]), membership("p", LONG, [3]), columns=["k", "p"])
+    assert both["unused"] == [within_files, None]
+    assert "unused" not in ask(columns=["k", "p"])
+
+
+def test_no_value_leaves_nothing(ask: Ask) -> None:
+    """An empty set, or one of NULL alone, equals no row."""
+    for values in ([], [None]):
+        answer = ask(membership("k", LONG, values), before=ask()["report"])
+        assert answer["files"]["names"] == ""
+
+
+def test_too_many_values_count_by_their_ends(ask: Ask) -> None:
+    """The bridge tells the least and the greatest; of floats not even these are of use, as NaN may be among them."""
+    within = {
+        "fn": "WITHIN",
+        "col": ["k"],
+        "type": "bigint",
+        "count": 2_000_000,
+        "least": "35",
+        "greatest": "52",
+    }
+    answer = ask(within, before=ask()["report"])
+    assert len(answer["files"]["names"].split("/")) == 3
+    note = "more than 1,000,000: by the least and the greatest"
+    assert answer["report"]["run_time"]["values"] == [{"column": "k", "count": 2_000_000, "note": note}]
+    assert f"run time: k → 2,000,000 values ({note}): files 10 → 3" in text(answer)
+    floats = {**within, "col": ["f"], "type": "double", "least": "0.0", "greatest": "NaN"}
+    assert len(ask(floats, columns=["f"])["files"]["names"].split("/")) == 10
+
+
+def test_what_is_not_understood_of_partitions_is_wanted_again(ask: Ask) -> None:
+    """A comparison with a function of a partition column comes again, for Spark to evaluate; of other columns it does not."""
+    function = {"fn": "ABS", "args": [{"col": ["p"]}]}
+    on_p = {"fn": "=", "args": [function, {"lit": "3", "type": "bigint"}]}
+    on_k = {"fn": ">", "args": [{"col": ["k"]}, {"lit": "35", "type": "bigint"}]}
+    answer = ask(on_p, on_k, membership("p", LONG, [1]))
+    assert answer["again"] == [True, False, False]
+    assert answer["report"]["run_time"]["values"][1] == {"condition": "k > 35"}
+
+
+def test_many_values_are_looked_for_in_ranges_and_looked_up(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Partitions that only the ranges hold are left out by the values themselves."""
+    monkeypatch.setattr("parquetry.scan.coarse.MANY_VALUES", 2)
+    monkeypatch.setattr("parquetry.scan.coarse._RANGES", 2)
+    answer = ask(membership("p", LONG, [1, 3, 8, 500]))
+    assert [row[-1] for row in answer["partitions"]] == ["1", "3", "8"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"read_options": {"Runtime-Pruning": "false"}}, "option 'runtime-pruning'"),
+        ({"settings": {"parquetry.runtime-pruning": "FALSE"}}, "session setting 'parquetry.runtime-pruning'"),
+        (
+            {"read_options": {"runtime-pruning": "true"}, "settings": {"parquetry.runtime-pruning": "false"}},
+            None,
+        ),
+    ],
+)
+def test_where_it_was_turned_off_is_told(ask: Ask, question: Any, said: str | None) -> None:
+    """The option before the session; a setting that holds is not told of."""
+    answer = ask(**question)
+    assert answer["report"].get("run_time") == (None if said is None else {"off": said})
+    assert ("run time: off" in text(answer)) == (said is not None)
+
+
+def test_the_limit_is_the_one_that_is_told() -> None:
+    """What the bridge is told, and what the report says, is one number."""
+    assert LIMITS.set_values == 1_000_000
