@@ -24,7 +24,7 @@ case class Membership(of: Expression, values: Set[Any]) {
 }
 
 object Membership {
-  private val mostListed = 20 // as of columns (`found_values.py`)
+  private val mostListed = 20 // as of columns (`planner/scans/runtime_values.py`)
 
   def unapply(e: Expression): Option[Membership] = e match {
     case found: InSubqueryExec => found.values().map(values => of(found.child, values.toSet))
