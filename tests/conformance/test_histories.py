@@ -19,7 +19,7 @@ from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
 from parquetry.store.hbase.scans import FIRST_BATCH
 from tests.support.effort import STEP
-from tests.support.metastores import file, metadata
+from tests.support.stores.metastores import file, metadata
 
 COMMITS = 300 if STEP == 1 else 100
 VERSIONS = 46 if STEP == 1 else 16

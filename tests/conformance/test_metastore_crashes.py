@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from parquetry.store import MemoryStore, SQLiteStore, Store
-from tests.support.crash_world import OPERATIONS, World, hurried, make_world
-from tests.support.crashes import Expected, check, crash, expect, stops
-from tests.support.failing_client import How
-from tests.support.sqlite_files import check_values_apart
+from tests.support.stores.crash_world import OPERATIONS, World, hurried, make_world
+from tests.support.stores.crashes import Expected, check, crash, expect, stops
+from tests.support.stores.failing_client import How
+from tests.support.stores.sqlite_files import check_values_apart
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def killed() -> Iterator[subprocess.Popen[str]]:
     """A process that has its children killed."""
     root = Path(__file__).parents[2]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.killed_client"],
+        [sys.executable, "-m", "tests.support.stores.killed_client"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

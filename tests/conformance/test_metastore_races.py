@@ -14,10 +14,10 @@ from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.history import history
 from parquetry.metastore import Metastore
 from parquetry.store import MemoryStore
-from tests.support.crash_world import OPERATIONS, World, hurried, make_world
-from tests.support.crashes import content, leftovers
 from tests.support.effort import STEP
-from tests.support.failing_client import Client
+from tests.support.stores.crash_world import OPERATIONS, World, hurried, make_world
+from tests.support.stores.crashes import content, leftovers
+from tests.support.stores.failing_client import Client
 
 NAMES = (
     "append",

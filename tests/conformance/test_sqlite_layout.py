@@ -22,7 +22,7 @@ from parquetry.store import SQLiteStore, sqlite_layout
 from parquetry.store.groups import Groups
 from parquetry.store.sqlite_layout import LARGE, RAISING
 from tests.support.effort import examples
-from tests.support.sqlite_files import OLD_PUT, check_values_apart, make_old, version
+from tests.support.stores.sqlite_files import OLD_PUT, check_values_apart, make_old, version
 
 ROOT = Path(__file__).parents[2]
 HUGE = b"h" * (RAISING + 1)

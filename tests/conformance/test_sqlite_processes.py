@@ -17,7 +17,7 @@ import pytest
 
 from parquetry.errors import ParquetryError, WarehouseError
 from parquetry.store import SQLiteStore, open_store
-from tests.support.sqlite_files import check_values_apart
+from tests.support.stores.sqlite_files import check_values_apart
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 

@@ -16,10 +16,10 @@ from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
-from tests.support.commits import NEW, OLD, big_change, check_next_commit, count_writes
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Fate, Proxy
-from tests.support.metastores import (
+from tests.support.stores.commits import NEW, OLD, big_change, check_next_commit, count_writes
+from tests.support.stores.metastores import (
     Crash,
     FaultyStore,
     content,

@@ -23,8 +23,8 @@ from parquetry.store.hbase.client import Table, thrift
 from parquetry.types import Value, parse_type
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy
-from tests.support.keys import fields_of
-from tests.support.metastores import file, metadata
+from tests.support.planning.keys import fields_of
+from tests.support.stores.metastores import file, metadata
 
 COUNT = 3000
 ROWS = [(b"%05d" % n, b"value %d" % n) for n in range(COUNT)]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from parquetry.store.hbase import HBaseStore
-from tests.support.crash_world import OPERATIONS, World, hurried, make_world
-from tests.support.crashes import Expected, check, crash, expect, stops
-from tests.support.failing_client import How
 from tests.support.hbase.launcher import HBaseServer
+from tests.support.stores.crash_world import OPERATIONS, World, hurried, make_world
+from tests.support.stores.crashes import Expected, check, crash, expect, stops
+from tests.support.stores.failing_client import How
 
 
 @pytest.fixture(scope="module")

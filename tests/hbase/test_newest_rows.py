@@ -20,7 +20,7 @@ from parquetry.store import MemoryStore
 from parquetry.store.hbase import HBaseStore, scans
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy
-from tests.support.metastores import file, metadata
+from tests.support.stores.metastores import file, metadata
 
 PARTITIONS, ROUNDS = 30, 60
 READS = [

@@ -44,7 +44,7 @@ assert table.totals.rows == 4, table.totals
 """
 
 STREAMS = """
-from tests.support.streams import batches, forget_last_commit
+from tests.support.spark.streams import batches, forget_last_commit
 
 spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.db")
 for name in ("read", "written"):

@@ -14,7 +14,7 @@ from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from tests.support.hbase.launcher import HBaseServer
-from tests.support.metastores import content, file, metadata
+from tests.support.stores.metastores import content, file, metadata
 
 EXPECTED = {
     (None, "left"): ["only"],

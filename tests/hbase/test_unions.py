@@ -15,7 +15,7 @@ from parquetry.scan.generate import plan_scan
 from parquetry.store.hbase import HBaseStore, scans
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy
-from tests.support.metastores import file, metadata
+from tests.support.stores.metastores import file, metadata
 
 DAYS, STORES = 200, 10
 

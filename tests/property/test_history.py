@@ -50,11 +50,11 @@ from parquetry.metastore.versions.visible_rows import VisibleRows
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite, sqlite_layout
 from tests.support.effort import STEP, examples
-from tests.support.failing_client import Client
-from tests.support.keys import leading
-from tests.support.metastores import Crash
-from tests.support.sqlite_files import check_values_apart
-from tests.support.table_model import KEYS, THEIRS, Key, Model, Pending, State, Version
+from tests.support.planning.keys import leading
+from tests.support.stores.failing_client import Client
+from tests.support.stores.metastores import Crash
+from tests.support.stores.sqlite_files import check_values_apart
+from tests.support.tables.table_model import KEYS, THEIRS, Key, Model, Pending, State, Version
 
 CLIENTS = 3
 keys = st.sampled_from(KEYS)

@@ -22,7 +22,7 @@ from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.format import entry_to_json, files_to_json, metadata_to_json
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, open_metastore
 from parquetry.metastore.commits.removed_files import taken_out
-from tests.support.arrangements import FILE, OWN, TABLES, full_metadata
+from tests.support.tables.arrangements import FILE, OWN, TABLES, full_metadata
 
 HERE = Path(__file__).parent
 ROOT = "/golden"

@@ -30,7 +30,7 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.metastore.storage.model import StreamBatch
-from tests.support.arrangements import full_metadata, full_view
+from tests.support.tables.arrangements import full_metadata, full_view
 
 HERE = Path(__file__).parent
 ROOT = "/golden"

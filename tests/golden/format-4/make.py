@@ -31,7 +31,7 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.metastore.storage.model import Constraint, PartitionIndex, StreamBatch
-from tests.support.arrangements import full_view
+from tests.support.tables.arrangements import full_view
 
 HERE = Path(__file__).parent
 ROOT = "/golden"

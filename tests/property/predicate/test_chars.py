@@ -22,8 +22,8 @@ from parquetry.prune.partition_plans import on_partitions
 from parquetry.scan import plan_scan
 from parquetry.types import ColumnType, parse_type
 from tests.support.effort import examples
-from tests.support.keys import read_plan
-from tests.support.knowledge import answer
+from tests.support.planning.keys import read_plan
+from tests.support.planning.knowledge import answer
 
 TYPE = parse_type("char(3)")
 VALUES = st.text(" ab\t\x00~é", max_size=3)

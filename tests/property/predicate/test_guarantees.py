@@ -11,7 +11,7 @@ from parquetry.predicate.normalise import normalise
 from parquetry.predicate.pruning.guarantees import allowed_values
 from parquetry.types import Value, order_key, parse_type
 from tests.support.effort import examples
-from tests.support.generated_tables import POOLS, predicates, rows, tables
+from tests.support.tables.generated_tables import POOLS, predicates, rows, tables
 
 RELAXED = settings(
     max_examples=examples(400),

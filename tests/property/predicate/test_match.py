@@ -22,7 +22,8 @@ from parquetry.predicate.pruning.knowledge import Bounds, Knowledge, KnownValues
 from parquetry.predicate.pruning.match import Match, match
 from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import examples
-from tests.support.generated_tables import (
+from tests.support.planning.knowledge import answer, stated
+from tests.support.tables.generated_tables import (
     POOLS,
     SHAPES,
     Columns,
@@ -33,7 +34,6 @@ from tests.support.generated_tables import (
     types,
     values,
 )
-from tests.support.knowledge import answer, stated
 
 RELAXED = settings(
     max_examples=examples(300),

@@ -16,7 +16,7 @@ from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading.parse import parse_condition
 from parquetry.types import ColumnType, Value, parse_type
 from tests.support.effort import examples
-from tests.support.generated_tables import POOLS, predicates, rows, tables
+from tests.support.tables.generated_tables import POOLS, predicates, rows, tables
 
 _QUOTED_DATE = re.compile(r"DATE '(\d{4}-\d{2}-\d{2})'")
 RELAXED = settings(

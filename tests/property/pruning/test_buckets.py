@@ -20,8 +20,8 @@ from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import STEP, examples
-from tests.support.filters import filter_of
-from tests.support.random_tables import RandomTable, Row
+from tests.support.planning.filters import filter_of
+from tests.support.tables.random_tables import RandomTable, Row
 
 _TABLES, _CONDITIONS = 500, 40
 _SHARDS = 4

@@ -21,7 +21,7 @@ from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predica
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
 from parquetry.predicate.pruning.match import Match, match
 from tests.support.effort import examples
-from tests.support.filters import filter_of
+from tests.support.planning.filters import filter_of
 
 _DAY = 86_400_000_000
 _INTS = st.integers(-3, 3) | st.sampled_from([-(1 << 31), 1 << 31, (1 << 24) + 1, (1 << 63) - 1, -(1 << 63)])

@@ -34,7 +34,7 @@ from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import order_key
 from tests.support.effort import examples
-from tests.support.filters import filter_of
+from tests.support.planning.filters import filter_of
 
 LOCAL = pafs.LocalFileSystem()
 

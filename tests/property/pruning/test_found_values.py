@@ -28,8 +28,8 @@ from parquetry.scan.coarse import coarse
 from parquetry.store import MemoryStore
 from parquetry.types import ColumnType, Value, order_key, parse_type
 from tests.support.effort import examples
-from tests.support.generated_tables import POOLS
-from tests.support.packed_values import membership
+from tests.support.spark.packed_values import membership
+from tests.support.tables.generated_tables import POOLS
 
 JSON = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
 LAYOUTS = ("partitions", "buckets", "files")

@@ -31,8 +31,8 @@ from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, order_key, parse_type
 from tests.support.effort import examples
-from tests.support.filters import filter_of
-from tests.support.generated_tables import POOLS, Columns, predicates, tables
+from tests.support.planning.filters import filter_of
+from tests.support.tables.generated_tables import POOLS, Columns, predicates, tables
 
 Row = tuple[Value, ...]
 INT = parse_type("int")

@@ -28,7 +28,7 @@ from parquetry.store.condition import Condition as StoreCondition
 from parquetry.store.groups import Groups
 from parquetry.store.memory import MemoryStore
 from tests.support.effort import examples
-from tests.support.filters import filter_of
+from tests.support.planning.filters import filter_of
 
 COLUMNS = (Column("v", "integer"), Column("p", "integer"), Column("q", "string"))
 TYPES = {column.name: column.column_type for column in COLUMNS}

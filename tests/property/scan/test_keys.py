@@ -9,7 +9,7 @@ from parquetry.key_schema import KeyField, KeySchema
 from parquetry.keys import decode_value, encode_value, field_count, split_fields, successor
 from parquetry.types import Value, order_key, parse_type
 from tests.support.effort import examples
-from tests.support.generated_tables import free_values, tables, types, values
+from tests.support.tables.generated_tables import free_values, tables, types, values
 
 
 class Descending:

@@ -11,10 +11,10 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.scan import KeyScan, plan_scan
 from parquetry.scan.plan_text import scan_text
 from tests.support.effort import examples
-from tests.support.filters import filter_of
-from tests.support.generated_tables import Columns, free_values, predicates, rows, tables
-from tests.support.keys import leading
-from tests.support.plan_texts import read_range
+from tests.support.planning.filters import filter_of
+from tests.support.planning.keys import leading
+from tests.support.planning.plan_texts import read_range
+from tests.support.tables.generated_tables import Columns, free_values, predicates, rows, tables
 
 VERSION = b"\x00\x00\x00\x00\x00\x00\x00\x07"
 RELAXED = settings(

@@ -16,9 +16,9 @@ from parquetry.predicate.normalise import normalise
 from parquetry.scan import EVERYTHING, compile_residual, plan_scan
 from parquetry.scan.plan import ScanPlan
 from tests.support.effort import examples
-from tests.support.filters import filter_of
-from tests.support.generated_tables import Columns, predicates, rows, tables
-from tests.support.keys import read_plan
+from tests.support.planning.filters import filter_of
+from tests.support.planning.keys import read_plan
+from tests.support.tables.generated_tables import Columns, predicates, rows, tables
 
 VERSION = b"\x00\x00\x00\x00\x00\x00\x00\x07"
 RELAXED = settings(

@@ -13,9 +13,9 @@ from parquetry.scan.pushdown import field_condition, scans_condition
 from parquetry.store.condition import holds
 from parquetry.types import ColumnType, parse_type
 from tests.support.effort import examples
-from tests.support.filters import filter_of
-from tests.support.generated_tables import POOLS, free_values, literals, predicates, rows, tables
-from tests.support.keys import fields_of
+from tests.support.planning.filters import filter_of
+from tests.support.planning.keys import fields_of
+from tests.support.tables.generated_tables import POOLS, free_values, literals, predicates, rows, tables
 
 PREFIX, SUFFIX = b"tablename", b"\xff\xff\xff\xff\xff\xff\xff\xf8"
 RELAXED = settings(

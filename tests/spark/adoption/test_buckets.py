@@ -15,7 +15,7 @@ from pyspark.sql import Row, SparkSession
 
 import parquetry
 from parquetry import metastore as ms
-from tests.support.plans import comparable, run, shuffles
+from tests.support.spark.plans import comparable, run, shuffles
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 _HIVE = Path(__file__).resolve().parents[2] / "fixtures" / "hive-4.0.1"

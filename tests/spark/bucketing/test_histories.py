@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from tests.support.bucket_files import files_by_bucket, misplaced, set_arrangement
+from tests.support.tables.bucket_files import files_by_bucket, misplaced, set_arrangement
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 COLUMNS = ("id", "v", "x", "m")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.bucketed_tables import Twins, agree, make
 from tests.support.effort import sampled
+from tests.support.tables.bucketed_tables import Twins, agree, make
 
 JOINS = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
 LAYOUTS = tuple(product(("1", "2", "spark"), ("parquet", "orc")))

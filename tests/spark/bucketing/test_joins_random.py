@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import plans
-from tests.support.bucketed_tables import make, settings
 from tests.support.effort import examples
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import make, settings
 
 CASES = 500
 COLUMNS = "k bigint, j int, s string"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import plans
-from tests.support.bucketed_tables import Twins, agree, make, settings
 from tests.support.effort import sampled
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import Twins, agree, make, settings
 
 BUCKETING = "spark.sql.sources.v2.bucketing"
 Tables = dict[str, Twins]

@@ -18,7 +18,7 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare
 from parquetry.prune.select import select_files
 from parquetry.types import Value, parse_type
-from tests.support.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import settings
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 Buckets = tuple[int, int]

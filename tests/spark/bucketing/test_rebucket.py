@@ -16,9 +16,9 @@ from parquetry import metastore as ms
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.spark import compaction
-from tests.support.bucket_files import files_by_bucket, misplaced, set_arrangement
-from tests.support.metastores import table_of
-from tests.support.skewed_tables import misplaced as misplaced_in_directories
+from tests.support.stores.metastores import table_of
+from tests.support.tables.bucket_files import files_by_bucket, misplaced, set_arrangement
+from tests.support.tables.skewed_tables import misplaced as misplaced_in_directories
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SORT = (ms.SortColumn("v", True), ms.SortColumn("id"))

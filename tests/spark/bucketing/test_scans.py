@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support import plans
-from tests.support.bucketed_tables import Twins, agree, make, settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import Twins, agree, make, settings
 
 Tables = dict[str, Twins]
 JOINS = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")

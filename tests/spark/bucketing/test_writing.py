@@ -19,11 +19,17 @@ from parquetry.locations.file_names import bucket_of
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import type_text
-from tests.support.bucket_files import file_table, files_by_bucket, in_order, misplaced, set_arrangement
 from tests.support.hive.values import TYPES, columns, for_arrow
-from tests.support.metastores import table_of
-from tests.support.rivals import meanwhile
-from tests.support.skewed_tables import misplaced as misplaced_in_directories
+from tests.support.stores.metastores import table_of
+from tests.support.stores.rivals import meanwhile
+from tests.support.tables.bucket_files import (
+    file_table,
+    files_by_bucket,
+    in_order,
+    misplaced,
+    set_arrangement,
+)
+from tests.support.tables.skewed_tables import misplaced as misplaced_in_directories
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 VERSIONS: tuple[Any, ...] = (1, 2, "spark")

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.run_time_at_once"
 THREADS = 6

@@ -10,8 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from tests.support.bucketed_tables import settings
-from tests.support.pairs import before_the_commit
+from tests.support.spark.pairs import before_the_commit
+from tests.support.tables.bucketed_tables import settings
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SERIALIZABLE = {"parquetry.isolation": "serializable"}

@@ -16,7 +16,7 @@ from parquetry import metastore as ms
 from parquetry.locations.uri import join_location
 from parquetry.spark.write import insert as writes
 from parquetry.spark.write.heavy_hitters import kept
-from tests.support.skewed_tables import arrange, files_by_cell, misplaced
+from tests.support.tables.skewed_tables import arrange, files_by_cell, misplaced
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 AUTO = ms.SkewMap(("x",), (), directories=True, auto=ms.AutoSkew(0.1, 3))

@@ -19,8 +19,8 @@ from parquetry.errors import ArrangementError
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import parse_type
-from tests.support.rivals import meanwhile
-from tests.support.skewed_tables import arrange, files_by_cell, misplaced
+from tests.support.stores.rivals import meanwhile
+from tests.support.tables.skewed_tables import arrange, files_by_cell, misplaced
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 COLUMNS = {

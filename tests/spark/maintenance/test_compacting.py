@@ -16,7 +16,7 @@ from parquetry import metastore as ms
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.spark import compaction
-from tests.support.skewed_tables import arrange, files_by_cell, misplaced, rows_of
+from tests.support.tables.skewed_tables import arrange, files_by_cell, misplaced, rows_of
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SKEW = ms.SkewMap(("x",), ((1,), (None,)), directories=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import plans
-from tests.support.bucketed_tables import settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 SMALL = {
     "parquet": "'parquet.block.size' = '4096', 'parquet.block.size.row.check.min' = '100', 'parquet.page.size' = '256'",

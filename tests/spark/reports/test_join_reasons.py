@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.prune.report import shuffle_reasons
-from tests.support import plans
-from tests.support.bucketed_tables import settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 _TABLES = {
     "a": ("id int, k int, s string, v int", "CLUSTERED BY (id) INTO 8 BUCKETS", 2),

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support import report_picture
 from tests.support.goldens import UPDATE
+from tests.support.planning import report_picture
 
 README = Path(__file__).parents[3] / "README.md"
 

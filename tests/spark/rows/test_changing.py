@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from parquetry import metastore as ms
 from parquetry.spark.write import rewrite_rows
-from tests.support.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import settings
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 FORMATS = pytest.mark.parametrize("fmt", ["parquet", "orc"])

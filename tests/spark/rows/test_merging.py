@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from tests.spark.rows.test_changing import Model
-from tests.support.bucketed_tables import settings
-from tests.support.streams import FileSink, batches
+from tests.support.spark.streams import FileSink, batches
+from tests.support.tables.bucketed_tables import settings
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import settings
 
 LAYOUTS = {
     1: (("day",), ""),

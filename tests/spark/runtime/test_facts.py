@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from tests.support import plans
-from tests.support.bucketed_tables import settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.run_time_facts"
 DAYS = 200

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
 from parquetry.prune.report.join_values import ValuesReport
-from tests.support import plans
-from tests.support.bucketed_tables import settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.run_time_joins"
 TABLES = {"f": "fact", "w": "wide", "g": "files", "d": "dim", "e": "far"}

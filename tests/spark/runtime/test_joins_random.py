@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support import plans
-from tests.support.bucketed_tables import settings
 from tests.support.effort import examples
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 CASES = 200
 DATABASE = "lake.random_run_time"

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.prune.report.scan import ScanReport
-from tests.support import plans
-from tests.support.bucketed_tables import settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.known_values"
 TABLES = {

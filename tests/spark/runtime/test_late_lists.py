@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry import metastore as ms
-from tests.support.bucketed_tables import settings
-from tests.support.rows_examined import RowsExamined, rows_examined
+from tests.support.stores.rows_examined import RowsExamined, rows_examined
+from tests.support.tables.bucketed_tables import settings
 
 DAYS = 1000
 SAMPLED = 4

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import plans
-from tests.support.bucketed_tables import settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 HINT = "/*+ BROADCAST(d) */"
 ROWS = "id k, CAST(id AS STRING) s, CAST(id / 4 AS DECIMAL(12,2)) n, date_add(DATE'1970-01-01', CAST(id AS INT)) d, CAST(id AS DOUBLE) g"

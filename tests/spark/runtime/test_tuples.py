@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 import parquetry
 from parquetry.planner.scans import deferred_listing, runtime_tuples, scans
 from parquetry.prune.runtime.cost_model import LIMITS
-from tests.support import plans
-from tests.support.bucketed_tables import settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.run_time_tuples"
 FACT = {

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from tests.support.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import settings
 
 ALONE = {
     "spark.sql.autoBroadcastJoinThreshold": -1,

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support import plans
-from tests.support.bucketed_tables import settings
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.run_widened"
 COLUMNS = {

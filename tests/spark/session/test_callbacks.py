@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore
 from parquetry.planner.protocol.codec import PROTOCOL
-from tests.support import intruder
 from tests.support.processes import ROOT, run
+from tests.support.spark import intruder
 
 
 def question(warehouse: Path, namespace: str) -> str:
@@ -58,7 +58,7 @@ import parquetry
 from parquetry.spark import session
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
-from tests.support import intruder
+from tests.support.spark import intruder
 
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.log.level", "OFF")
 for key, value in session.settings("lake", "w").items():

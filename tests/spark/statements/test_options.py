@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 import parquetry
-from tests.support.streams import FileSink
+from tests.support.spark.streams import FileSink
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

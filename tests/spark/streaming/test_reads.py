@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
-from tests.support.streams import FileSink, Rows, batches, forget_last_commit, in_order
+from tests.support.spark.streams import FileSink, Rows, batches, forget_last_commit, in_order
 
 Sql = Callable[[str], Rows]
 

@@ -11,8 +11,8 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from parquetry import metastore as ms
-from tests.support.metastores import table_of
-from tests.support.streams import Rows, forget_last_commit, in_order, into_table
+from tests.support.spark.streams import Rows, forget_last_commit, in_order, into_table
+from tests.support.stores.metastores import table_of
 
 Sql = Callable[[str], Rows]
 

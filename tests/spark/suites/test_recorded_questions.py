@@ -20,7 +20,7 @@ from parquetry.planner import statements
 from parquetry.planner.protocol import codec, questions
 from parquetry.spark.gateway import Door
 from parquetry.spark.session import PACKAGE, settings
-from tests.support.recording import GOLDEN, Exchange, Names, lay_out, lines
+from tests.support.spark.recording import GOLDEN, Exchange, Names, lay_out, lines
 
 WORD = "RECORDED WORD"
 EU = "PARTITION (region = 'eu', day = DATE'2026-03-01')"

@@ -16,7 +16,7 @@ from parquetry.errors import OutsideConditionError
 from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.write.replace_where_check import check_partitions, checked_rows
 from parquetry.types import ColumnType
-from tests.support.filters import filter_of, filters_of
+from tests.support.planning.filters import filter_of, filters_of
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 OLD = "(1, 'x', 1, 'A'), (2, 'y', 1, 'B'), (3, 'z', 2, 'A'), (4, 'z', 2, NULL)"

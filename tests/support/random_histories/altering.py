@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.support.random_histories.conditions import Others
-from tests.support.random_histories.layouts import drawn_layout
-from tests.support.random_histories.shapes import Column, Shape, drawn_shape, identifier
-from tests.support.random_histories.tables import Change, Table
-from tests.support.random_histories.values import NESTED, SCALARS, TIMES, WIDER
+from tests.support.random_histories.tables.layouts import drawn_layout
+from tests.support.random_histories.tables.shapes import Column, Shape, drawn_shape, identifier
+from tests.support.random_histories.tables.tables import Change, Table
+from tests.support.random_histories.tables.values import NESTED, SCALARS, TIMES, WIDER
 
 
 def _new_name(table: Table) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.support.random_histories.conditions import Others
-from tests.support.random_histories.layouts import bucket_clause, skew_clause
-from tests.support.random_histories.shapes import Column, identifier
-from tests.support.random_histories.tables import Change, Table
-from tests.support.random_histories.values import FLOATS, INTERVALS, TEXTS, text
+from tests.support.random_histories.tables.layouts import bucket_clause, skew_clause
+from tests.support.random_histories.tables.shapes import Column, identifier
+from tests.support.random_histories.tables.tables import Change, Table
+from tests.support.random_histories.tables.values import FLOATS, INTERVALS, TEXTS, text
 
 
 def _same_value(column: Column, constant: str) -> str:

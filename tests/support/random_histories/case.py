@@ -13,12 +13,12 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from tests.support.random_histories import comparing, statements, writing
-from tests.support.random_histories.layouts import drawn_layout
 from tests.support.random_histories.queries import Queries, others, written
-from tests.support.random_histories.settings import SETTINGS
-from tests.support.random_histories.shapes import drawn_shape, identifier
-from tests.support.random_histories.tables import Change, Source, Table, Version
-from tests.support.random_histories.values import TEXTS, Draw, text
+from tests.support.random_histories.tables.layouts import drawn_layout
+from tests.support.random_histories.tables.settings import SETTINGS
+from tests.support.random_histories.tables.shapes import drawn_shape, identifier
+from tests.support.random_histories.tables.tables import Change, Source, Table, Version
+from tests.support.random_histories.tables.values import TEXTS, Draw, text
 
 QUERIES = 24
 """How many queries a case asks when its histories are over."""

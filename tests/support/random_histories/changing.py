@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.support.random_histories.conditions import Others
-from tests.support.random_histories.shapes import Column, identifier
-from tests.support.random_histories.tables import Change, Table
-from tests.support.random_histories.values import SCALARS, text
+from tests.support.random_histories.tables.shapes import Column, identifier
+from tests.support.random_histories.tables.tables import Change, Table
+from tests.support.random_histories.tables.values import SCALARS, text
 
 
 def delete(table: Table, others: Others) -> Change:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from tests.support.random_histories.shapes import Column, identifier
-from tests.support.random_histories.values import (
+from tests.support.random_histories.tables.shapes import Column, identifier
+from tests.support.random_histories.tables.values import (
     FLOATS,
     INTERVALS,
     LONG,

@@ -8,9 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.support.random_histories.conditions import Conditions, Others, Term, scalar_terms, terms
-from tests.support.random_histories.shapes import Column
-from tests.support.random_histories.tables import Source
-from tests.support.random_histories.values import FLOATS, INTERVALS, NUMBERS, SCALARS, TEXTS, WHOLE, Draw
+from tests.support.random_histories.tables.shapes import Column
+from tests.support.random_histories.tables.tables import Source
+from tests.support.random_histories.tables.values import (
+    FLOATS,
+    INTERVALS,
+    NUMBERS,
+    SCALARS,
+    TEXTS,
+    WHOLE,
+    Draw,
+)
 
 _JOINS = ["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"]
 _HINTS = ["", "", "", "/*+ BROADCAST(b) */ ", "/*+ SHUFFLE_MERGE(b) */ ", "/*+ SHUFFLE_HASH(b) */ "]

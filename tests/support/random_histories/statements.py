@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.support.random_histories import altering, arranging, changing, writing
 from tests.support.random_histories.conditions import Others
-from tests.support.random_histories.tables import Change, Table
+from tests.support.random_histories.tables.tables import Change, Table
 
 Kind = Callable[[Table, Others], Change | None]
 """Makes a statement of one kind for a table, or None where it does not go."""

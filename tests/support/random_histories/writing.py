@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.support.random_histories.conditions import Conditions, Others, terms
-from tests.support.random_histories.shapes import Column, identifier
-from tests.support.random_histories.tables import RECORDS, Change, Table
-from tests.support.random_histories.values import FLOATS, INTERVALS, TEXTS, text
+from tests.support.random_histories.tables.shapes import Column, identifier
+from tests.support.random_histories.tables.tables import RECORDS, Change, Table
+from tests.support.random_histories.tables.values import FLOATS, INTERVALS, TEXTS, text
 
 MODE = "spark.sql.sources.partitionOverwriteMode"
 """Whether INSERT OVERWRITE replaces what a clause names, or the partitions that the rows are of."""

@@ -16,9 +16,9 @@ from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.head import read_head
 from parquetry.store import MemoryStore
-from tests.support.failing_client import Client
-from tests.support.lakes import NOW, Lake
-from tests.support.metastores import Crash, content
+from tests.support.stores.failing_client import Client
+from tests.support.stores.metastores import Crash, content
+from tests.support.tables.lakes import NOW, Lake
 
 KEY = (1, "a")
 PLACE = "d=1/s=a"

@@ -27,8 +27,8 @@ from parquetry.metastore.storage.keyspace import (
 )
 from parquetry.metastore.storage.model import TakenOut, Totals
 from parquetry.store import MemoryStore, Store
-from tests.support.lakes import NOW, Lake
-from tests.support.metastores import FaultyStore, content, leftovers, metadata, whole_day
+from tests.support.stores.metastores import FaultyStore, content, leftovers, metadata, whole_day
+from tests.support.tables.lakes import NOW, Lake
 
 Records = dict[str, int | None]
 A, B, C = (1, "a"), (1, "b"), (2, "c")

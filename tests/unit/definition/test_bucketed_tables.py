@@ -12,8 +12,8 @@ import parquetry
 from parquetry.errors import BucketError, ListBucketingError, PropertyError
 from parquetry.layout.arrangement import BucketSpec, SortColumn
 from parquetry.metastore import open_metastore
-from tests.support.asked_lake import BUCKETS, BY_P, COLUMNS, Lake
 from tests.support.goldens import GOLDENS, check_golden
+from tests.support.spark.asked_lake import BUCKETS, BY_P, COLUMNS, Lake
 
 CLAUSE = "(y, x) SORTED BY (x DESC) INTO 4 BUCKETS"
 SPEC = BucketSpec(("y", "x"), 4, 2, (SortColumn("x", True),))

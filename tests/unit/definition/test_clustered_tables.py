@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parquetry.metastore import open_metastore
-from tests.support.asked_lake import BUCKETS, BY_P, Lake
+from tests.support.spark.asked_lake import BUCKETS, BY_P, Lake
 
 STRUCT = {
     "type": "struct",

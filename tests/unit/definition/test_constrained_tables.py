@@ -12,7 +12,7 @@ import pytest
 from parquetry.errors import CommitConflictError
 from parquetry.metastore import DataFile, Metastore, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from tests.support.asked_lake import Lake
+from tests.support.spark.asked_lake import Lake
 
 POSITIVE = {"name": "Positive", "kind": "check", "predicate": "`x` > 0 AND s.a < 9", "enforced": True}
 KEY = {"name": "pk", "kind": "primary_key", "columns": [["p"], ["y"]], "rely": True}

@@ -13,7 +13,7 @@ from parquetry.definition.drop_columns import require_droppable
 from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.metastore import Arrangement, BucketSpec, DataFile, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from tests.support.asked_lake import Lake
+from tests.support.spark.asked_lake import Lake
 
 NESTED = {
     "type": "array",

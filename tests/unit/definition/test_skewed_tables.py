@@ -14,8 +14,8 @@ from parquetry.errors import InvalidSkewedColumnError, ListBucketingError, Skewe
 from parquetry.layout.arrangement import AutoSkew, SkewMap
 from parquetry.metastore import open_metastore
 from parquetry.warehouse import VARIABLE
-from tests.support.asked_lake import BUCKETS, BY_P, Lake
 from tests.support.goldens import GOLDENS, check_golden
+from tests.support.spark.asked_lake import BUCKETS, BY_P, Lake
 
 HEAVY = "(x) ON (1, NULL) STORED AS DIRECTORIES"
 RELAXED = {"list-bucketing-rules": "relaxed"}

@@ -15,7 +15,7 @@ from parquetry.errors import ArrangementError, MetastoreDamagedError, ParquetryE
 from parquetry.layout.arrangement import PLAIN, REST, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
 from parquetry.metastore.storage.wire import decode_arrangement, encode_arrangement
 from parquetry.types import parse_type
-from tests.support.arrangements import MEASURED, OWN, SKEW, TABLES
+from tests.support.tables.arrangements import MEASURED, OWN, SKEW, TABLES
 
 SORT = (SortColumn("a"), SortColumn("b", descending=True))
 

@@ -31,7 +31,8 @@ from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, SQLiteStore
-from tests.support.arrangements import (
+from tests.support.stores.metastores import whole_day
+from tests.support.tables.arrangements import (
     EARLIER,
     FILE,
     MEASURED,
@@ -41,7 +42,6 @@ from tests.support.arrangements import (
     full_view,
     left_out,
 )
-from tests.support.metastores import whole_day
 
 HERE, OTHER, FAR = (1, "a"), (2, "b"), (3, "c")
 

@@ -20,8 +20,8 @@ from parquetry.maintenance.results import Removed
 from parquetry.metastore import Arrangement, DataFile, SkewMap, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.keyspace import metadata_key, partition_prefix, prefix_range
-from tests.support.lakes import NOW, Lake
-from tests.support.metastores import metadata
+from tests.support.stores.metastores import metadata
+from tests.support.tables.lakes import NOW, Lake
 
 KEY = (1, "a")
 OTHER = (2, "b")

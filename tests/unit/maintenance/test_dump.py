@@ -19,8 +19,8 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.keyspace import CHUNKS, SUMMARIES, prefix_range
 from parquetry.store import MemoryStore, SQLiteStore, Store
-from tests.support.lakes import busy
-from tests.support.metastores import Content, Crash, FaultyStore, content, metadata
+from tests.support.stores.metastores import Content, Crash, FaultyStore, content, metadata
+from tests.support.tables.lakes import busy
 
 
 def filled(folder: Path, store: Store) -> Metastore:

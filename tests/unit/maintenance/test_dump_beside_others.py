@@ -13,7 +13,7 @@ from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore
 from parquetry.store import MemoryStore
 from tests.support.interleavings.steps import Call, SteppedStore, interrupted
-from tests.support.metastores import metadata
+from tests.support.stores.metastores import metadata
 
 RIVALS: dict[str, Callable[[Metastore], object]] = {
     "renamed to an earlier name": lambda metastore: metastore.rename_table("x", "t", "x", "a"),

@@ -28,8 +28,8 @@ from parquetry.metastore.storage.keyspace import (
 )
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions import snapshot
-from tests.support.lakes import Lake, busy
-from tests.support.metastores import Crash, FaultyStore, content, leftovers
+from tests.support.stores.metastores import Crash, FaultyStore, content, leftovers
+from tests.support.tables.lakes import Lake, busy
 
 
 def kinds(found: list[Finding]) -> list[tuple[str, str | None, bool]]:

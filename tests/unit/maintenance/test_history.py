@@ -22,8 +22,8 @@ from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
 from parquetry.store import MemoryStore, Store
-from tests.support.lakes import NOW, Lake, busy
-from tests.support.metastores import Crash, FaultyStore, content, leftovers
+from tests.support.stores.metastores import Crash, FaultyStore, content, leftovers
+from tests.support.tables.lakes import NOW, Lake, busy
 
 
 def names(removed: list[Removed]) -> set[str]:

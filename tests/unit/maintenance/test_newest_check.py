@@ -11,7 +11,7 @@ from parquetry.maintenance.check.fsck import Finding, fsck
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore.storage.head import Head, edit_head, read_head
 from parquetry.metastore.versions.newest_rows import Newest, decode_newest, encode_newest
-from tests.support.lakes import NOW, Lake
+from tests.support.tables.lakes import NOW, Lake
 
 ROUNDS = 8
 A, B = (1, "a"), (2, "b")

@@ -19,9 +19,9 @@ from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import RESTORING, head_key
 from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, Store
-from tests.support.crashes import leftovers
-from tests.support.failing_client import Client
-from tests.support.metastores import Crash, content, file, metadata, new_table
+from tests.support.stores.crashes import leftovers
+from tests.support.stores.failing_client import Client
+from tests.support.stores.metastores import Crash, content, file, metadata, new_table
 
 
 def clear(store: Store, *, dry_run: bool = False) -> dict[str, int]:

@@ -19,7 +19,7 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.owner import now_ms
-from tests.support.rows_examined import rows_examined
+from tests.support.stores.rows_examined import rows_examined
 
 PARTITIONS = 40
 

@@ -19,9 +19,9 @@ from parquetry.planner.protocol import questions
 from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.planner.tables import namespaces, tables
 from parquetry.store import MemoryStore
-from tests.support.asked_lake import Lake as AskedLake
 from tests.support.interleavings.steps import interrupted
-from tests.support.metastores import metadata
+from tests.support.spark.asked_lake import Lake as AskedLake
+from tests.support.stores.metastores import metadata
 
 _ANSWERS = {**tables.ANSWERS, **namespaces.ANSWERS}
 Action = Callable[[Metastore], object]

@@ -26,7 +26,7 @@ from parquetry.planner.engine import NoEngine
 from parquetry.planner.metadata_tables import PAGE
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol.codec import PROTOCOL
-from tests.support.rows_examined import rows_examined
+from tests.support.stores.rows_examined import rows_examined
 
 PARTITIONS = 7
 FILES = 1_700

@@ -10,7 +10,7 @@ from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.store import MemoryStore
-from tests.support.metastores import metadata
+from tests.support.stores.metastores import metadata
 
 
 def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import answers, codec, questions
-from tests.support.recording import Names, lay_out, recorded
+from tests.support.spark.recording import Names, lay_out, recorded
 
 
 def test_the_planner_answers_as_recorded(tmp_path: Path) -> None:

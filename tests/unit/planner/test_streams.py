@@ -14,8 +14,8 @@ import pytest
 
 from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from tests.support.asked_lake import Lake
-from tests.support.rows_examined import rows_examined
+from tests.support.spark.asked_lake import Lake
+from tests.support.stores.rows_examined import rows_examined
 
 
 @pytest.fixture

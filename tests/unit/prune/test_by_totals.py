@@ -22,7 +22,7 @@ from parquetry.prune.runtime.totals import by_totals
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
-from tests.support.filters import filter_of
+from tests.support.planning.filters import filter_of
 
 INT = parse_type("int")
 COLUMNS = (

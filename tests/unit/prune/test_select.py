@@ -12,7 +12,7 @@ from parquetry.prune.select import exact_conditions, select_files
 from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
-from tests.support.filters import filter_of, filters_of
+from tests.support.planning.filters import filter_of, filters_of
 
 INT, STRING = parse_type("int"), parse_type("string")
 HASHED = Opaque("hash(v) = 3", ("v",), "function on the column")

@@ -21,7 +21,7 @@ from parquetry.prune.select import select_files
 from parquetry.prune.tally import Tally
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
-from tests.support.filters import filter_of, filters_of
+from tests.support.planning.filters import filter_of, filters_of
 
 INT = parse_type("int")
 

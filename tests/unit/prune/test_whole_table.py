@@ -28,7 +28,7 @@ from parquetry.prune.steps import unread
 from parquetry.prune.whole_table_aggregates import MOST_KEYS, answer_whole_table
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value
-from tests.support.rows_examined import rows_examined
+from tests.support.stores.rows_examined import rows_examined
 
 COLUMNS = (Column("v", "integer"), Column("day", "date"), Column("hour", "integer"))
 COUNT: AggregateCall = ("count", None)

@@ -14,9 +14,9 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.scan import plan_scan
 from parquetry.scan.plan_text import plan_text
 from tests.support.goldens import GOLDENS, check_golden
-from tests.support.keys import read_plan
-from tests.support.plan_goldens import Example, Row, read_examples, with_plans
-from tests.support.plan_texts import read_range
+from tests.support.planning.keys import read_plan
+from tests.support.planning.plan_goldens import Example, Row, read_examples, with_plans
+from tests.support.planning.plan_texts import read_range
 
 FILES = sorted((GOLDENS / "plans").glob("*.txt"))
 VERSION = b"\x00" * 8

@@ -32,8 +32,8 @@ from parquetry.scan import EVERYTHING, KeyScan, compile_residual, plan_scan
 from parquetry.scan.generate import MAX_SCANS, MERGE_POINTS
 from parquetry.scan.plan_text import plan_text
 from parquetry.types import Value, parse_type
-from tests.support.filters import filter_of
-from tests.support.keys import read_plan
+from tests.support.planning.filters import filter_of
+from tests.support.planning.keys import read_plan
 
 INT, STRING = parse_type("int"), parse_type("string")
 ONE = KeySchema.of([("p1", INT)])

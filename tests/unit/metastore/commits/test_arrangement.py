@@ -31,7 +31,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.manifest import entries
 from parquetry.store import MemoryStore
-from tests.support.metastores import file, leftovers, metadata, whole_day
+from tests.support.stores.metastores import file, leftovers, metadata, whole_day
 
 FOUR = Arrangement(buckets=BucketSpec(("x",), 4))
 EIGHT = Arrangement(buckets=BucketSpec(("x",), 8))

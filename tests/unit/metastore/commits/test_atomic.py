@@ -16,8 +16,8 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.head import read_head
 from parquetry.store import MemoryStore
-from tests.support.commits import NEW, OLD, big_change, check_next_commit, count_writes
-from tests.support.metastores import (
+from tests.support.stores.commits import NEW, OLD, big_change, check_next_commit, count_writes
+from tests.support.stores.metastores import (
     Crash,
     FaultyStore,
     content,

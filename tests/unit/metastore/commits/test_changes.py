@@ -20,8 +20,8 @@ from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.store import MemoryStore
-from tests.support.commits import Change
-from tests.support.metastores import (
+from tests.support.stores.commits import Change
+from tests.support.stores.metastores import (
     FaultyStore,
     content,
     file,

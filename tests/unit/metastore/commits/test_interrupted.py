@@ -11,7 +11,7 @@ from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore
 from tests.support.interleavings.steps import Call, SteppedStore
-from tests.support.metastores import content, file, new_table
+from tests.support.stores.metastores import content, file, new_table
 
 ERRORS = {
     "interrupt": KeyboardInterrupt,

@@ -15,7 +15,7 @@ from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import SQLiteStore
 from tests.support.effort import examples
-from tests.support.metastores import (
+from tests.support.stores.metastores import (
     content,
     file,
     leftovers,

@@ -26,8 +26,8 @@ from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from parquetry.store.sqlite import SQLiteStore
-from tests.support.lakes import NOW
-from tests.support.metastores import FaultyStore
+from tests.support.stores.metastores import FaultyStore
+from tests.support.tables.lakes import NOW
 
 Content = dict[tuple[Any, ...], set[str]]
 

@@ -14,8 +14,8 @@ from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.model import StreamBatch
 from parquetry.store import MemoryStore
-from tests.support.lakes import NOW, Lake
-from tests.support.metastores import content, file, leftovers, new_table
+from tests.support.stores.metastores import content, file, leftovers, new_table
+from tests.support.tables.lakes import NOW, Lake
 
 KEY = (1, "a")
 

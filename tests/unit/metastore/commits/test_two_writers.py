@@ -17,7 +17,8 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.head import read_head
 from parquetry.store import MemoryStore
-from tests.support.commits import (
+from tests.support.effort import steps
+from tests.support.stores.commits import (
     ACTIONS,
     NEW,
     OLD,
@@ -29,8 +30,7 @@ from tests.support.commits import (
     count_writes,
     interleave,
 )
-from tests.support.effort import steps
-from tests.support.metastores import (
+from tests.support.stores.metastores import (
     Content,
     Crash,
     FaultyStore,

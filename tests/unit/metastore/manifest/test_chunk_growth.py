@@ -42,7 +42,7 @@ from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, Store
 from parquetry.store.base import Fields
 from tests.support.effort import examples
-from tests.support.metastores import Crash, FaultyStore
+from tests.support.stores.metastores import Crash, FaultyStore
 
 COLUMNS = tuple(Column(f"c{n}", "long") for n in range(12))
 TYPES = types_of(COLUMNS)

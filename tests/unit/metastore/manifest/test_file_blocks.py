@@ -20,7 +20,7 @@ from parquetry.prune.condition import Condition
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
-from tests.support.filters import filter_of
+from tests.support.planning.filters import filter_of
 
 COLUMNS = (Column("id", "long"), Column("name", "string"), Column("p", "integer"))
 LONG = 1500

@@ -11,7 +11,7 @@ from parquetry.metastore import Metastore, Partition, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest.entries import FILES_AT_ONCE
 from parquetry.store import MemoryStore
-from tests.support.metastores import file, new_table
+from tests.support.stores.metastores import file, new_table
 
 TOTAL = 3 * FILES_AT_ONCE
 KEY = (3, "c")

@@ -35,8 +35,8 @@ from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, FORMAT, META
 from parquetry.metastore.storage.model import ColumnStatistics
 from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, SQLiteStore, Store
-from tests.support.lakes import busy
-from tests.support.metastores import Crash, FaultyStore, metadata
+from tests.support.stores.metastores import Crash, FaultyStore, metadata
+from tests.support.tables.lakes import busy
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "format-3"
 FAR = "file:/far/p"

@@ -30,7 +30,7 @@ from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
 from parquetry.metastore.storage.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
 from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore
-from tests.support.metastores import Crash, FaultyStore, content, file, metadata, new_table
+from tests.support.stores.metastores import Crash, FaultyStore, content, file, metadata, new_table
 
 # -- databases
 

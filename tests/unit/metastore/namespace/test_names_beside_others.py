@@ -18,9 +18,9 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.namespace import orphans
 from parquetry.metastore.storage.keyspace import HEADS, NAMES, name_key, prefix_range
 from parquetry.store import MemoryStore, Store
-from tests.support.failing_client import Client
 from tests.support.interleavings.steps import interrupted
-from tests.support.metastores import Crash, content, file, metadata, new_table
+from tests.support.stores.failing_client import Client
+from tests.support.stores.metastores import Crash, content, file, metadata, new_table
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from parquetry.metastore import Metastore
 from parquetry.metastore.namespace.staging import create_staged
 from parquetry.metastore.storage.owner import Owner
 from parquetry.store import MemoryStore
-from tests.support.arrangements import full_view
-from tests.support.metastores import metadata
+from tests.support.stores.metastores import metadata
+from tests.support.tables.arrangements import full_view
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ from parquetry.metastore.versions.file_blocks import file_blocks
 from parquetry.metastore.versions.indexes import new_index
 from parquetry.metastore.versions.partition import Partition
 from parquetry.store import MemoryStore, Store
-from tests.support.metastores import Crash, FaultyStore
+from tests.support.stores.metastores import Crash, FaultyStore
 
 ROW = re.compile(
     r"The metastore's row ([0-9a-f]+), which is a.*, is not as it was written: .*parquetry restore"

@@ -67,8 +67,8 @@ from parquetry.metastore.storage.model import (
 )
 from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, SQLiteStore, Store
-from tests.support.arrangements import full_view
-from tests.support.metastores import Crash, FaultyStore, content, file, leftovers, metadata
+from tests.support.stores.metastores import Crash, FaultyStore, content, file, leftovers, metadata
+from tests.support.tables.arrangements import full_view
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "format-1"
 GOLDEN_2 = GOLDEN.with_name("format-2")

@@ -17,7 +17,7 @@ from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.store import MemoryStore, Store
 from parquetry.store.sqlite import SQLiteStore
-from tests.support.metastores import file, metadata
+from tests.support.stores.metastores import file, metadata
 
 
 def by(columns: dict[str, str]) -> TableMetadata:

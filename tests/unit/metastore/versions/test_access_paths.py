@@ -26,7 +26,7 @@ from parquetry.store import MemoryStore, Store
 from parquetry.store.sqlite import SQLiteStore
 from parquetry.types import Value, parse_type
 from tests.support.effort import examples
-from tests.support.metastores import file, metadata
+from tests.support.stores.metastores import file, metadata
 
 DAYS, STORES = 500, 10
 

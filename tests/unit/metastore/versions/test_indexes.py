@@ -35,7 +35,7 @@ from parquetry.scan.plan import ScanPlan
 from parquetry.scan.plan_text import plan_text
 from parquetry.store import MemoryStore, Store
 from tests.support.effort import STEP, steps
-from tests.support.metastores import Crash, FaultyStore, file, metadata
+from tests.support.stores.metastores import Crash, FaultyStore, file, metadata
 
 COLUMNS = (
     Column("x", "long"),

@@ -23,7 +23,7 @@ from parquetry.metastore.versions.newest_rows import Newest, decode_newest, enco
 from parquetry.metastore.versions.snapshot import load, load_commit
 from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
 from parquetry.store import MemoryStore, Store
-from tests.support.metastores import Crash, FaultyStore, content, file, metadata
+from tests.support.stores.metastores import Crash, FaultyStore, content, file, metadata
 
 ROUNDS = 12
 """Commits to each partition, so that several rows of each are there."""

@@ -21,7 +21,7 @@ from parquetry.store import MemoryStore
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
-from tests.support.metastores import file, metadata
+from tests.support.stores.metastores import file, metadata
 
 COLUMNS = (
     Column("x", "long"),

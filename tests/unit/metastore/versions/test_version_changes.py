@@ -20,7 +20,7 @@ from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions import changes_between as version_changes
 from parquetry.metastore.versions.changes_between import changes_between
 from parquetry.store import MemoryStore
-from tests.support.metastores import file, metadata
+from tests.support.stores.metastores import file, metadata
 
 A, B, C = (1, "a"), (1, "b"), (2, "c")
 Told = list[tuple[int, list[str], bool]]

@@ -18,7 +18,7 @@ from parquetry.prune.report.report import Report
 from parquetry.prune.report.runtime import MissedValues, RunTimeReport
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.types import parse_type
-from tests.support.packed_values import membership
+from tests.support.spark.packed_values import membership
 
 LONG = parse_type("bigint")
 Ask = Callable[..., Any]

@@ -22,7 +22,7 @@ from parquetry.planner.scans import runtime_tuples
 from parquetry.prune.report.report import Report
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.types import ColumnType, Value, parse_type
-from tests.support.packed_values import membership, tuples
+from tests.support.spark.packed_values import membership, tuples
 
 INT, LONG, DAY, TEXT, PRICE = map(parse_type, ("int", "bigint", "date", "string", "decimal(9, 2)"))
 Scan = Callable[..., Any]

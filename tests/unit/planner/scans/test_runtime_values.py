@@ -17,7 +17,7 @@ from parquetry.planner.protocol import codec
 from parquetry.prune.report.report import Report
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.types import parse_type
-from tests.support.packed_values import membership
+from tests.support.spark.packed_values import membership
 
 LONG = parse_type("bigint")
 Ask = Callable[..., Any]

@@ -9,7 +9,7 @@ from parquetry.predicate.nodes import opaque_parts
 from parquetry.prune.report.report import Report
 from parquetry.prune.select import select_files
 from tests.support.goldens import GOLDENS, check_golden
-from tests.support.report_goldens import Example, read_examples, report_lines, with_answers
+from tests.support.planning.report_goldens import Example, read_examples, report_lines, with_answers
 
 FOLDER = GOLDENS / "reports"
 

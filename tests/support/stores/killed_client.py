@@ -12,8 +12,8 @@ from pathlib import Path
 
 from parquetry.metastore import Metastore
 from parquetry.store import SQLiteStore
-from tests.support.crash_world import OPERATIONS, World, hurried
-from tests.support.failing_client import Client
+from tests.support.stores.crash_world import OPERATIONS, World, hurried
+from tests.support.stores.failing_client import Client
 
 
 def run(name: str, row: int, path: str, folder: str, dumped: str) -> None:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 
 from tests.support.random_histories.conditions import Conditions, Others, Term, terms
-from tests.support.random_histories.layouts import Layout
-from tests.support.random_histories.shapes import Column, Shape, identifier
-from tests.support.random_histories.values import TEXTS, Draw
+from tests.support.random_histories.tables.layouts import Layout
+from tests.support.random_histories.tables.shapes import Column, Shape, identifier
+from tests.support.random_histories.tables.values import TEXTS, Draw
 
 RECORDS = (1, 3, 10, 20)
 """How many rows a statement may bring: enough for files and partitions to differ, and few enough for joins of four tables."""

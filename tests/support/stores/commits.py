@@ -8,7 +8,7 @@ from parquetry.errors import CommitConflictError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore, Store
-from tests.support.metastores import (
+from tests.support.stores.metastores import (
     Content,
     FaultyStore,
     content,

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "protocol.jsonl"
-_FILES = Path(__file__).parents[1] / "fixtures" / "recorded"
+GOLDEN = Path(__file__).parents[2] / "golden" / "protocol.jsonl"
+_FILES = Path(__file__).parents[2] / "fixtures" / "recorded"
 _WRITTEN = 1_772_000_000
 _TIME = re.compile(r"1[0-9]{15}")
 _ERROR = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -26,7 +26,7 @@ from parquetry.store import MemoryStore, Store
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
-from tests.support.keys import leading
+from tests.support.planning.keys import leading
 
 
 def table_of(metastore: Metastore, name: str) -> TableSnapshot:

@@ -12,7 +12,7 @@ from parquetry.store import Store
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
-from tests.support.metastores import Crash
+from tests.support.stores.metastores import Crash
 
 How = Literal["before", "after", "unanswered", "unreachable", "kill"]
 

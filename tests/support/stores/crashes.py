@@ -41,10 +41,10 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.versions.snapshot import load
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
-from tests.support.crash_world import Operation, Rows, World, fill
 from tests.support.effort import sampled
-from tests.support.failing_client import Client, How
-from tests.support.metastores import Crash
+from tests.support.stores.crash_world import Operation, Rows, World, fill
+from tests.support.stores.failing_client import Client, How
+from tests.support.stores.metastores import Crash
 
 State = dict[str, Any]
 _KNOWN: dict[bytes, list[Any]] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-PICTURE = Path(__file__).parents[2] / "docs" / "images" / "report.svg"
+PICTURE = Path(__file__).parents[3] / "docs" / "images" / "report.svg"
 
 
 def draw(printed: str) -> str:

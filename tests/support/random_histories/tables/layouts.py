@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.support.random_histories.shapes import Shape, identifier
-from tests.support.random_histories.values import FLOATS, INTERVALS, Draw, text
+from tests.support.random_histories.tables.shapes import Shape, identifier
+from tests.support.random_histories.tables.values import FLOATS, INTERVALS, Draw, text
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore, Store
-from tests.support.metastores import metadata
+from tests.support.stores.metastores import metadata
 
 NOW = 1 << 50
 """A time in milliseconds that is later than any commit."""

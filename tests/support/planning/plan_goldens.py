@@ -19,8 +19,8 @@ from parquetry.predicate.nodes import And, Compare, In, Like, Not, Or, Predicate
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import MemoryStore
 from parquetry.types import ColumnType, Value, parse_type, value_from_text
-from tests.support.generated_tables import POOLS
-from tests.support.metastores import file, metadata
+from tests.support.stores.metastores import file, metadata
+from tests.support.tables.generated_tables import POOLS
 
 MOST_KEYS = 1500
 """Of the combinations of values that a filter makes interesting, a random choice of so many."""

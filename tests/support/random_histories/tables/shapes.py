@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tests.support.random_histories.values import NESTED, SCALARS, Draw
+from tests.support.random_histories.tables.values import NESTED, SCALARS, Draw
 
 ODD_NAMES = [
     "a b",

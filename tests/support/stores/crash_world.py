@@ -26,8 +26,8 @@ from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import FORMAT, head_key
 from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, Store, sqlite_layout
-from tests.support.failing_client import Client
-from tests.support.metastores import Crash, metadata, whole_day
+from tests.support.stores.failing_client import Client
+from tests.support.stores.metastores import Crash, metadata, whole_day
 
 LATER = 1 << 50
 """A time in milliseconds after all commits."""

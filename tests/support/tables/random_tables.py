@@ -20,7 +20,7 @@ from parquetry.predicate.nodes import (
     TupleIn,
 )
 from parquetry.types import ColumnType, Value
-from tests.support.generated_tables import PATTERNS, POOLS, TYPES
+from tests.support.tables.generated_tables import PATTERNS, POOLS, TYPES
 
 Row = tuple[Value, ...]
 # of a time in the first half hour of 1970 nobody knows that it is no date, from before the column was widened
