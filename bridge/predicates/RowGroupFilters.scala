@@ -10,7 +10,7 @@ import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.protocol.{FoundRanges, Json, RowGroupLeaf, RowGroupPart, RowGroupParts}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
-import org.apache.spark.sql.types.BooleanType
+import org.apache.spark.sql.types.{BooleanType, StringType, VarcharType}
 
 /** What the planner lets the file readers use on row groups, in the readers' words and under the names in the files. */
 object RowGroupFilters {
@@ -19,7 +19,11 @@ object RowGroupFilters {
 
   /** What values that a join has found leave of row groups. */
   def found(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
-    val (column, dataType) = (Expressions.column(Schemas.quoted(range.column)), table.logical(range.column).dataType)
+    val column = Expressions.column(Schemas.quoted(range.column))
+    val dataType = table.logical(range.column).dataType match {
+      case _: VarcharType => StringType // Spark would refuse values of the other side that are longer than the column's may be
+      case other => other
+    }
     def compared(op: String, values: JValue*) =
       leaf(new Predicate(op, (column +: values.map(v => LiteralValue(Json.toValue(v, dataType), dataType))).toArray[Expression]), table)
     val parts = range.ends.map {

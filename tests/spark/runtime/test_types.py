@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -122,3 +122,16 @@ def test_statements_that_write_what_a_join_gives(spark: SparkSession, db: str, a
             "WHERE d.n = 'a'"
         )
         assert [tuple(row) for row in spark.sql(query).collect()] == [(2, 10)]
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_texts_that_are_longer_than_the_column_may_hold(
+    spark: SparkSession, db: str, rows: Callable[[str], list[tuple[Any, ...]]], format: str
+) -> None:
+    """A `varchar(3)` joined with longer texts: they match nothing, and its readers are asked for them all the same."""
+    spark.sql(f"CREATE TABLE {db}.t (k STRING, v VARCHAR(3)) USING {format} TBLPROPERTIES ('sort-by' = 'v')")
+    for values in ("('a longer text', 'x')", "('abc', 'é')", "('x', NULL)", "('1', 'abc')"):
+        spark.sql(f"INSERT INTO {db}.t VALUES {values}")
+    query = f"SELECT {HINT} a.v FROM {db}.t a JOIN {db}.t d ON a.v = d.k"
+    assert sorted(rows(query)) == [("abc",), ("x",)]
+    assert sorted(rows(f"SELECT v FROM {db}.t WHERE v IN (SELECT k FROM {db}.t)")) == [("abc",), ("x",)]
