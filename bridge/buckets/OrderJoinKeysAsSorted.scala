@@ -1,7 +1,6 @@
 package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -12,10 +11,10 @@ import org.apache.spark.sql.catalyst.rules.Rule
  * and takes files sorted by the same columns in another order for unsorted. A join by a broadcast needs no order, and filters that wait
  * for its values find it by the order of its keys.
  */
-object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper with JoinSelectionHelper {
+object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case join @ Join(left, right, _, Some(condition), _) => join match {
-      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) if leftKeys.length > 1 && !broadcast(join) =>
+      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) if leftKeys.length > 1 && BroadcastSide.of(join).isEmpty =>
         sorted(left, leftKeys).orElse(sorted(right, rightKeys)).fold(join) { order =>
           val parts = splitConjunctivePredicates(condition)
           val inOrder = parts.sortBy(place(_, order))
@@ -24,9 +23,6 @@ object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper with
       case _ => join
     }
   }
-
-  private def broadcast(join: Join): Boolean =
-    Seq(true, false).exists(hintOnly => getBroadcastBuildSide(join, hintOnly, conf).isDefined)
 
   /** The keys of a side in the order in which its files are sorted; None: they are sorted by other columns first. */
   private def sorted(plan: LogicalPlan, keys: Seq[Expression]): Option[Seq[ExprId]] = {

@@ -6,17 +6,18 @@ import org.json4s._
 import org.json4s.JsonDSL._
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.buckets.BroadcastSide
 import org.apache.spark.sql.parquetry.joingraph.{
   InnerJoins, JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
 
 /** Finds where values of one side of a join could leave something out of one of our scans on the other, with the facts to judge by. */
-class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelectionHelper with PredicateHelper {
+class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHelper {
   private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
   private val numbers = mutable.ArrayBuffer.empty[AnyRef]
   private val most = 12 // tables of which to try what is joined with what
@@ -54,9 +55,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
   private def direct(join: Join): Unit = {
     val equal = join match {
       case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
-        val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get)
-          .orElse(if (otherwise(join.hint)) None else getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
-          .filter(_ => SQLConf.get.exchangeReuseEnabled)
+        val broadcast = BroadcastSide.of(join).filter(_ => SQLConf.get.exchangeReuseEnabled)
         for (place <- leftKeys.indices) {
           of(join, "left", left, leftKeys(place), right, rightKeys, place, broadcast.contains(BuildRight), other.exists(ofNotIn))
           of(join, "right", right, rightKeys(place), left, leftKeys, place, broadcast.contains(BuildLeft), other.exists(ofNotIn))
@@ -83,10 +82,6 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends JoinSelecti
   }
 
   private def ofNotIn(e: Expression): Boolean = e.exists { case IsNull(_: EqualTo) => true; case _ => false }
-
-  /** Whether a hint has Spark join in another way, whatever the sizes. */
-  private def otherwise(hint: JoinHint): Boolean =
-    hintToSortMergeJoin(hint) || hintToShuffleHashJoin(hint) || hintToShuffleReplicateNL(hint)
 
   private def of(
       join: Join, side: String, pruned: LogicalPlan, key: Expression, build: LogicalPlan, keys: Seq[Expression], place: Int,

@@ -97,6 +97,14 @@ def test_keys_in_another_order_than_files_are_sorted(session: SparkSession, tabl
                 assert (nodes["Exchange"], nodes["Sort"]) == (0, sorts), (query, join)
 
 
+def test_keys_in_another_order_where_a_hint_asks_for_a_merge(session: SparkSession, tables: Tables) -> None:
+    """A small table is not broadcast then, and the order of the files counts as it does for large ones."""
+    hinted = next(query for query, sorts in SORTED.items() if sorts == 0).replace("{join}", "INNER")
+    with settings(session, {"spark.sql.autoBroadcastJoinThreshold": "10m"}):
+        nodes = agree(session, f"SELECT /*+ MERGE(r) */ l.k FROM {hinted}", tables, False)
+    assert (nodes["SortMergeJoin"], nodes["Exchange"], nodes["Sort"]) == (1, 0, 0)
+
+
 def test_a_second_file_of_a_bucket_takes_a_sort(session: SparkSession) -> None:
     """Until compaction has made them one again."""
     rows = [(n, n) for n in range(20)]
