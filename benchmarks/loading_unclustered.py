@@ -19,12 +19,13 @@ _MOST_TIME, _MOST_BYTES = 1.05, 1.02
 
 
 class _Job(NamedTuple):
-    """A statement, as the table's name completes it, and how often it is run in each table."""
+    """A statement, as the table's name completes it, and how often it is run in each table before and while it is timed."""
 
     what: str
     table: str
     partitioned: str
     statement: str
+    warmups: int
     rounds: int
 
 
@@ -40,13 +41,14 @@ def measure(spark: SparkSession, folder: Path, key: str, result: Result) -> None
     columns = spark.table("to_load").columns
     others = ", ".join(name for name in columns if name != key)
     jobs = (
-        _Job("INSERT of all rows", "plain", "", "INSERT INTO {} SELECT * FROM to_load", 5),
-        _Job("INSERT of a row", "single", "", f"INSERT INTO {{}} ({columns[0]}) VALUES (1)", 20),
+        _Job("INSERT of all rows", "plain", "", "INSERT INTO {} SELECT * FROM to_load", 3, 7),
+        _Job("INSERT of a row", "single", "", f"INSERT INTO {{}} ({columns[0]}) VALUES (1)", 30, 40),
         _Job(
             "INSERT OVERWRITE of a partition",
             "daily",
             f"PARTITIONED BY ({key})",
             f"INSERT OVERWRITE {{}} PARTITION ({key} = 7) SELECT {others} FROM to_load WHERE {key} % 100 = 7",
+            20,
             20,
         ),
     )
@@ -61,7 +63,7 @@ def measure(spark: SparkSession, folder: Path, key: str, result: Result) -> None
                 f"CREATE TABLE {table} USING parquet {job.partitioned} AS SELECT * FROM to_load LIMIT 0"
             )
         runs = {who: partial(spark.sql, job.statement.format(table)) for who, table in tables.items()}
-        timing = take_turns(job.what, runs, job.rounds, clock=partial(processor_seconds, spark))
+        timing = take_turns(job.what, runs, job.rounds, job.warmups, clock=partial(processor_seconds, spark))
         result.timings.append(timing)
         result.findings.append(
             Finding(
