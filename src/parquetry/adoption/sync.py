@@ -142,7 +142,7 @@ class _Sync:
         lacks = lacks_tuples(lies_at, metadata.format)
         adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
         bucketed = in_buckets_of(snapshot, found.values, lies_at, adopted, [metadata.arrangement.buckets])
-        own_place = place != path_below(root, snapshot.default_location(found.values))
+        own_place = place != path_below(root, snapshot.placement.default_location(found.values))
         location = lies_at if own_place and place else None
         arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
         transaction.add(found.values, location, bucketed.files, arrangement)

@@ -109,7 +109,9 @@ def test_rollback_to_what_is_gone(tmp_path: Path) -> None:
     """A version that was vacuumed, or whose files are gone, cannot be had back; nothing is written."""
     lake = busy(tmp_path)
     target = lake.table(2)
-    Path(target.default_location((2, "b")).removeprefix("file:"), f"pq-{lake.id.hex()}-two.parquet").unlink()
+    Path(
+        target.placement.default_location((2, "b")).removeprefix("file:"), f"pq-{lake.id.hex()}-two.parquet"
+    ).unlink()
     with pytest.raises(FileMissingError, match="1 of its files are gone"):
         rollback(lake.table(), target)
     vacuum(lake.table(), older_than=NOW)
@@ -290,7 +292,7 @@ def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
     lake.file((1, "a"), "running")
     lake.file((1, "a"), "crashed")
     lake.file((1, "a"), "somebody's.parquet", own=False)
-    folder = Path(lake.table().default_location((1, "a")).removeprefix("file:"))
+    folder = Path(lake.table().placement.default_location((1, "a")).removeprefix("file:"))
     old = time.time() - SAFETY_MS / 1000 - 60
     for name in (
         f"pq-{lake.id.hex()}-crashed.parquet",
@@ -317,7 +319,7 @@ def test_adopted_files(tmp_path: Path) -> None:
     lake.replace((1, "a"), "new")
     lake.drop((3, "c"))
     lake.file((1, "a"), "rewritten", own=False)
-    folder = Path(lake.table().default_location((1, "a")).removeprefix("file:"))
+    folder = Path(lake.table().placement.default_location((1, "a")).removeprefix("file:"))
     (folder / "rewritten").write_bytes(b"something else")
     vacuum(lake.table(), older_than=NOW)
     assert lake.on_disk() == {"new", "rewritten"}

@@ -32,13 +32,13 @@ from parquetry.maintenance.deletion.claims import Claim, claims, overlap
 from parquetry.maintenance.deletion.external_folders import former_folders, outer_folders
 from parquetry.maintenance.deletion.file_access import Files, Info, RealPlaces, checked_file, checksum_of
 from parquetry.metastore.cleanup.retention import commit_rows
-from parquetry.metastore.commits.prepared import keyed_by
 from parquetry.metastore.manifest.entries import decode_entry, read_files
 from parquetry.metastore.storage.checksums import is_gone
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.placement import TablePlacement, keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store.base import Store
 
@@ -245,7 +245,7 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
         head: of the table.
         foreign: leave out those whose names say that they were written for the table.
     """
-    layouts = _layouts(store, table, head)
+    placements = _placements(store, table, head)
     prefix = partition_prefix(table)
     for row_key, value in store.scan(*prefix_range(prefix)):
         if is_gone(value) or head.is_aborted(ticket_of(row_key)):
@@ -265,26 +265,22 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
         folders = (
             [entry.location]
             if entry.location
-            else [
-                layout.default_location(layout.values_of(key))
-                for layout in layouts
-                if layout.key_schema.fits(key)
-            ]
+            else [placement.location_of(key) for placement in placements if placement.fits(key)]
         )
         yield from (join_location(folder, name) for folder in folders for name in names)
 
 
-def _layouts(store: Store, table: bytes, head: Head) -> list[TableSnapshot]:
-    """Return a version for each way in which partitions were laid out by default."""
+def _placements(store: Store, table: bytes, head: Head) -> list[TablePlacement]:
+    """Return each placement that partitions had by default."""
     metadata = {commit.metadata: commit for _, commit in commit_rows(store, table)}
-    found: dict[object, TableSnapshot] = {}
+    found: dict[object, TablePlacement] = {}
     for commit in {**metadata, head.commit.metadata: head.commit}.values():
         try:
             snapshot = load(store, table, head, commit)
         except (MetastoreDamagedError, TableNotFoundError) as error:
             _LOG.warning("a version of %s.%s cannot be read: %s", head.database, head.name, error)
             continue
-        found[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot
+        found[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot.placement
     return list(found.values())
 
 
@@ -367,7 +363,7 @@ def purge_replaced(before: Iterable[Partition], table: TableSnapshot) -> list[st
     gone: set[str] = set()
     for partition in before:
         gone.update(join_location(partition.location, file.path) for file in partition.files)
-        fits = table.key_schema.fits(partition.key)  # a REPLACE TABLE may have changed the partition columns
+        fits = table.placement.fits(partition.key)  # a REPLACE TABLE may have changed the partition columns
         if fits and (now := table.partition(partition.values)) is not None:
             gone.difference_update(join_location(now.location, file.path) for file in now.files)
     return _purge(table, gone, everything=True)

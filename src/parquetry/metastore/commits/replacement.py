@@ -69,7 +69,7 @@ class Replacement:
         found = []
         for key, change in self._changes.items():
             if isinstance(change, Given):
-                folder = change.location or self.snapshot.default_location(self.snapshot.values_of(key))
+                folder = change.location or self.snapshot.placement.location_of(key)
                 found += [join_location(folder, file.path) for file in change.files]
         return found
 

@@ -77,7 +77,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
     for values, properties in zip(values_of(snapshot, q.partitions), q.properties, strict=True):
         _nameable(snapshot, values)
         given = properties.get("location")
-        location = snapshot.default_location(values)
+        location = snapshot.placement.default_location(values)
         if given:
             name = snapshot.describe(snapshot.key_of(values))
             location = partition_location(lake, snapshot, given, name)

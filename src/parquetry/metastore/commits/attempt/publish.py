@@ -113,7 +113,7 @@ def _newest_rows(task: CommitTask, head: Head) -> tuple[dict[bytes, Newest], boo
         return rows, whole_of(head.newest) == head.commit.ticket
     visible = VisibleRows(task.store, task.table, head.commit)
     # Tombstones may have keys from before a REPLACE TABLE, which have no place in the order of the others.
-    listed = (each for each in visible.all_newest() if base.key_schema.fits(each[0]))
+    listed = (each for each in visible.all_newest() if base.placement.fits(each[0]))
     return {key: Newest(found.ticket, found.is_tombstone) for key, found in listed}, True
 
 
