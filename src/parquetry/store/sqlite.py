@@ -24,7 +24,7 @@ from parquetry.errors import MetastoreVersionError, StoreError, WarehouseError
 from parquetry.store import sqlite_layout
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups, Page, first_row, first_rows
+from parquetry.store.groups import Groups, Page, PageReader, first_row, first_rows
 from parquetry.store.sqlite_layout import Layout
 from parquetry.store.sqlite_pages import BATCH_BYTES, LARGEST_BATCH, largest_page, plain_page, skipping_page
 
@@ -344,9 +344,8 @@ class SQLiteStore:
         def skipping(start: bytes, count: int) -> Page:
             return self._read(lambda connection: skipping_page(connection, start, stop, count, groups))
 
-        return first_rows(
-            groups, start, plain, skipping, largest_page, size=FIRST_BATCH, limit=limit, several=FIRST_BATCH
-        )
+        reader = PageReader(plain, skipping, largest_page, size=FIRST_BATCH, several=FIRST_BATCH)
+        return first_rows(groups, start, reader, limit)
 
     def _first_row(self, range: Range, groups: Groups, _limit: int | None) -> Iterator[tuple[bytes, bytes]]:
         start, stop = range

@@ -55,8 +55,8 @@ class Territory:
         files: the file systems.
         held: what tables hold, if that was read already; read when it is needed, otherwise.
         everything: whether files that others wrote may be deleted of an external table, too, as its owner has said.
-        outer: the folders of partitions elsewhere, if they were read already; read when they are needed, otherwise.
-        former: the folders that were the table's own before, likewise.
+        elsewhere: the folders of partitions elsewhere, and those that were the table's own before, if they were read already; read
+            when they are needed, otherwise.
 
     Attributes:
         real: links and `..` resolved.
@@ -71,14 +71,12 @@ class Territory:
         files: Files,
         held: Callable[[], Iterable[Claim]] | None = None,
         everything: bool = False,
-        outer: frozenset[Place] | None = None,
-        former: frozenset[Place] | None = None,
+        elsewhere: tuple[frozenset[Place], frozenset[Place]] | None = None,
     ) -> None:
         self._store = store
         self._table = table
         self._location = metadata.location
-        self._outer = outer
-        self._former = former
+        self._elsewhere = elsewhere
         self._managed = everything or not metadata.external
         self._files = files
         self._held = held
@@ -94,15 +92,15 @@ class Territory:
     @functools.cached_property
     def outer(self) -> frozenset[Place]:
         """The folders elsewhere in which partitions lie."""
-        if self._outer is not None:
-            return self._outer
+        if self._elsewhere is not None:
+            return self._elsewhere[0]
         return outer_folders(self._store, self._table, self._location, self.real)
 
     @functools.cached_property
     def former(self) -> frozenset[Place]:
         """The folders that were the table's own before it was given another location."""
-        if self._former is not None:
-            return self._former
+        if self._elsewhere is not None:
+            return self._elsewhere[1]
         return former_folders(self._store, self._table, self._location, self.real)
 
     def own_elsewhere(self) -> Iterator[tuple[Place, Info]]:
@@ -307,7 +305,7 @@ class DoomedTable:
         self._files = Files()
         real = RealPlaces()
         place = table.store, table.id, table.metadata.location, real
-        self._outer, self._former = outer_folders(*place), former_folders(*place)
+        self._elsewhere = outer_folders(*place), former_folders(*place)
         head = read_head(table.store, table.id)
         self._recorded: set[Place] = set()
         self._live: set[Place] = set()
@@ -334,9 +332,7 @@ class DoomedTable:
         head = read_head(table.store, table.id)
         if head is not None and not head.is_gone:
             return []
-        own = Territory(
-            table.store, table.id, table.metadata, self._files, held, outer=self._outer, former=self._former
-        )
+        own = Territory(table.store, table.id, table.metadata, self._files, held, elsewhere=self._elsewhere)
         try:
             there = {place for place, _ in self._files.below(own.root)}
             there |= {place for place, _ in own.own_elsewhere()}

@@ -84,7 +84,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         filesystem, path = open_location(location)
         files: list[Any] = []
         if _is_folder(filesystem, path):
-            (part,) = discover(filesystem, path, (), (), columns=columns)
+            (part,) = discover(filesystem, path, columns=columns)
             found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
             files = lake.engine.data_files(metadata.format, location, found)
         lacks = lacks_tuples(location, metadata.format)
