@@ -166,7 +166,7 @@ class _Committer:
             if self._head.commit.version != version:
                 visible = VisibleRows(store, task.table, self._head.commit, self._head.newest)
                 latest = visible.newest(task.prepared.changes)
-                taken_out = visible.of_taken_out().newest(task.taken_out)
+                taken_out = visible.of_taken_out().newest(task.removed_rows)
                 self._conflicts.check(self._head, latest, taken_out)
                 version = self._head.commit.version
             if self._attempt.is_late(latest, taken_out):

@@ -27,9 +27,9 @@ from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import load_metadata
 from parquetry.metastore.versions.visible_rows import Found
 
-JOURNAL_KEYS = 1000
+KEYS_PER_JOURNAL_ROW = 1000
 """Keys in one row of the journal."""
-WRITE_BATCH = 5000
+ROWS_PER_WRITE = 5000
 """Rows that are put into the store at once."""
 
 
@@ -58,14 +58,14 @@ class Attempt:
         self.built: dict[bytes, tuple[int, Totals]] = {}
         self.in_doubt = False
 
-    def is_late(self, latest: Mapping[bytes, Found], taken_out: Mapping[bytes, Found]) -> bool:
+    def is_late(self, latest: Mapping[bytes, Found], removed_rows: Mapping[bytes, Found]) -> bool:
         """Return whether another ticket is needed: a row has a later one, or would get a second value under this one.
 
         Args:
             latest: the newest rows of the partitions to be changed.
-            taken_out: the newest rows of the files taken out.
+            removed_rows: the newest rows of the files taken out.
         """
-        return any(found.ticket > self.ticket for found in (*latest.values(), *taken_out.values())) or any(
+        return any(found.ticket > self.ticket for found in (*latest.values(), *removed_rows.values())) or any(
             on != _ticket_of(latest.get(key)) for key, (on, _) in self.built.items()
         )
 
@@ -87,13 +87,13 @@ class Attempt:
             if metadata is not None:
                 rows.append((metadata_key(table, self.ticket), encode(metadata)))
             files = taken_out_prefix(table)
-            rows += ((files + path + age, value) for path, value in sorted(self._task.taken_out.items()))
+            rows += ((files + path + age, value) for path, value in sorted(self._task.removed_rows.items()))
         chunk_rows = self._merge.take_chunk_rows()
         if chunk_rows:
             require_format(self._task.store, IN_COLUMNS)
         rows = [*chunk_rows, *rows]  # what is referred to comes first
-        for start in range(0, len(rows), WRITE_BATCH):
-            self.in_doubt |= self._task.store.put_many(rows[start : start + WRITE_BATCH], fields_of)
+        for start in range(0, len(rows), ROWS_PER_WRITE):
+            self.in_doubt |= self._task.store.put_many(rows[start : start + ROWS_PER_WRITE], fields_of)
 
     def _index_again(self) -> list[bytes]:
         """Return the keys of rows that were written and need entries again: somebody has begun to build an index."""
@@ -126,7 +126,7 @@ class Attempt:
 
     def _write_journal(self) -> None:
         parts = [*enumerate(_parts(self._changes) or [[]])]
-        parts += enumerate(_parts(self._task.taken_out), TAKEN_OUT_PARTS)
+        parts += enumerate(_parts(self._task.removed_rows), TAKEN_OUT_PARTS)
         self._task.store.put_many(
             (journal_key(self._task.table, self.ticket, part), encode(some)) for part, some in parts
         )
@@ -136,14 +136,16 @@ class Attempt:
         """Remove all that was written: the ticket is aborted."""
         task = self._task
         recovery.delete_rows(
-            task.store, task.table, self.ticket, self._changes, self._indexes, task.taken_out
+            task.store, task.table, self.ticket, self._changes, self._indexes, task.removed_rows
         )
 
 
 def _parts(keys: Iterable[bytes]) -> list[list[bytes]]:
     """Return keys as the rows of a journal list them."""
     every = sorted(keys)
-    return [every[start : start + JOURNAL_KEYS] for start in range(0, len(every), JOURNAL_KEYS)]
+    return [
+        every[start : start + KEYS_PER_JOURNAL_ROW] for start in range(0, len(every), KEYS_PER_JOURNAL_ROW)
+    ]
 
 
 def _ticket_of(found: Found | None) -> int:

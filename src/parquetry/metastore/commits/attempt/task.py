@@ -21,14 +21,14 @@ class CommitTask:
     Attributes:
         id: random; by it the commit is found in the table's history.
         prepared: what to change.
-        taken_out: rows of files that are taken out, without their tickets: keys and values.
+        removed_rows: rows of files that are taken out, without their tickets: keys and values.
         arranged: whether a partition is arranged.
         summary: for the history.
     """
 
     id: str
     prepared: PreparedCommit
-    taken_out: Mapping[bytes, bytes]
+    removed_rows: Mapping[bytes, bytes]
     arranged: bool
     summary: dict[str, str]
 
