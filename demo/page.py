@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from demo.queries import Outcome, bare_name
 from demo.summary import files_text, read_bytes, shuffles_text

@@ -61,17 +61,6 @@ def count(number: int | None) -> str:
     return "?" if number is None else f"{number:,}"
 
 
-def size(number: int) -> str:
-    """Return a number of bytes with a decimal unit.
-
-    >>> size(1_234_000)
-    '1.2 MB'
-    """
-    from rich.filesize import decimal
-
-    return decimal(number)
-
-
 def size_text(number: int) -> str:
     """Return a number of bytes with a decimal unit.
 

@@ -137,7 +137,7 @@ def test_forked_child_has_its_own_connection(tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
         try:
-            found = not store._open and store.get(b"parent") == b"1"
+            found = not store._connections.open and store.get(b"parent") == b"1"
             store.put_many([(b"child", b"2")])
             store.close()
             os._exit(0 if found else 1)

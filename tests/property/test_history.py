@@ -202,7 +202,7 @@ class History(RuleBasedStateMachine):
         """Write files where the partition lies, or will lie, and have the transaction list them."""
         base = pending.transaction.base
         part = base.partition(key)
-        folder = Path(base.default_location(key) if part is None else part.location)
+        folder = Path(base.placement.default_location(key) if part is None else part.location)
         folder.mkdir(parents=True, exist_ok=True)
         numbers = itertools.islice(self.names, count)
         own = f"pq-{self.id.hex()}-"

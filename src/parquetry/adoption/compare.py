@@ -10,21 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from parquetry.adoption.discover import FoundFile, FoundPartition
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import DataFile, is_same
 from parquetry.locations.uri import is_absolute, join_location, path_within
 from parquetry.types import Value, identity
-
-
-class SizeAndTime(Protocol):
-    """What tells one file from another of the same path."""
-
-    @property
-    def bytes(self) -> int:
-        """Return the file's size."""
-
-    @property
-    def modified(self) -> int | None:
-        """Return when it was changed, in milliseconds since the epoch, or None if that is not known."""
 
 
 class KnownPartition(Protocol):
@@ -130,14 +118,3 @@ def files_below(partition: KnownPartition) -> dict[str, DataFile]:
     """
     below = {path_within(partition.location, file.path): file for file in partition.files}
     return {path: file for path, file in below.items() if not is_absolute(path)}
-
-
-def is_same(recorded: SizeAndTime, size: int, modified: int | None) -> bool:
-    """Return whether a file that lies there is the one that was recorded, as far as its size and its time tell.
-
-    Args:
-        recorded: what is known of it.
-        size: its bytes now.
-        modified: when it was changed, in milliseconds since the epoch; None: the file system does not say.
-    """
-    return recorded.bytes == size and (None in (recorded.modified, modified) or recorded.modified == modified)

@@ -20,10 +20,12 @@ from parquetry.locations.partition_path import parse_partition_path, stored_valu
 from parquetry.locations.uri import join_relative
 from parquetry.types import ColumnType, Value, identity
 
-__all__ = ["NOT_READ", "FoundFile", "FoundPartition", "Unfit", "discover"]
+__all__ = ["NOT_READ", "DirectoryLevels", "FoundFile", "FoundPartition", "Unfit", "discover"]
 
 NOT_READ = "directories below a partition are not read. Move the files up."
 """Why a directory below a partition is passed over."""
+_THREADS = 8
+"""Directories that are listed at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +52,33 @@ class Unfit:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class DirectoryLevels:
+    """The levels of directories below a location, one for each partition column.
+
+    Attributes:
+        names: of the columns, in the order of the directories; letter case does not matter.
+        types: their types.
+        zone: the time zone of timestamps in paths.
+    """
+
+    names: Sequence[str]
+    types: Sequence[ColumnType]
+    zone: str = "UTC"
+
+
+NO_LEVELS = DirectoryLevels((), ())
+"""The location itself is the only partition's."""
+Misfit = Callable[[str, str], None]
+"""Takes the path of what belongs to no partition, and why."""
+
+
 def discover(
     filesystem: pafs.FileSystem,
     location: str,
-    names: Sequence[str],
-    types: Sequence[ColumnType],
-    zone: str = "UTC",
+    levels: DirectoryLevels = NO_LEVELS,
     *,
     unfit: list[Unfit] | None = None,
-    threads: int = 8,
     progress: Callable[[int, int], None] | None = None,
     columns: Collection[str] = (),
     listed: Callable[[str], Iterable[str]] = lambda _: (),
@@ -68,12 +88,9 @@ def discover(
     Args:
         filesystem: where the table lies; see `locations.filesystem.open_location`.
         location: the table's path on `filesystem`.
-        names: the partition columns, in the order of the directories; letter case does not matter.
-        types: their types.
-        zone: the time zone of timestamps in paths.
+        levels: the directories that partitions lie in.
         unfit: takes what belongs to no partition, which otherwise is an error. Directories below the last
             level, other than those of heavy values, are no error in either case: Spark does not read them.
-        threads: how many directories are listed at a time.
         progress: called with the number of partitions listed so far and of all.
         columns: names of the data columns, in lower case: directories for their heavy values are looked into.
         listed: returns the paths of files in directories below a partition that are found in any case, given its own path.
@@ -96,29 +113,10 @@ def discover(
             raise ValueTypeError(f"Below '{location}', {reason}")
         unfit.append(Unfit(path, reason))
 
-    pool = ThreadPoolExecutor(max_workers=max(1, threads))
+    pool = ThreadPoolExecutor(max_workers=_THREADS)
     try:
-        paths = [""]
-        for depth in range(len(names)):
-            below: list[str] = []
-            for path, found in zip(paths, pool.map(listing, paths), strict=True):
-                for file in found.files:
-                    name = join_relative(path, file.path)
-                    misfit(name, f"the file '{name}' lies outside the partitions. Move it into one, or away.")
-                below += [join_relative(path, name) for name in found.directories]
-            last = depth == len(names) - 1
-            paths = [path for path in below if last or _fits(path, names, types, zone, misfit)]
-        seen: dict[tuple[Value, ...], str] = {}
-        partitions = []
-        for path in paths:
-            values = _fits(path, names, types, zone, misfit) if names else ()
-            if values is None:
-                continue
-            first = seen.setdefault(identity(values), path)
-            if first == path:
-                partitions.append((path, values))
-            else:
-                misfit(path, f"'{path}' and '{first}' are the same partition. Merge them into one directory.")
+        paths = _folders(levels, lambda paths: pool.map(listing, paths), misfit)
+        partitions = list(_partitions(levels, paths, misfit))
         listings = pool.map(listing, [path for path, _ in partitions])
         for done, ((path, values), found) in enumerate(zip(partitions, listings, strict=True), 1):
             in_cells, unread = files_in_cells(
@@ -137,16 +135,44 @@ def discover(
         pool.shutdown(cancel_futures=True)
 
 
-def _fits(
-    path: str,
-    names: Sequence[str],
-    types: Sequence[ColumnType],
-    zone: str,
-    misfit: Callable[[str, str], None],
-) -> tuple[Value, ...] | None:
+def _folders(
+    levels: DirectoryLevels, listings: Callable[[list[str]], Iterable[Listing]], misfit: Misfit
+) -> list[str]:
+    """Return the paths of the directories on the last level, whether or not their own names fit."""
+    paths = [""]
+    for depth in range(len(levels.names)):
+        below: list[str] = []
+        for path, found in zip(paths, listings(paths), strict=True):
+            for file in found.files:
+                name = join_relative(path, file.path)
+                misfit(name, f"the file '{name}' lies outside the partitions. Move it into one, or away.")
+            below += [join_relative(path, name) for name in found.directories]
+        last = depth == len(levels.names) - 1
+        paths = [path for path in below if last or _fits(path, levels, misfit)]
+    return paths
+
+
+def _partitions(
+    levels: DirectoryLevels, paths: Iterable[str], misfit: Misfit
+) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    """Yield the paths of partitions, each with its values."""
+    seen: dict[tuple[Value, ...], str] = {}
+    for path in paths:
+        values = _fits(path, levels, misfit) if levels.names else ()
+        if values is None:
+            continue
+        first = seen.setdefault(identity(values), path)
+        if first == path:
+            yield path, values
+        else:
+            misfit(path, f"'{path}' and '{first}' are the same partition. Merge them into one directory.")
+
+
+def _fits(path: str, levels: DirectoryLevels, misfit: Misfit) -> tuple[Value, ...] | None:
     depth = path.count("/") + 1
+    names, types = levels.names[:depth], levels.types[:depth]
     try:
-        return tuple(map(stored_value, parse_partition_path(path, names[:depth], types[:depth], zone)))
+        return tuple(map(stored_value, parse_partition_path(path, names, types, levels.zone)))
     except ValueTypeError as error:
         misfit(path, f"a directory does not fit. {error.message}")
         return None

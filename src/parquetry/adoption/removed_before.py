@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquetry.adoption.compare import is_same
 from parquetry.adoption.discover import FoundFile, FoundPartition
+from parquetry.data_files.records import is_same
 from parquetry.locations.uri import join_location, join_relative
 from parquetry.maintenance.deletion.file_access import Files
 from parquetry.maintenance.history import history

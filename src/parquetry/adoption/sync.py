@@ -16,7 +16,7 @@ from parquetry.adoption.cells import Adopted, adopt
 from parquetry.adoption.compare import ChangedPartition, Changes
 from parquetry.adoption.discover import NOT_READ, FoundPartition, Unfit
 from parquetry.adoption.removed_before import PassingOver
-from parquetry.adoption.table_diff import changes_of
+from parquetry.adoption.table_diff import changes_of, zone_of
 from parquetry.data_files.footer_reader import FooterReader
 from parquetry.data_files.records import DataFile
 from parquetry.data_files.spark_readable import twice_named, unfit_columns
@@ -38,16 +38,34 @@ _ATTEMPTS = 5
 """How often to look at what others have just changed."""
 
 
+@dataclass(frozen=True, slots=True)
+class SyncOptions:
+    """What a sync is to do.
+
+    Attributes:
+        where: a filter on partition columns: only these partitions.
+        dry_run: report what would be done, and do nothing.
+        add: take in what is new or changed.
+        drop: take out what is gone.
+        readopt: take in again what a version took out on purpose, too.
+        buckets: look again at files that were not believed to lie in buckets.
+    """
+
+    where: str | None = None
+    dry_run: bool = False
+    add: bool = True
+    drop: bool = True
+    readopt: bool = False
+    buckets: bool = False
+
+
+DEFAULTS = SyncOptions()
+
+
 def synchronise(
     snapshot: TableSnapshot,
     footers: FooterReader,
-    *,
-    where: str | None = None,
-    dry_run: bool = False,
-    add: bool = True,
-    drop: bool = True,
-    readopt: bool = False,
-    buckets: bool = False,
+    options: SyncOptions = DEFAULTS,
     progress: Progress = silent,
 ) -> list[Difference]:
     """Make a table agree with the files below its location, in one commit.
@@ -58,12 +76,7 @@ def synchronise(
     Args:
         snapshot: the table as it is.
         footers: reads those of the files that are new.
-        where: a filter on partition columns: only these partitions.
-        dry_run: report what would be done, and do nothing.
-        add: take in what is new or changed.
-        drop: take out what is gone.
-        readopt: take in again what a version took out on purpose, too.
-        buckets: look again at files that were not believed to lie in buckets.
+        options: which partitions, and what is to be done.
         progress: called with what is listed or read.
 
     Returns:
@@ -74,7 +87,7 @@ def synchronise(
         FileMissingError: the table's location is not there.
         CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting files.
     """
-    sync = _Sync(footers, where, dry_run, add, drop, readopt, buckets, progress)
+    sync = _Sync(footers, options, progress)
     for _ in range(_ATTEMPTS - 1):
         try:
             return sync.run(snapshot)
@@ -91,18 +104,13 @@ class _Sync:
     """What was asked for; see `synchronise`."""
 
     footers: FooterReader
-    where: str | None
-    dry_run: bool
-    add: bool
-    drop: bool
-    readopt: bool
-    buckets: bool
+    options: SyncOptions
     progress: Progress
 
     def run(self, snapshot: TableSnapshot) -> list[Difference]:
         condition = self._condition(snapshot)
         unfit: list[Unfit] = []
-        passing = PassingOver(snapshot, self.readopt)
+        passing = PassingOver(snapshot, self.options.readopt)
         changes = changes_of(snapshot, condition, unfit, passing, self.footers, self.progress)
         transaction = Transaction(snapshot, "sync")
         transaction.leave_records()
@@ -111,25 +119,25 @@ class _Sync:
         taken = _locations(snapshot, changes)
         transaction.adopt(lambda: require_files(snapshot.label, taken))
         told: list[Difference] = []
-        if self.add:
+        if self.options.add:
             for found in track(self.progress, "Reading new partitions", changes.added):
                 told += self._added(transaction, found, unfit)
             for change in track(self.progress, "Reading changed partitions", changes.changed):
                 told += self._changed(transaction, change, unfit)
-        if self.add and self.buckets:
+        if self.options.add and self.options.buckets:
             told += look_again(transaction, condition)
         told += [self._gone(transaction, values) for values in changes.gone]
         told += passing.told()
         told += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
-        if not self.dry_run:
+        if not self.options.dry_run:
             commit(transaction)
         return told
 
     def _condition(self, snapshot: TableSnapshot) -> Filter | None:
-        if self.where is None:
+        if self.options.where is None:
             return None
-        timed = any(type.name == "timestamp" for type in snapshot.metadata.partition_types)
-        return partition_condition(snapshot, self.where, self.footers.time_zone if timed else "UTC")
+        zone = zone_of(snapshot.metadata, self.footers)
+        return partition_condition(snapshot, self.options.where, zone)
 
     def _added(
         self, transaction: Transaction, found: FoundPartition, unfit: list[Unfit]
@@ -142,7 +150,7 @@ class _Sync:
         lacks = lacks_tuples(lies_at, metadata.format)
         adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
         bucketed = in_buckets_of(snapshot, found.values, lies_at, adopted, [metadata.arrangement.buckets])
-        own_place = place != path_below(root, snapshot.default_location(found.values))
+        own_place = place != path_below(root, snapshot.placement.default_location(found.values))
         location = lies_at if own_place and place else None
         arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
         transaction.add(found.values, location, bucketed.files, arrangement)
@@ -186,10 +194,10 @@ class _Sync:
         snapshot = transaction.base
         known = snapshot.partition(values)
         files = list(known.files) if known is not None else []
-        if self.drop:
+        if self.options.drop:
             transaction.drop(values)
         kept = "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
-        return _told(snapshot, "gone", values, files, None if self.drop else kept)
+        return _told(snapshot, "gone", values, files, None if self.options.drop else kept)
 
     def _read(
         self, snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]

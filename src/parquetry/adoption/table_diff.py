@@ -10,18 +10,20 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import compress
 from typing import Any
 
 import pyarrow.fs as pafs
 
 from parquetry.adoption.compare import Changes, compare, files_below
-from parquetry.adoption.discover import FoundPartition, Unfit, discover
+from parquetry.adoption.discover import DirectoryLevels, FoundPartition, Unfit, discover
 from parquetry.adoption.removed_before import PassingOver
 from parquetry.data_files.footer_reader import FooterReader
 from parquetry.locations.file_names import is_own
 from parquetry.locations.filesystem import open_location
 from parquetry.locations.uri import join_location, path_below
+from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.pruning.knowledge import KnownValues
@@ -55,26 +57,14 @@ def changes_of(
     filesystem, path = open_location(metadata.location)
     names = [column.physical for column in metadata.partition_columns]
     progress("Listing", 0, None)
-
-    def which(values: Sequence[tuple[Value, ...]]) -> list[bool]:
-        if condition is None:
-            return [True] * len(values)
-        answers = match(condition, KnownValues(metadata.partition_by, values))
-        return [bool(answer) for answer in answers == Match.MUST]
-
-    def wanted(values: tuple[Value, ...]) -> bool:
-        return which([values])[0]
-
+    which = partial(_selected, metadata.partition_by, condition)
     every = list(snapshot.partitions())
     known = list(compress(every, which([part.values for part in every])))
     if not metadata.external and not known and filesystem.get_file_info(path).type == pafs.FileType.NotFound:
         return Changes((), (), ())  # nothing was written yet
-    timed = any(type.name == "timestamp" for type in metadata.partition_types)
-    zone = footers.time_zone if timed else "UTC"
-    lying: dict[str, list[Partition]] = defaultdict(list)
-    for part in known:
-        lying[part.location.rstrip("/")].append(part)
-    by_place = dict(lying)
+    levels = DirectoryLevels(names, metadata.partition_types, zone_of(metadata, footers))
+    by_place = _by_location(known)
+    lying = dict(by_place)
     columns = frozenset(column.physical.lower() for column in metadata.data_columns)
 
     def listed(relative: str) -> Iterator[str]:
@@ -82,14 +72,14 @@ def changes_of(
             yield from files_below(part)
 
     found = discover(
-        filesystem, path, names, metadata.partition_types, zone, unfit=unfit,
+        filesystem, path, levels, unfit=unfit,
         progress=lambda done, total: progress("Listing", done, total), columns=columns, listed=listed,
     )  # fmt: skip
     places = {identity(part.values): part.location for part in known}
     present = []
     for folder in found:
         here = lying.pop(join_location(metadata.location, folder.relative_path), [])
-        lives = _live(snapshot, folder, here, passing, wanted)
+        lives = _live(snapshot, folder, here, passing, lambda values: which([values])[0])
         place = None if here else places.get(identity(folder.values))
         if place is None:
             present += lives
@@ -101,6 +91,29 @@ def changes_of(
     # a partition that was added empty has no folder, and has lost nothing
     empty = {identity(part.values) for part in known if not part.files}
     return dataclasses.replace(changes, gone=tuple(v for v in changes.gone if identity(v) not in empty))
+
+
+def _by_location(partitions: Sequence[Partition]) -> dict[str, list[Partition]]:
+    found: dict[str, list[Partition]] = defaultdict(list)
+    for part in partitions:
+        found[part.location.rstrip("/")].append(part)
+    return dict(found)
+
+
+def zone_of(metadata: TableMetadata, footers: FooterReader) -> str:
+    """Return the time zone of directories' names; it is asked for only if partitions are named for timestamps."""
+    timed = any(type.name == "timestamp" for type in metadata.partition_types)
+    return footers.time_zone if timed else "UTC"
+
+
+def _selected(
+    names: Sequence[str], condition: Filter | None, values: Sequence[tuple[Value, ...]]
+) -> list[bool]:
+    """Return which values of partitions satisfy a condition; all if there is none."""
+    if condition is None:
+        return [True] * len(values)
+    answers = match(condition, KnownValues(names, values))
+    return [bool(answer) for answer in answers == Match.MUST]
 
 
 def _live(
@@ -145,7 +158,7 @@ def _elsewhere(
         if relative is None or filesystem.get_file_info(f"{path}/{relative}").type == pafs.FileType.NotFound:
             continue
         listed = frozenset(name for part in partitions for name in files_below(part))
-        for folder in discover(filesystem, f"{path}/{relative}", (), (), listed=_always(listed)):
+        for folder in discover(filesystem, f"{path}/{relative}", listed=_always(listed)):
             files = {file.path: file for file in folder.files}
             for part in partitions:
                 mine = (files[path] for path in files_below(part).keys() & files.keys())

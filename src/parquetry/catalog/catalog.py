@@ -198,17 +198,14 @@ class Catalog(CatalogReader):
             FileMissingError: the table's location is not there.
             CommitConflictError: others changed these partitions each time; run it again.
         """
-        from parquetry.adoption.sync import synchronise
+        from parquetry.adoption.sync import SyncOptions, synchronise
         from parquetry.data_files.footer_reader import ArrowFooters
 
         return synchronise(
             self._snapshot(name),
             ArrowFooters(time_zone),
-            where=where,
-            dry_run=dry_run,
-            readopt=readopt,
-            buckets=buckets,
-            progress=progress,
+            SyncOptions(where, dry_run, readopt=readopt, buckets=buckets),
+            progress,
         )
 
     def set_skew(

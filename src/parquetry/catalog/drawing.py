@@ -6,11 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from parquetry.prune.report.html import CELL_STYLE, NUMBER_STYLE, PLAIN_STYLE
 from parquetry.texts import cell
-
-_PLAIN = "color:inherit;background:none;border:0"
-_CELL = f"{_PLAIN};padding:2px 12px 2px 0;text-align:left;vertical-align:top"
-_NUMBER = f"{_CELL};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
 
 
 def table_html(title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> str:
@@ -21,23 +18,23 @@ def table_html(title: str, rows: Sequence[Mapping[str, Any]], note: str = "") ->
         rows: values by headings.
         note: behind the title.
     """
-    headings = "".join(f'<th style="{_CELL}">{escape(each)}</th>' for each in (rows[0] if rows else ()))
+    headings = "".join(f'<th style="{CELL_STYLE}">{escape(each)}</th>' for each in (rows[0] if rows else ()))
     lines = "".join(f'<tr style="background:none">{"".join(map(_cell, row.values()))}</tr>' for row in rows)
     behind = f" ({escape(note)})" if note else ""
     return (
         f'<div style="margin:0 0 12px"><strong>{escape(title)}</strong>{behind}'
-        f'<table style="border-collapse:collapse;{_PLAIN}"><tr style="background:none">{headings}</tr>{lines}</table></div>'
+        f'<table style="border-collapse:collapse;{PLAIN_STYLE}"><tr style="background:none">{headings}</tr>{lines}</table></div>'
     )
 
 
 def facts_html(facts: Iterable[tuple[str, str]]) -> str:
     """Return named texts, a line each."""
     lines = "".join(
-        f'<tr style="background:none"><td style="{_CELL}">{escape(name)}</td>'
-        f'<td style="{_CELL}">{escape(text)}</td></tr>'
+        f'<tr style="background:none"><td style="{CELL_STYLE}">{escape(name)}</td>'
+        f'<td style="{CELL_STYLE}">{escape(text)}</td></tr>'
         for name, text in facts
     )
-    return f'<table style="border-collapse:collapse;{_PLAIN}">{lines}</table>'
+    return f'<table style="border-collapse:collapse;{PLAIN_STYLE}">{lines}</table>'
 
 
 def text_html(title: str, text: str) -> str:
@@ -48,4 +45,4 @@ def text_html(title: str, text: str) -> str:
 def _cell(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = f"{value:,}" if isinstance(value, int) and number else cell(value)
-    return f'<td style="{_NUMBER if number else _CELL}">{escape(text)}</td>'
+    return f'<td style="{NUMBER_STYLE if number else CELL_STYLE}">{escape(text)}</td>'

@@ -16,14 +16,14 @@ def partition_row(partition: Partition) -> dict[str, Any]:
         **partition.values,
         "files": partition.files,
         "rows": texts.count(partition.rows),
-        "size": texts.size(partition.bytes),
+        "size": texts.size_text(partition.bytes),
         "location": partition.location,
     }
 
 
 def file_row(file: DataFile) -> dict[str, Any]:
     """Return what is drawn of a file."""
-    return {"file": file.path, "rows": texts.count(file.rows), "size": texts.size(file.bytes)}
+    return {"file": file.path, "rows": texts.count(file.rows), "size": texts.size_text(file.bytes)}
 
 
 def commit_row(commit: Commit) -> dict[str, Any]:
@@ -35,5 +35,5 @@ def commit_row(commit: Commit) -> dict[str, Any]:
         "partitions": commit.partitions,
         "files": commit.files,
         "rows": texts.count(commit.rows),
-        "size": texts.size(commit.bytes),
+        "size": texts.size_text(commit.bytes),
     }

@@ -91,7 +91,7 @@ class Table:
             "partitions": texts.count(self.partitions),
             "files": texts.count(self.files),
             "rows": texts.count(self.rows),
-            "size": texts.size(self.bytes),
+            "size": texts.size_text(self.bytes),
             **{f"index {name}": ", ".join(columns) for name, columns in self.indexes.items()},
             **arrangement_facts(self.arrangement),
             **{f"property {name}": value for name, value in sorted(self.properties.items())},

@@ -27,6 +27,15 @@ ColumnsOption = Annotated[
         "--columns", metavar="A,B", help="The index's columns, instead of its name.", show_default=False
     ),
 ]
+WhereOption = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        metavar="FILTER",
+        help="A filter on partition columns, in SQL: only these partitions.",
+        show_default=False,
+    ),
+]
 IndexArgument = Annotated[str | None, typer.Argument(metavar="INDEX", help="Its name.", show_default=False)]
 _RIGHT = ("files", "rows", "size", "count")
 
@@ -143,15 +152,7 @@ def fsck(
 @app.command(epilog="Example: parquetry verify sales.orders --where \"day >= '2026-03-01'\"")
 def verify(
     table: TableArgument,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--where",
-            metavar="FILTER",
-            help="A filter on partition columns, in SQL: only these partitions.",
-            show_default=False,
-        ),
-    ] = None,
+    where: WhereOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -190,15 +191,7 @@ def verify(
 @app.command(epilog="Example: parquetry sync sales.orders --where \"day >= '2026-03-01'\" --dry-run")
 def sync(
     table: TableArgument,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--where",
-            metavar="FILTER",
-            help="A filter on partition columns, in SQL: only these partitions.",
-            show_default=False,
-        ),
-    ] = None,
+    where: WhereOption = None,
     dry_run: DryRunOption = False,
     readopt: Annotated[
         bool, typer.Option("--readopt", help="Take in again what was taken out on purpose.")
@@ -331,4 +324,4 @@ def _count(number: int | None) -> str:
 
 
 def _size(number: int | None) -> str:
-    return "" if number is None else texts.size(number)
+    return "" if number is None else texts.size_text(number)

@@ -48,7 +48,7 @@ def tables(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
                 texts.count(t.partitions),
                 texts.count(t.files),
                 texts.count(t.rows),
-                texts.size(t.bytes),
+                texts.size_text(t.bytes),
             )
             for t in found
         ),
@@ -136,7 +136,7 @@ def partitions(
                     *p.values.values(),
                     texts.count(p.files),
                     texts.count(p.rows),
-                    texts.size(p.bytes),
+                    texts.size_text(p.bytes),
                     path_within(described.location, p.location),
                 )
                 for p in found
@@ -189,7 +189,7 @@ def files(
         location = catalog.table(table).location
         output.print_table(
             ("file", "rows", "size"),
-            ((path_within(location, f.path), texts.count(f.rows), texts.size(f.bytes)) for f in found),
+            ((path_within(location, f.path), texts.count(f.rows), texts.size_text(f.bytes)) for f in found),
             numbers=("rows", "size"),
             empty="No files.",
         )
@@ -248,7 +248,7 @@ def history(
                     texts.count(c.partitions),
                     texts.count(c.files),
                     texts.count(c.rows),
-                    texts.size(c.bytes),
+                    texts.size_text(c.bytes),
                 )
                 for c in found
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from parquetry.data_files.footer_statistics import Look, read_footers
@@ -26,7 +26,6 @@ class FooterReader(Protocol):
         file_format: str,
         location: str,
         paths: Sequence[str],
-        progress: Callable[[int, int], None] | None = None,
         broken: dict[str, str] | None = None,
         look: Look | None = None,
     ) -> list[DataFile]:
@@ -36,7 +35,6 @@ class FooterReader(Protocol):
             file_format: ``parquet`` or ``orc``.
             location: a folder, as Hadoop writes it.
             paths: relative to `location`; the records keep them.
-            progress: called with the number of files read so far and of all.
             broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
             look: called with the path and the footer of each Parquet file.
 
@@ -79,7 +77,6 @@ class ArrowFooters:
         file_format: str,
         location: str,
         paths: Sequence[str],
-        progress: Callable[[int, int], None] | None = None,
         broken: dict[str, str] | None = None,
         look: Look | None = None,
     ) -> list[DataFile]:
@@ -90,6 +87,4 @@ class ArrowFooters:
                 "can be read: run it in a session with Spark, as CALL system.sync."
             )
         filesystem, root = open_location(location)
-        return read_footers(
-            filesystem, paths, root=root, threads=_THREADS, progress=progress, broken=broken, look=look
-        )
+        return read_footers(filesystem, paths, root=root, threads=_THREADS, broken=broken, look=look)

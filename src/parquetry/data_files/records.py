@@ -6,7 +6,7 @@ default, so that older records stay readable.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -115,3 +115,26 @@ class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True,
     def cell_number(self) -> int | None:
         """Return the cell as one number: -2 - n for an earlier rest, where no row is of any of the first n cells."""
         return self.cell if self.rest_of is None else NO_CELL - self.rest_of
+
+
+class SizeAndTime(Protocol):
+    """What tells one file from another of the same path."""
+
+    @property
+    def bytes(self) -> int:
+        """Return the file's size."""
+
+    @property
+    def modified(self) -> int | None:
+        """Return when it was changed, in milliseconds since the epoch, or None if that is not known."""
+
+
+def is_same(recorded: SizeAndTime, size: int, modified: int | None) -> bool:
+    """Return whether a file that lies there is the one that was recorded, as far as its size and its time tell.
+
+    Args:
+        recorded: what is known of it.
+        size: its bytes now.
+        modified: when it was changed, in milliseconds since the epoch; None: the file system does not say.
+    """
+    return recorded.bytes == size and (None in (recorded.modified, modified) or recorded.modified == modified)

@@ -7,7 +7,7 @@ one version. Whoever writes later publishes again; until then Hive sees new file
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,7 +25,8 @@ from parquetry.maintenance.hive_record import (
 )
 from parquetry.metastore.storage.model import DataFile
 from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
-from parquetry.progress import Progress, silent
+from parquetry.progress import Progress, silent, track
+from parquetry.types import ColumnType
 
 OWNED_BY = "parquetry.table"
 """Hive's parameter that says which of our tables a table of Hive's was published from: its id."""
@@ -98,60 +99,77 @@ def publish(
         TableExistsError: Hive has a table of this name that was not published from this one.
         WarehouseError: a directory cannot be listed.
     """
-    metadata = snapshot.metadata
     partitions = list(snapshot.partitions())
-    types = {column.physical: column.column_type for column in metadata.columns}
-    whole = not metadata.partition_by
-    buckets = metadata.arrangement.buckets
-    told, plain, unbucketed = [], [], []
-    for done, partition in enumerate(partitions, 1):
-        progress("Looking at directories", done, len(partitions))
-        files = partition.files
-        _require_readable(snapshot, partition, files)
+    types = {column.physical: column.column_type for column in snapshot.metadata.columns}
+    looked_at = track(progress, "Looking at directories", partitions)
+    told = [_hive_partition(snapshot, types, partition) for partition in looked_at]
+    table = _hive_table(snapshot, types, (database, name), partitions, told)
+    made = hive.put_table(table)
+    found = [Published("table created" if made else "table updated", 1, f"{table.database}.{table.name}")]
+    if snapshot.metadata.partition_by:
+        counts = hive.put_partitions(table, told, progress)
+        actions = zip(("partitions added", "partitions updated", "partitions dropped"), counts, strict=True)
+        found += [Published(action, count, "") for action, count in actions if count]
+    return found + _less_told(snapshot, partitions, told)
+
+
+def _hive_partition(
+    snapshot: TableSnapshot, types: dict[str, ColumnType], partition: Partition
+) -> HivePartition:
+    """Return a partition as Hive is told of it."""
+    metadata, files, arrangement = snapshot.metadata, partition.files, partition.arrangement
+    _require_readable(snapshot, partition, files)
+    tables = metadata.arrangement.buckets if metadata.partition_by else arrangement.buckets
+    storage = hive_storage(metadata.format, partition.location, types, arrangement, files, tables)
+    return HivePartition(hive_values(metadata.partition_types, partition.values), statistics(files), storage)
+
+
+def _less_told(
+    snapshot: TableSnapshot, partitions: Sequence[Partition], told: Sequence[HivePartition]
+) -> list[Published]:
+    """Return the partitions of whose directories for heavy values, or buckets, Hive is not told."""
+    plain, unbucketed = [], []
+    for partition, storage in zip(partitions, (each.storage for each in told), strict=True):
         arrangement = partition.arrangement
-        tables = arrangement.buckets if whole else buckets
-        storage = hive_storage(metadata.format, partition.location, types, arrangement, files, tables)
-        values = hive_values(metadata.partition_types, partition.values)
-        told.append(HivePartition(values, statistics(files), storage))
-        name_of_it = snapshot.label if whole else snapshot.describe(partition.key)
+        name_of_it = snapshot.describe(partition.key) if snapshot.metadata.partition_by else snapshot.label
         skew = arrangement.skew
         if skew is not None and skew.directories and not (storage.skew and storage.skew.directories):
             plain.append(name_of_it)
         if arrangement.buckets is not None and storage.buckets is None:
             unbucketed.append(name_of_it)
-    # of a table without partitions, Hive reads the files by what the table says
-    storage = (
-        told[0].storage
-        if whole and told
-        else hive_storage(metadata.format, metadata.location, types, metadata.arrangement, None, buckets)
-    )
-    if whole and told:
-        buckets = partitions[0].arrangement.buckets
-    table = HiveTable(
-        database or snapshot.database,
-        name or snapshot.name,
+    found = [Published("plain", len(plain), _some(plain))] if plain else []
+    return [*found, Published("not bucketed", len(unbucketed), _some(unbucketed))] if unbucketed else found
+
+
+def _hive_table(
+    snapshot: TableSnapshot,
+    types: dict[str, ColumnType],
+    names: tuple[str | None, str | None],
+    partitions: Sequence[Partition],
+    told: Sequence[HivePartition],
+) -> HiveTable:
+    """Return a table as Hive is told of it; without partitions, Hive reads its files by what the table says."""
+    metadata = snapshot.metadata
+    buckets = metadata.arrangement.buckets
+    whole = told[0] if told and not metadata.partition_by else None
+    if whole is None:
+        storage = hive_storage(metadata.format, metadata.location, types, metadata.arrangement, None, buckets)
+    else:
+        storage, buckets = whole.storage, partitions[0].arrangement.buckets
+    return HiveTable(
+        names[0] or snapshot.database,
+        names[1] or snapshot.name,
         metadata.owner or "",
         hive_columns(snapshot.label, metadata.data_columns),
         hive_columns(snapshot.label, metadata.partition_columns),
         {
             **({} if metadata.comment is None else {"comment": metadata.comment}),
             **({"bucketing_version": str(buckets.version)} if buckets and storage.buckets else {}),
-            **(told[0].parameters if whole and told else {}),
+            **({} if whole is None else whole.parameters),
             OWNED_BY: snapshot.id.hex(),
         },
         storage,
     )
-    made = hive.put_table(table)
-    found = [Published("table created" if made else "table updated", 1, f"{table.database}.{table.name}")]
-    if not whole:
-        counts = hive.put_partitions(table, told, progress)
-        actions = zip(("partitions added", "partitions updated", "partitions dropped"), counts, strict=True)
-        found += [Published(action, count, "") for action, count in actions if count]
-    if plain:
-        found.append(Published("plain", len(plain), _some(plain)))
-    if unbucketed:
-        found.append(Published("not bucketed", len(unbucketed), _some(unbucketed)))
-    return found
 
 
 def _require_readable(snapshot: TableSnapshot, partition: Partition, files: Iterable[DataFile]) -> None:

@@ -8,12 +8,12 @@ from parquetry.errors import FileMissingError
 from parquetry.locations.uri import join_location
 from parquetry.maintenance.deletion.file_access import Files
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.prepared import keyed_by
 from parquetry.metastore.commits.removed_files import taken_out
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.model import PartitionIndex, TakenOut
 from parquetry.metastore.versions.indexes import renewed
 from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.placement import keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
@@ -44,7 +44,7 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
             restored.append(partition)
             transaction.restore(target, partition)
     for key in tickets:
-        transaction.drop(current.values_of(key))
+        transaction.drop(current.placement.values_of(key))
     _require_files(target, restored)
     metadata = msgspec.structs.replace(target.metadata, indexes=_indexes(current, target))
     if target.metadata.replacement != current.metadata.replacement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import msgspec
 
 from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.rule import Rule
@@ -19,4 +19,6 @@ STEPS: tuple[Rule, ...] = (PartitionRule(), DirectoryRule(), BucketRule(), FileR
 def unread(report: ScanReport) -> ScanReport:
     """Return the report of a scan that did not take place, as the metastore answered alone: its files stayed closed."""
     rules = {rule.name: rule for rule in STEPS}
-    return replace(report, steps=tuple(rules[step.name].unread(step) for step in report.steps))
+    return msgspec.structs.replace(
+        report, steps=tuple(rules[step.name].unread(step) for step in report.steps)
+    )

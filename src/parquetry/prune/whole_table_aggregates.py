@@ -133,7 +133,7 @@ def _last_with_rows(snapshot: TableSnapshot, condition: Predicate, examined: _Bu
         examined.keys += 1
         examined.check()
         try:
-            of_value: Predicate = Compare("=", field.name, snapshot.values_of(key)[0], field.type)
+            of_value: Predicate = Compare("=", field.name, snapshot.placement.values_of(key)[0], field.type)
             scan = _one_range(snapshot, of_value)
             if not scan.start <= key < (scan.stop or key + b"\0"):
                 raise _TooFarError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -54,13 +54,12 @@ class SparkEngine:
         file_format: str,
         location: str,
         paths: Sequence[str],
-        progress: Callable[[int, int], None] | None = None,
         broken: dict[str, str] | None = None,
         look: Look | None = None,
     ) -> list[DataFile]:
         """Return what the footers of files say, ORC's read by the bridge; see `FooterReader.data_files`."""
         if file_format == "parquet":
-            return ArrowFooters().data_files(file_format, location, paths, progress, broken, look)
+            return ArrowFooters().data_files(file_format, location, paths, broken, look)
         spark = SparkSession.active()
         door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.OrcStatistics
         files: list[DataFile] = []
@@ -81,8 +80,6 @@ class SparkEngine:
                     broken[path] = message
                     continue
                 files.append(msgspec.structs.replace(from_bridge(answer), path=path))
-            if progress is not None:
-                progress(len(files), len(paths))
         return files
 
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -66,8 +65,8 @@ def _report(answer: str) -> Report:
     for each in found["scans"]:
         scan = ScanReport.from_dict(each["report"])
         notes = tuple(NotBy(_bare(text), _UNTRANSLATED) for text in each["untranslated"])
-        told = (s if s.of_bytes else replace(s, not_by=s.not_by + notes) for s in scan.steps)
-        scans.append(replace(scan, steps=tuple(told)))
+        told = (s if s.of_bytes else msgspec.structs.replace(s, not_by=s.not_by + notes) for s in scan.steps)
+        scans.append(msgspec.structs.replace(scan, steps=tuple(told)))
     joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
     values = reports(msgspec.convert(found["values"], tuple[Told, ...]))
     return Report(tuple(scans), judge(joins, found["settings"]), values)

@@ -125,17 +125,30 @@ _GROWTH = 8
 _SAMPLES = 32
 
 
-def first_rows(
-    groups: Groups,
-    start: bytes,
-    plain: ReadPage,
-    skipping: ReadPage,
-    page_size: Callable[[list[Row]], int],
-    pays: Callable[[list[Row], int], bool] | None = None,
-    size: int = SMALL_PAGE,
-    limit: int | None = None,
-    several: int = 16,
-) -> Iterator[Row]:
+@dataclass(frozen=True, slots=True)
+class PageReader:
+    """How rows in groups are read from a store.
+
+    Attributes:
+        plain: reads rows one after another; it may stop early within a large group.
+        skipping: reads the first row, from a key on, of so many groups.
+        page_size: how many rows a page should have at most, by the last one.
+        pays: whether seeks are less work than rows, by a page that was read plainly and by the number of groups
+            that have been skipped through. By default they are if a quarter of the rows belong to the group
+            of the row before.
+        size: of the first page.
+        several: groups to skip through after the first page by which it pays; then twice as many, and so on.
+    """
+
+    plain: ReadPage
+    skipping: ReadPage
+    page_size: Callable[[list[Row]], int]
+    pays: Callable[[list[Row], int], bool] | None = None
+    size: int = SMALL_PAGE
+    several: int = 16
+
+
+def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | None = None) -> Iterator[Row]:
     """Yield of each group at least the row wanted, and those before it; maybe others.
 
     Pages are read plainly, each up to eight times as long as the one before, while their groups are small.
@@ -147,36 +160,29 @@ def first_rows(
     Args:
         groups: that the rows form.
         start: first key.
-        plain: reads rows one after another; it may stop early within a large group.
-        skipping: reads the first row, from a key on, of so many groups.
-        page_size: how many rows a page should have at most, by the last one.
-        pays: whether seeks are less work than rows, by a page that was read plainly and by the number of groups
-            that have been skipped through. By default they are if a quarter of the rows belong to the group
-            of the row before.
-        size: of the first page.
+        reader: reads them.
         limit: how many rows will be looked at; more may be yielded.
-        several: groups to skip through after the first page by which it pays; then twice as many, and so on.
     """
-    fewest = several
+    size, fewest = reader.size, reader.several
     skipped = 0
     left = limit
     while left is None or left > 0:
         count = size if left is None else min(size, left)
-        rows, last = plain(start, count)
+        rows, last = reader.plain(start, count)
         yield from rows
         if last is None:
             return
         left = None if left is None else left - len(rows)
         start = groups.after(rows, last)
-        if not (crowded(groups, rows) if pays is None else pays(rows, skipped)):
+        if not (crowded(groups, rows) if reader.pays is None else reader.pays(rows, skipped)):
             if size > SMALL_PAGE:
-                fewest = several
-            size = max(SMALL_PAGE, min(size * _GROWTH, page_size(rows)))
+                fewest = reader.several
+            size = max(SMALL_PAGE, min(size * _GROWTH, reader.page_size(rows)))
             continue
         size = SMALL_PAGE
         if left is not None and left <= 0:
             return
-        rows, last = skipping(start, fewest if left is None else min(fewest, left))
+        rows, last = reader.skipping(start, fewest if left is None else min(fewest, left))
         unwanted = next((place for place, row in enumerate(rows) if not groups.wants(row[0])), None)
         if unwanted is None:
             fewest = min(fewest * 2, _MOST)

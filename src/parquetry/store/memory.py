@@ -9,7 +9,7 @@ from itertools import chain, islice
 
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition, holds
-from parquetry.store.groups import Groups, Page, first_row, first_rows, one_by_one
+from parquetry.store.groups import Groups, Page, PageReader, first_row, first_rows, one_by_one
 
 BATCH = 1000
 
@@ -104,7 +104,8 @@ class MemoryStore:
 
         if single:
             return first_row(groups, start, plain)
-        return first_rows(groups, start, plain, one_by_one(groups, plain), lambda _: BATCH)
+        reader = PageReader(plain, one_by_one(groups, plain), lambda _: BATCH)
+        return first_rows(groups, start, reader)
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
         """Write rows, at once."""

@@ -24,7 +24,7 @@ from parquetry.errors import MetastoreVersionError, StoreError, WarehouseError
 from parquetry.store import sqlite_layout
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups, Page, first_row, first_rows
+from parquetry.store.groups import Groups, Page, PageReader, first_row, first_rows
 from parquetry.store.sqlite_layout import Layout
 from parquetry.store.sqlite_pages import BATCH_BYTES, LARGEST_BATCH, largest_page, plain_page, skipping_page
 
@@ -37,6 +37,21 @@ FIRST_BATCH = 64
 
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
 _inherited: list[sqlite3.Connection] = []
+
+
+class _Connections:
+    """The connections of one process, each used by one thread.
+
+    Attributes:
+        lock: held while `open` is read or changed.
+        local: of a thread: its connection, whether the file is frozen for it, and the layout of its tables.
+        open: by the threads.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.local = threading.local()
+        self.open: dict[threading.Thread, sqlite3.Connection] = {}
 
 
 class SQLiteStore:
@@ -57,7 +72,7 @@ class SQLiteStore:
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = os.path.abspath(path)
-        self._reset()
+        self._connections = _Connections()
         _stores.add(self)
         if create and not self._holds_rows():
             self._create()
@@ -69,11 +84,6 @@ class SQLiteStore:
             raise WarehouseError(
                 f"{self.path} is not a metastore; correct the path, or create one elsewhere."
             )
-
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._local = threading.local()
-        self._open: dict[threading.Thread, sqlite3.Connection] = {}
 
     # -- connections
 
@@ -148,24 +158,25 @@ class SQLiteStore:
         )
 
     def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        ours = self._connections
+        connection: sqlite3.Connection | None = getattr(ours.local, "connection", None)
         if connection is not None:
-            frozen = self._local.frozen
+            frozen = ours.local.frozen
             if frozen is None or frozen == self._signature():
                 return connection
         connection, frozen = self._open_file()
         try:
-            self._local.layout = self._layout(connection)
+            ours.local.layout = self._layout(connection)
         except BaseException:
             connection.close()
             raise
-        self._local.connection, self._local.frozen = connection, frozen
-        with self._lock:
+        ours.local.connection, ours.local.frozen = connection, frozen
+        with ours.lock:
             me = threading.current_thread()
-            gone = [thread for thread in self._open if thread is me or not thread.is_alive()]
+            gone = [thread for thread in ours.open if thread is me or not thread.is_alive()]
             for thread in gone:
-                self._open.pop(thread).close()
-            self._open[me] = connection
+                ours.open.pop(thread).close()
+            ours.open[me] = connection
         return connection
 
     def _open_file(self) -> tuple[sqlite3.Connection, tuple[int, int, bool] | None]:
@@ -223,8 +234,8 @@ class SQLiteStore:
             connection = self._connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                self._local.layout = self._layout(connection)
-                result = work(connection, self._local.layout)
+                self._connections.local.layout = self._layout(connection)
+                result = work(connection, self._connections.local.layout)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -249,11 +260,15 @@ class SQLiteStore:
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key; None if there is none."""
-        return self._read(lambda connection: sqlite_layout.get(connection, self._local.layout, key))
+        return self._read(
+            lambda connection: sqlite_layout.get(connection, self._connections.local.layout, key)
+        )
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of keys, in the order of the keys."""
-        return self._read(lambda connection: sqlite_layout.get_many(connection, self._local.layout, keys))
+        return self._read(
+            lambda connection: sqlite_layout.get_many(connection, self._connections.local.layout, keys)
+        )
 
     def scan(
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
@@ -329,9 +344,8 @@ class SQLiteStore:
         def skipping(start: bytes, count: int) -> Page:
             return self._read(lambda connection: skipping_page(connection, start, stop, count, groups))
 
-        return first_rows(
-            groups, start, plain, skipping, largest_page, size=FIRST_BATCH, limit=limit, several=FIRST_BATCH
-        )
+        reader = PageReader(plain, skipping, largest_page, size=FIRST_BATCH, several=FIRST_BATCH)
+        return first_rows(groups, start, reader, limit)
 
     def _first_row(self, range: Range, groups: Groups, _limit: int | None) -> Iterator[tuple[bytes, bytes]]:
         start, stop = range
@@ -366,17 +380,17 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        with self._lock:
-            for connection in self._open.values():
+        with self._connections.lock:
+            for connection in self._connections.open.values():
                 connection.close()
-        self._reset()
+        self._connections = _Connections()
 
 
 def _leave_inherited() -> None:
     """Keep a forked child from using, or closing, its parent's connections: SQLite forbids both."""
     for store in list(_stores):
-        _inherited.extend(store._open.values())
-        store._reset()
+        _inherited.extend(store._connections.open.values())
+        store._connections = _Connections()
 
 
 if hasattr(os, "register_at_fork"):

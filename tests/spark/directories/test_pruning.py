@@ -64,7 +64,7 @@ def table(spark: SparkSession, warehouse: Path) -> Iterator[str]:
         snapshot = metastore.table("heavy", "t")
         transaction = Transaction(snapshot, "fill")
         for p, skew in _MAPS.items():
-            folder = Path(snapshot.default_location((p,)).removeprefix("file:"))
+            folder = Path(snapshot.placement.default_location((p,)).removeprefix("file:"))
             cells: dict[int | None, list[tuple[Any, ...]]] = {}
             for row in every:
                 if row[-1] == p:

@@ -55,7 +55,7 @@ class Site:
     def file(self, table: TableSnapshot, tag: str, d: int) -> DataFile:
         """Write a file of a partition of a table."""
         name = f"pq-{table.id.hex()}-{tag}.parquet"
-        self.around.write(f"{table.default_location((d,))}/{name}")
+        self.around.write(f"{table.placement.default_location((d,))}/{name}")
         return DataFile(name, 1, 1, NOW // 1_000_000)
 
     def commit(self, transaction: Transaction, written: list[DataFile], d: int) -> None:
@@ -64,7 +64,7 @@ class Site:
             commit(transaction)
         except BaseException:
             if not transaction.may_be_visible:
-                folder = transaction.base.default_location((d,))
+                folder = transaction.base.placement.default_location((d,))
                 for file in written:
                     Files().delete(Files().place(f"{folder}/{file.path}"))
             raise

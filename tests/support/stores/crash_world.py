@@ -82,7 +82,7 @@ def hurried() -> Iterator[None]:
 
 def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[DataFile]:
     """Write files of a partition, under names that are the table's own."""
-    folder = Path(table.default_location(values))
+    folder = Path(table.placement.default_location(values))
     folder.mkdir(parents=True, exist_ok=True)
     full = [f"pq-{table.id.hex()}-{name}" for name in names]
     for name in full:
@@ -92,7 +92,7 @@ def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[Da
 
 def others(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[DataFile]:
     """Write files of a partition, as others do, in their own way."""
-    folder = Path(table.default_location(values))
+    folder = Path(table.placement.default_location(values))
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         (folder / f"pq-{name}").write_bytes(b"x")

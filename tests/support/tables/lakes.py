@@ -32,7 +32,7 @@ class Lake:
     def file(self, key: tuple[int, str], name: str, own: bool = True) -> DataFile:
         """Write a file of a partition, which nothing lists yet."""
         full = f"pq-{self.id.hex()}-{name}.parquet" if own else name
-        path = Path(self.table().default_location(key).removeprefix("file:")) / full
+        path = Path(self.table().placement.default_location(key).removeprefix("file:")) / full
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(name.encode())
         return DataFile(full, len(name), 1, path.stat().st_mtime_ns // 1_000_000)

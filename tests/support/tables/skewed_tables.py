@@ -80,7 +80,7 @@ def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
     types = {column.physical: column.column_type for column in table.metadata.columns}
     for part in table.partitions():
         skew = part.arrangement.skew
-        base = table.default_location(part.values).removeprefix("file:")
+        base = table.placement.default_location(part.values).removeprefix("file:")
         for file in part.files:
             path = Path(join_location(part.location, file.path).removeprefix("file:"))
             if skew is None or not skew.directories:

@@ -35,7 +35,7 @@ def lake_with(folder: Path, *names: str) -> tuple[Lake, list[DataFile]]:
 def adopt(metastore: Metastore, files: list[DataFile]) -> TableSnapshot:
     """Take files in that are there when this begins."""
     table = metastore.table("default", "t")
-    place = table.default_location(KEY)
+    place = table.placement.default_location(KEY)
     locations = [join_location(place, file.path) for file in files]
     require_files(table.label, locations)
     transaction = Transaction(table, "sync")

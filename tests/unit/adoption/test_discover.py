@@ -7,7 +7,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from parquetry.adoption.compare import compare, files_below
-from parquetry.adoption.discover import FoundFile, FoundPartition, Unfit, discover
+from parquetry.adoption.discover import DirectoryLevels, FoundFile, FoundPartition, Unfit, discover
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
 from parquetry.locations.filesystem import open_location
 from parquetry.metastore.storage.model import DataFile
@@ -26,8 +26,8 @@ def lay(root, *paths, modified=1_700_000_000_000):
         os.utime(place, ns=(modified * 1_000_000,) * 2)
 
 
-def find(root, names=NAMES, types=TYPES, **options):
-    return list(discover(LOCAL, str(root), names, types, **options))
+def find(root, names=NAMES, types=TYPES, zone="UTC", **options):
+    return list(discover(LOCAL, str(root), DirectoryLevels(names, types, zone), **options))
 
 
 def test_partitions_come_in_the_order_of_their_paths_with_their_files(tmp_path):
@@ -128,7 +128,7 @@ def test_progress_is_told(tmp_path):
     """The caller hears of each partition once, in rising numbers, from whichever thread it came."""
     lay(tmp_path, *(f"p={number}/s=a/f" for number in range(5)))
     told = []
-    find(tmp_path, progress=lambda done, total: told.append((done, total)), threads=2)
+    find(tmp_path, progress=lambda done, total: told.append((done, total)))
     assert told == [(done, 5) for done in range(1, 6)]
 
 

@@ -97,7 +97,7 @@ def test_tables_for_people(run):
         0,
         "table          partitions  files  rows    size\n"
         "default.t               4      4     ?  4.5 kB\n"
-        "default.typed           1      1     1  1 byte\n",
+        "default.typed           1      1     1     1 B\n",
         "",
     )
 
@@ -134,9 +134,9 @@ def test_partitions_for_people(run):
     code, out, _ = run("partitions", "t")
     assert code == 0
     assert out.splitlines()[:3] == [
-        "day         files   rows     size  location",
-        "NULL            1      ?  7 bytes  day=__HIVE_DEFAULT_PARTITION__",
-        "1970-01-01      1  1,000   1.5 kB  day=1970-01-01",
+        "day         files   rows    size  location",
+        "NULL            1      ?     7 B  day=__HIVE_DEFAULT_PARTITION__",
+        "1970-01-01      1  1,000  1.5 kB  day=1970-01-01",
     ]
     assert run("partitions", "t", "--where", "FALSE") == (0, "No partitions.\n", "")
 

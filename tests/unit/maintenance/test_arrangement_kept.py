@@ -66,7 +66,7 @@ class Arranged:
 
     def put(self, key: tuple[int, str], file: DataFile, size: int) -> DataFile:
         """Write a file of a partition, and return its record with the time at which that was."""
-        path = Path(self.table().default_location(key)) / file.path
+        path = Path(self.table().placement.default_location(key)) / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * size)
         return msgspec.structs.replace(file, modified=path.stat().st_mtime_ns // 1_000_000)
@@ -200,7 +200,7 @@ def fsck(lake: Arranged) -> None:
 def sync(lake: Arranged) -> None:
     """Others write a file beside it, and a partition of their own."""
     for key in (HERE, (9, "new")):
-        path = Path(lake.table().default_location(key)) / "part-0.parquet"
+        path = Path(lake.table().placement.default_location(key)) / "part-0.parquet"
         path.parent.mkdir(exist_ok=True, parents=True)
         pq.write_table(pa.table({"x": [1]}), path)
     told = lake.catalog.sync("t")

@@ -37,7 +37,7 @@ def kinds(found: list[Finding]) -> list[tuple[str, str | None, bool]]:
 
 
 def path_of(lake: Lake, key: tuple[int, str], name: str) -> Path:
-    folder = lake.table().default_location(key).removeprefix("file:")
+    folder = lake.table().placement.default_location(key).removeprefix("file:")
     return Path(folder) / f"pq-{lake.id.hex()}-{name}.parquet"
 
 

@@ -109,7 +109,9 @@ def test_rollback_to_what_is_gone(tmp_path: Path) -> None:
     """A version that was vacuumed, or whose files are gone, cannot be had back; nothing is written."""
     lake = busy(tmp_path)
     target = lake.table(2)
-    Path(target.default_location((2, "b")).removeprefix("file:"), f"pq-{lake.id.hex()}-two.parquet").unlink()
+    Path(
+        target.placement.default_location((2, "b")).removeprefix("file:"), f"pq-{lake.id.hex()}-two.parquet"
+    ).unlink()
     with pytest.raises(FileMissingError, match="1 of its files are gone"):
         rollback(lake.table(), target)
     vacuum(lake.table(), older_than=NOW)
@@ -219,11 +221,11 @@ def test_crash_of_vacuum_at_every_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version stays readable until it has not been the table's content for as long as asked for."""
-    from parquetry.metastore.commits import committer
+    from parquetry.metastore.commits.attempt import publish
 
     lake = Lake(tmp_path)
     for time_, name in ((1000, "one"), (2000, "two"), (3000, "three")):
-        monkeypatch.setattr(committer, "now_ms", lambda time_=time_: time_ + (1 << 45))
+        monkeypatch.setattr(publish, "now_ms", lambda time_=time_: time_ + (1 << 45))
         lake.replace((1, "a"), name)
     start = 1 << 45
     removed = vacuum(lake.table(), older_than=start + 2500)
@@ -239,17 +241,17 @@ def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_vacuum_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file goes with the last version that has it, also if the commit that listed it went long before."""
-    from parquetry.metastore.commits import committer
+    from parquetry.metastore.commits.attempt import publish
 
     lake = Lake(tmp_path)
     start = 1 << 45
-    monkeypatch.setattr(committer, "now_ms", lambda: start)
+    monkeypatch.setattr(publish, "now_ms", lambda: start)
     lake.append((1, "a"), "one")
     lake.append((1, "a"), "theirs", own=False)
     for number in range(1, 4):
-        monkeypatch.setattr(committer, "now_ms", lambda number=number: start + number)
+        monkeypatch.setattr(publish, "now_ms", lambda number=number: start + number)
         lake.append((2, "b"), f"b{number}")
-    monkeypatch.setattr(committer, "now_ms", lambda: start + 4)
+    monkeypatch.setattr(publish, "now_ms", lambda: start + 4)
     lake.drop((1, "a"))
     for number in range(1, 4):
         assert names(vacuum(lake.table(), older_than=start + number)) == set()
@@ -290,7 +292,7 @@ def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
     lake.file((1, "a"), "running")
     lake.file((1, "a"), "crashed")
     lake.file((1, "a"), "somebody's.parquet", own=False)
-    folder = Path(lake.table().default_location((1, "a")).removeprefix("file:"))
+    folder = Path(lake.table().placement.default_location((1, "a")).removeprefix("file:"))
     old = time.time() - SAFETY_MS / 1000 - 60
     for name in (
         f"pq-{lake.id.hex()}-crashed.parquet",
@@ -317,7 +319,7 @@ def test_adopted_files(tmp_path: Path) -> None:
     lake.replace((1, "a"), "new")
     lake.drop((3, "c"))
     lake.file((1, "a"), "rewritten", own=False)
-    folder = Path(lake.table().default_location((1, "a")).removeprefix("file:"))
+    folder = Path(lake.table().placement.default_location((1, "a")).removeprefix("file:"))
     (folder / "rewritten").write_bytes(b"something else")
     vacuum(lake.table(), older_than=NOW)
     assert lake.on_disk() == {"new", "rewritten"}

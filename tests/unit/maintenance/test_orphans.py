@@ -37,7 +37,7 @@ def stage(store: Store, folder: Path) -> StagedTable:
     """Return a table in the making that has one file."""
     table = Metastore(store, "/lake").stage_table("default", "new", metadata(location=str(folder)))
     transaction = Transaction(table.snapshot, "fill")
-    place = Path(table.snapshot.default_location((1, "a")))
+    place = Path(table.snapshot.placement.default_location((1, "a")))
     place.mkdir(parents=True)
     name = f"pq-{table.id.hex()}-1"
     (place / name).write_bytes(b"12345")

@@ -43,7 +43,7 @@ def make(metastore: Metastore, folder: Path, name: str, external: bool = False) 
 def write(metastore: Metastore, name: str, database: str = "x", replace: bool = False) -> None:
     """Write one more file into a table, or one in the place of its files."""
     table = metastore.table(database, name)
-    folder = Path(table.default_location((1, "a")))
+    folder = Path(table.placement.default_location((1, "a")))
     folder.mkdir(parents=True, exist_ok=True)
     file = DataFile(f"pq-{table.id.hex()}-{len(list(folder.iterdir()))}.parquet", 1, 1)
     (folder / file.path).write_text("x")

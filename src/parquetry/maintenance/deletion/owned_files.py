@@ -32,13 +32,13 @@ from parquetry.maintenance.deletion.claims import Claim, claims, overlap
 from parquetry.maintenance.deletion.external_folders import former_folders, outer_folders
 from parquetry.maintenance.deletion.file_access import Files, Info, RealPlaces, checked_file, checksum_of
 from parquetry.metastore.cleanup.retention import commit_rows
-from parquetry.metastore.commits.prepared import keyed_by
 from parquetry.metastore.manifest.entries import decode_entry, read_files
 from parquetry.metastore.storage.checksums import is_gone
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.placement import TablePlacement, keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store.base import Store
 
@@ -55,8 +55,8 @@ class Territory:
         files: the file systems.
         held: what tables hold, if that was read already; read when it is needed, otherwise.
         everything: whether files that others wrote may be deleted of an external table, too, as its owner has said.
-        outer: the folders of partitions elsewhere, if they were read already; read when they are needed, otherwise.
-        former: the folders that were the table's own before, likewise.
+        elsewhere: the folders of partitions elsewhere, and those that were the table's own before, if they were read already; read
+            when they are needed, otherwise.
 
     Attributes:
         real: links and `..` resolved.
@@ -71,14 +71,12 @@ class Territory:
         files: Files,
         held: Callable[[], Iterable[Claim]] | None = None,
         everything: bool = False,
-        outer: frozenset[Place] | None = None,
-        former: frozenset[Place] | None = None,
+        elsewhere: tuple[frozenset[Place], frozenset[Place]] | None = None,
     ) -> None:
         self._store = store
         self._table = table
         self._location = metadata.location
-        self._outer = outer
-        self._former = former
+        self._elsewhere = elsewhere
         self._managed = everything or not metadata.external
         self._files = files
         self._held = held
@@ -94,15 +92,15 @@ class Territory:
     @functools.cached_property
     def outer(self) -> frozenset[Place]:
         """The folders elsewhere in which partitions lie."""
-        if self._outer is not None:
-            return self._outer
+        if self._elsewhere is not None:
+            return self._elsewhere[0]
         return outer_folders(self._store, self._table, self._location, self.real)
 
     @functools.cached_property
     def former(self) -> frozenset[Place]:
         """The folders that were the table's own before it was given another location."""
-        if self._former is not None:
-            return self._former
+        if self._elsewhere is not None:
+            return self._elsewhere[1]
         return former_folders(self._store, self._table, self._location, self.real)
 
     def own_elsewhere(self) -> Iterator[tuple[Place, Info]]:
@@ -245,7 +243,7 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
         head: of the table.
         foreign: leave out those whose names say that they were written for the table.
     """
-    layouts = _layouts(store, table, head)
+    placements = _placements(store, table, head)
     prefix = partition_prefix(table)
     for row_key, value in store.scan(*prefix_range(prefix)):
         if is_gone(value) or head.is_aborted(ticket_of(row_key)):
@@ -265,26 +263,22 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
         folders = (
             [entry.location]
             if entry.location
-            else [
-                layout.default_location(layout.values_of(key))
-                for layout in layouts
-                if layout.key_schema.fits(key)
-            ]
+            else [placement.location_of(key) for placement in placements if placement.fits(key)]
         )
         yield from (join_location(folder, name) for folder in folders for name in names)
 
 
-def _layouts(store: Store, table: bytes, head: Head) -> list[TableSnapshot]:
-    """Return a version for each way in which partitions were laid out by default."""
+def _placements(store: Store, table: bytes, head: Head) -> list[TablePlacement]:
+    """Return each placement that partitions had by default."""
     metadata = {commit.metadata: commit for _, commit in commit_rows(store, table)}
-    found: dict[object, TableSnapshot] = {}
+    found: dict[object, TablePlacement] = {}
     for commit in {**metadata, head.commit.metadata: head.commit}.values():
         try:
             snapshot = load(store, table, head, commit)
         except (MetastoreDamagedError, TableNotFoundError) as error:
             _LOG.warning("a version of %s.%s cannot be read: %s", head.database, head.name, error)
             continue
-        found[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot
+        found[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot.placement
     return list(found.values())
 
 
@@ -311,7 +305,7 @@ class DoomedTable:
         self._files = Files()
         real = RealPlaces()
         place = table.store, table.id, table.metadata.location, real
-        self._outer, self._former = outer_folders(*place), former_folders(*place)
+        self._elsewhere = outer_folders(*place), former_folders(*place)
         head = read_head(table.store, table.id)
         self._recorded: set[Place] = set()
         self._live: set[Place] = set()
@@ -338,9 +332,7 @@ class DoomedTable:
         head = read_head(table.store, table.id)
         if head is not None and not head.is_gone:
             return []
-        own = Territory(
-            table.store, table.id, table.metadata, self._files, held, outer=self._outer, former=self._former
-        )
+        own = Territory(table.store, table.id, table.metadata, self._files, held, elsewhere=self._elsewhere)
         try:
             there = {place for place, _ in self._files.below(own.root)}
             there |= {place for place, _ in own.own_elsewhere()}
@@ -367,7 +359,7 @@ def purge_replaced(before: Iterable[Partition], table: TableSnapshot) -> list[st
     gone: set[str] = set()
     for partition in before:
         gone.update(join_location(partition.location, file.path) for file in partition.files)
-        fits = table.key_schema.fits(partition.key)  # a REPLACE TABLE may have changed the partition columns
+        fits = table.placement.fits(partition.key)  # a REPLACE TABLE may have changed the partition columns
         if fits and (now := table.partition(partition.values)) is not None:
             gone.difference_update(join_location(now.location, file.path) for file in now.files)
     return _purge(table, gone, everything=True)

@@ -44,7 +44,6 @@ from parquetry.metastore.cleanup.retention import (
     unneeded_metadata,
 )
 from parquetry.metastore.cleanup.vacuum_lock import cleaner
-from parquetry.metastore.commits.prepared import keyed_by
 from parquetry.metastore.manifest.chunks import chunk_place
 from parquetry.metastore.manifest.entries import decode_entry, read_files
 from parquetry.metastore.storage.checksums import is_gone
@@ -56,8 +55,9 @@ from parquetry.metastore.storage.keyspace import (
     prefix_range,
     taken_out_prefix,
 )
-from parquetry.metastore.storage.model import DataFile, PartitionEntry
+from parquetry.metastore.storage.model import Commit, DataFile, PartitionEntry
 from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.versions.placement import TablePlacement, keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -109,27 +109,50 @@ def vacuum(
         WarehouseError: a file cannot be deleted, or a directory cannot be listed.
         CommitConflictError: others keep committing; nothing is lost, run it again.
     """
-    return _Vacuum(table, dry_run, safety).run(now_ms() - KEPT_MS if older_than is None else older_than)
+    files = Files()
+    territory = Territory(table.store, table.id, table.metadata, files)
+    head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
+    since = now_ms() - KEPT_MS if older_than is None else older_than
+    oldest = kept_since(table.store, table.id, head, since)
+    if not dry_run:
+        head = retire(table.store, table.id, oldest.version)
+        oldest = oldest_commit(table.store, table.id, head)
+    return _Vacuum(table, territory, files, oldest, dry_run, safety).run(head)
 
 
 class _Vacuum:
-    def __init__(self, table: TableSnapshot, dry_run: bool, safety: int) -> None:
+    """One vacuum, once it is settled what is kept.
+
+    Args:
+        table: any version of it.
+        territory: what may be deleted of its files.
+        files: the file systems.
+        oldest: the first version that is kept.
+        dry_run: report only.
+        safety: see `vacuum`.
+    """
+
+    def __init__(
+        self,
+        table: TableSnapshot,
+        territory: Territory,
+        files: Files,
+        oldest: Commit,
+        dry_run: bool,
+        safety: int,
+    ) -> None:
         self._store = table.store
         self._id = table.id
-        self._label = table.label
         self._dry_run = dry_run
         self._safety = safety
-        self._files = Files()
-        self._territory = Territory(table.store, table.id, table.metadata, self._files)
+        self._files = files
+        self._territory = territory
+        self._oldest = oldest
         self._spared: set[bytes] = set()
-        self._known_layouts: tuple[int, list[TableSnapshot]] | None = None
+        self._known_placements: tuple[int, list[TablePlacement]] | None = None
 
-    def run(self, older_than: int) -> list[Removed]:
-        head = self._head()
-        self._oldest = kept_since(self._store, self._id, head, older_than)
-        if not self._dry_run:
-            head = retire(self._store, self._id, self._oldest.version)
-            self._oldest = oldest_commit(self._store, self._id, head)
+    def run(self, head: Head) -> list[Removed]:
+        """Delete, given the table's head as it is since."""
         doomed = self._doomed(head)
         rows = self._rows(head)
         if not self._dry_run:
@@ -152,9 +175,6 @@ class _Vacuum:
         if orphans.names:
             rows.append(Removed("left-over names", None, orphans.names, None))
         return [*_by_path(files), *_by_path(checksums), *rows]
-
-    def _head(self) -> Head:
-        return live_head(self._store, self._id, f"Table {self._label} was dropped or replaced meanwhile.")
 
     # -- files
 
@@ -223,17 +243,17 @@ class _Vacuum:
 
     def _superseded(self, head: Head) -> dict[Place, _Candidate]:
         """Return the files that were listed by versions which are no longer kept."""
-        layouts = self._layouts(head)
-        first = next(iter(layouts.values()))
+        placements = self._placements(head)
+        first = next(iter(placements.values()))
         found: dict[Place, _Candidate] = {}
         for row in stored_rows(self._store, self._id, head, self._oldest):
             needed = row.need in (Need.LIVE, Need.WORKING)
             if needed or is_gone(row.value) or head.is_aborted(row.ticket):
                 continue
             # Commits before the first that is kept wrote only rows that it shows, too.
-            layout = layouts.get(row.ticket, first)
+            placement = placements.get(row.ticket, first)
             try:
-                listed = list(self._listed(layout, row.key, decode_entry(row.value)))
+                listed = list(self._listed(placement, row.key, decode_entry(row.value)))
             except MetastoreDamagedError:
                 continue  # the row goes; files of the table's own are found without it
             for path, file in listed:
@@ -243,20 +263,20 @@ class _Vacuum:
                 found[place].listed.append(file)
         return found
 
-    def _layouts(self, head: Head) -> dict[int, TableSnapshot]:
-        """Return the version that each ticket made, oldest first: where partitions lay by default."""
-        by_metadata: dict[int, TableSnapshot] = {}
-        layouts: dict[int, TableSnapshot] = {}
+    def _placements(self, head: Head) -> dict[int, TablePlacement]:
+        """Return the placement of the version that each ticket made, oldest first."""
+        by_metadata: dict[int, TablePlacement] = {}
+        placements: dict[int, TablePlacement] = {}
         for commit in (*(commit for _, commit in commit_rows(self._store, self._id)), head.commit):
             if commit.metadata not in by_metadata:
-                by_metadata[commit.metadata] = load(self._store, self._id, head, commit)
-            layouts[commit.ticket] = by_metadata[commit.metadata]
-        return layouts
+                by_metadata[commit.metadata] = load(self._store, self._id, head, commit).placement
+            placements[commit.ticket] = by_metadata[commit.metadata]
+        return placements
 
     def _listed(
-        self, layout: TableSnapshot, key: bytes, entry: PartitionEntry
+        self, placement: TablePlacement, key: bytes, entry: PartitionEntry
     ) -> Iterator[tuple[str, DataFile]]:
-        folder = entry.location or layout.default_location(layout.values_of(key))
+        folder = entry.location or placement.location_of(key)
         for file in read_files(self._store, self._id, entry):
             yield join_location(folder, file.path), file
 
@@ -270,12 +290,12 @@ class _Vacuum:
 
     def _spare_listed(self, head: Head, row: StoredRow, candidates: dict[Place, _Candidate]) -> None:
         entry = decode_entry(row.value)
-        layouts = [layout for layout in self._kept_layouts(head) if layout.key_schema.fits(row.key)]
-        if not layouts:  # a REPLACE TABLE under way, whose partition columns no version has yet
+        placements = [placement for placement in self._kept_placements(head) if placement.fits(row.key)]
+        if not placements:  # a REPLACE TABLE under way, whose partition columns no version has yet
             self._spare_named(entry, candidates)
-        for layout in layouts:
+        for placement in placements:
             try:
-                for path, _ in self._listed(layout, row.key, entry):
+                for path, _ in self._listed(placement, row.key, entry):
                     candidates.pop(self._place(path), None)
             except TableNotFoundError:
                 # A commit under way may not have written yet what its row refers to.
@@ -291,16 +311,16 @@ class _Vacuum:
         for place in [place for place in candidates if base_name(place.path) in names]:
             del candidates[place]
 
-    def _kept_layouts(self, head: Head) -> list[TableSnapshot]:
-        """Return a version for each place in which partitions of kept versions lie by default."""
-        if self._known_layouts is None or self._known_layouts[0] != head.commit.metadata:
-            places: dict[object, TableSnapshot] = {}
+    def _kept_placements(self, head: Head) -> list[TablePlacement]:
+        """Return each placement that partitions of kept versions have by default."""
+        if self._known_placements is None or self._known_placements[0] != head.commit.metadata:
+            found: dict[object, TablePlacement] = {}
             kept = (c for _, c in commit_rows(self._store, self._id) if c.version >= self._oldest.version)
             for commit in (*kept, head.commit):
                 snapshot = load(self._store, self._id, head, commit)
-                places[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot
-            self._known_layouts = head.commit.metadata, list(places.values())
-        return self._known_layouts[1]
+                found[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot.placement
+            self._known_placements = head.commit.metadata, list(found.values())
+        return self._known_placements[1]
 
     def _deletable(self, candidates: dict[Place, _Candidate]) -> dict[Place, _Candidate]:
         own = self._territory.deletable(

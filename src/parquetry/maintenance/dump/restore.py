@@ -163,65 +163,100 @@ def _claim(metastore: Metastore, mark: bytes) -> None:
 
 def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     """Write the rows of a table; return its head, which is not written yet."""
-    id = bytes.fromhex(table.id)
-    first: dict[str, Any] = {}
-    last: list[Commit] = []
-    indexes: dict[str, PartitionIndex] = {}
-    chunks: dict[tuple[int, int], FileChunk] = {}
-    kinds: list[Kind] = ["table"]
-    known = KnownTypes()
+    lines = _TableLines(bytes.fromhex(table.id))
+    try:
+        with (source / table.file).open("rb") as file:
+            for batch in batches(lines.rows(iter(file)), _BATCH):
+                store.put_many(batch, fields_of)
+        return lines.head(table)
+    except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump.") from None
 
-    def rows(lines: Iterator[bytes]) -> Rows:
+
+class _TableLines:
+    """The lines of a table's dump, which become rows one after another.
+
+    Args:
+        id: of the table.
+    """
+
+    def __init__(self, id: bytes) -> None:
+        self._id = id
+        self._first: dict[str, Any] = {}
+        self._last: Commit | None = None
+        self._kind: Kind = "table"
+        self._indexes: dict[str, PartitionIndex] = {}
+        self._chunks: dict[tuple[int, int], FileChunk] = {}
+        self._known = KnownTypes()
+
+    def rows(self, lines: Iterator[bytes]) -> Rows:
+        """Yield the rows of lines.
+
+        Raises:
+            KeyError, TypeError, ValueError, msgspec.MsgspecError: one is damaged.
+        """
         for line in lines:
             ((kind, fields),) = msgspec.json.decode(line).items()
             if kind == "table":
-                first.update(fields)
+                self._first.update(fields)
             elif kind == "commit":
-                commit = msgspec.convert(fields, Commit)
-                if last:  # the newest commit is in the head only
-                    yield commit_key(id, last[0].version), encode(last[0])
-                last[:] = [commit]
+                yield from self._commit(fields)
             elif kind == "metadata":
-                metadata = metadata_from_json(fields["value"])
-                kinds[:] = [metadata.kind]
-                known.add(fields["ticket"], metadata)
-                indexes.update((index.id, index) for index in metadata.indexes)
-                yield metadata_key(id, fields["ticket"]), encode(metadata)
+                yield self._metadata(fields)
             elif kind == "files":
                 files = files_from_json(fields["value"])
                 place = fields["ticket"], fields["number"]
-                chunks[place], *both = chunk_rows(id, *place, files, known.of(place[0]))
+                self._chunks[place], *both = chunk_rows(self._id, *place, files, self._known.of(place[0]))
                 yield from both
             elif kind == "partition":
-                value = fields["value"]
-                row = TOMBSTONE if value is None else encode_entry(entry_from_json(value, chunks))
-                key, age = bytes.fromhex(fields["key"]), complement(fields["ticket"])
-                yield partition_prefix(id) + key + age, row
-                yield from entry_rows(id, indexes.values(), [(key, age, row)])
+                yield from self._partition(fields)
             elif kind == "taken_out":
                 value = fields["value"]
                 row = TOMBSTONE if value is None else encode_taken_out(TakenOut(**value))
-                yield taken_out_prefix(id) + fields["path"].encode() + complement(fields["ticket"]), row
+                path = fields["path"].encode()
+                yield taken_out_prefix(self._id) + path + complement(fields["ticket"]), row
             else:
                 raise KeyError(kind)
 
-    try:
-        with (source / table.file).open("rb") as file:
-            for batch in batches(rows(iter(file)), _BATCH):
-                store.put_many(batch, fields_of)
-        hidden = tuple((int(start), int(end)) for start, end in first["hidden"])
-        token = hashlib.sha256(id + b"restored").digest()[:8]
+    def _commit(self, fields: dict[str, Any]) -> Rows:
+        commit = msgspec.convert(fields, Commit)
+        if self._last is not None:  # the newest commit is in the head only
+            yield commit_key(self._id, self._last.version), encode(self._last)
+        self._last = commit
+
+    def _metadata(self, fields: dict[str, Any]) -> tuple[bytes, bytes]:
+        metadata = metadata_from_json(fields["value"])
+        self._kind = metadata.kind
+        self._known.add(fields["ticket"], metadata)
+        self._indexes.update((index.id, index) for index in metadata.indexes)
+        return metadata_key(self._id, fields["ticket"]), encode(metadata)
+
+    def _partition(self, fields: dict[str, Any]) -> Rows:
+        value = fields["value"]
+        row = TOMBSTONE if value is None else encode_entry(entry_from_json(value, self._chunks))
+        key, age = bytes.fromhex(fields["key"]), complement(fields["ticket"])
+        yield partition_prefix(self._id) + key + age, row
+        yield from entry_rows(self._id, self._indexes.values(), [(key, age, row)])
+
+    def head(self, table: DumpedTable) -> Head:
+        """Return the head that the rows are for, once all are made.
+
+        Raises:
+            KeyError, TypeError, ValueError, IndexError: something is missing.
+        """
+        hidden = tuple((int(start), int(end)) for start, end in self._first["hidden"])
+        if self._last is None:
+            raise IndexError("no commit")
+        token = hashlib.sha256(self._id + b"restored").digest()[:8]
         return Head(
             state="live",
             database=table.database,
             name=table.name,
             token=token,
-            next_ticket=first["next_ticket"],
+            next_ticket=self._first["next_ticket"],
             pending={},
             aborted=hidden,
-            commit=last[0],
-            oldest=first["oldest"],
-            kind=kinds[0],
+            commit=self._last,
+            oldest=self._first["oldest"],
+            kind=self._kind,
         )
-    except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump.") from None

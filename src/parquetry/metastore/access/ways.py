@@ -63,9 +63,14 @@ class Way(ABC):
         """Return the number of keys as far as it is known."""
         plan = self.plan
         names = tuple(index.name for index in plan.indexes)
-        sampled = self.expected is not None and not self.complete
-        keys = round(self.expected) if self.expected is not None and sampled else self.keys
+        expected = self._expected_now()
+        sampled = expected is not None and not self.complete
+        keys = round(expected) if expected is not None and sampled else self.keys
         return Estimate(names, plan.index is None and bool(plan.scans), keys, self.complete, sampled)
+
+    def _expected_now(self) -> float | None:
+        """Return `expected`, as what was counted since then corrects it."""
+        return self.expected
 
 
 class ByKeys(Way):
@@ -176,13 +181,11 @@ class Union(Way):
             part.expect(sample, total)
         self.expected = sum(part.expected or 0 for part in self._parts)
 
-    def estimate(self) -> Estimate:
-        """Return the number of keys as far as it is known."""
-        if self.expected is not None:
-            self.expected = sum(
-                max(part.keys, 0 if part.complete else part.expected or 0) for part in self._parts
-            )
-        return super().estimate()
+    def _expected_now(self) -> float | None:
+        """Return `expected`, as what was counted since then of each part corrects it."""
+        if self.expected is None:
+            return None
+        return sum(max(part.keys, 0 if part.complete else part.expected or 0) for part in self._parts)
 
     @property
     def cost(self) -> float:

@@ -122,8 +122,7 @@ class Merge:
         return self._entries.entry(old.location, (*now.before, *now.files), arrangement)
 
     def _default_location(self, key: bytes) -> str:
-        layout = self._transaction.layout
-        return layout.default_location(layout.values_of(key))
+        return self._transaction.placement.location_of(key)
 
 
 def _absolute(file: DataFile, folder: str) -> DataFile:

@@ -14,6 +14,7 @@ from parquetry.metastore.commits.changes import Append, Change, Drop, Replace
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
 from parquetry.metastore.versions.indexes import renewed
+from parquetry.metastore.versions.placement import keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import Found, entry_of
 
@@ -85,9 +86,3 @@ def _drop_scopes(transaction: Transaction, changes: dict[bytes, Change]) -> list
                     change.files, change.location, change.arrangement or transaction.arrangement
                 )
     return found
-
-
-def keyed_by(metadata: TableMetadata) -> tuple[object, ...]:
-    """Return what the keys and default locations of a table's partitions depend on."""
-    names = tuple(column.physical for column in metadata.partition_columns)
-    return metadata.partition_types, metadata.descending, names

@@ -23,6 +23,7 @@ from parquetry.metastore.manifest.entries import TOMBSTONE, read_listed
 from parquetry.metastore.storage.keyspace import ticket_of
 from parquetry.metastore.storage.model import DataFile, ListedFile, PartitionEntry, TakenOut
 from parquetry.metastore.storage.wire import decoder, encode
+from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import entry_of
 
@@ -78,7 +79,7 @@ def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
         # an append or another form of the list takes nothing out, and a rename leaves the files in the table
         if there is None or isinstance(change, Append | Move | Recut) or change == Drop(moves=True):
             continue
-        for path, file in _foreign(base, key, there.location, _readable(base, there)):
+        for path, file in _foreign(base.id, base.placement, key, there.location, _readable(base, there)):
             rows[path] = TakenOut(file.bytes, file.modified)
     if rows or base.visible.of_taken_out().keys([(b"", None)], 1)[0]:
         incoming = _incoming(prepared)
@@ -106,8 +107,9 @@ def _incoming(prepared: PreparedCommit) -> set[str]:
         if isinstance(change, Given):
             there = prepared.in_base(key)
             location = change.location or (None if there is None else there.location)
-            layout = prepared.transaction.layout
-            incoming.update(path for path, _ in _foreign(layout, key, location, change.files))
+            placement = prepared.transaction.placement
+            files = _foreign(prepared.base.id, placement, key, location, change.files)
+            incoming.update(path for path, _ in files)
     return incoming
 
 
@@ -120,7 +122,8 @@ def _readable(base: TableSnapshot, entry: PartitionEntry) -> Sequence[ListedFile
 
 
 def _foreign(
-    base: TableSnapshot,
+    table: bytes,
+    placement: TablePlacement,
     key: bytes,
     location: str | None,
     files: Iterable[ListedFile | DataFile],
@@ -128,11 +131,11 @@ def _foreign(
     """Yield those of a partition's files that are not the table's own and lie below its location."""
     folder: str | None = None
     for file in files:
-        if is_own(file.path, base.id):
+        if is_own(file.path, table):
             continue
         if folder is None:
-            folder = (location or base.default_location(base.values_of(key))).rstrip("/")
-        path = path_below(base.metadata.location, join_location(folder, file.path))
+            folder = (location or placement.location_of(key)).rstrip("/")
+        path = path_below(placement.metadata.location, join_location(folder, file.path))
         if path is not None:
             yield path, file
 

@@ -13,8 +13,9 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.locations.uri import join_location, path_below
+from parquetry.metastore.commits.attempt.task import require_name
 from parquetry.metastore.commits.changes import Change, Given, ReadScope
-from parquetry.metastore.commits.committer import commit, require_name
+from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import live_files, taken_out
 from parquetry.metastore.commits.successor import Successor
 from parquetry.metastore.commits.transaction import Transaction
@@ -68,7 +69,7 @@ class Replacement:
         found = []
         for key, change in self._changes.items():
             if isinstance(change, Given):
-                folder = change.location or self.snapshot.default_location(self.snapshot.values_of(key))
+                folder = change.location or self.snapshot.placement.location_of(key)
                 found += [join_location(folder, file.path) for file in change.files]
         return found
 

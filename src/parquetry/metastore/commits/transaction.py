@@ -30,6 +30,7 @@ from parquetry.metastore.commits.changes import (
 )
 from parquetry.metastore.storage.model import DataFile, StreamBatch, TableMetadata, TakenOut
 from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
@@ -162,7 +163,7 @@ class Transaction:
         before = self.changes.get(key)
         if before is not None and not isinstance(before, Drop):
             raise PartitionExistsError(
-                f"Partition {self.base.describe(key)} of table {self.base.label} is given twice in one commit."
+                f"Partition {self.base.placement.describe(key)} of table {self.base.label} is given twice in one commit."
             )
         if before is None:
             self.changes[key] = Add(tuple(files), location, arrangement)
@@ -194,7 +195,7 @@ class Transaction:
         for key in (old, new):
             if key in self.changes:
                 raise UnsupportedError(
-                    f"Partition {self.base.describe(key)} of table {self.base.label} is renamed and changed "
+                    f"Partition {self.base.placement.describe(key)} of table {self.base.label} is renamed and changed "
                     "otherwise in one commit; make two of it."
                 )
         self.changes[old] = Drop(moves=True)
@@ -338,9 +339,9 @@ class Transaction:
         self.keeps_name = True
 
     @property
-    def layout(self) -> TableSnapshot:
-        """Return the table by which the keys are read of partitions that are given files, and their default places found."""
-        return self.successor or self.base
+    def placement(self) -> TablePlacement:
+        """Return the keys and default locations of partitions that are given files."""
+        return (self.successor or self.base).placement
 
     def set_metadata(self, metadata: TableMetadata) -> None:
         """Put metadata in place of the table's; conflicts with others who do the same.
@@ -367,7 +368,7 @@ class Transaction:
         return (self.metadata or self.base.metadata).arrangement
 
     def _key(self, values: Sequence[Value]) -> bytes:
-        return self.base.key_of(values)
+        return self.base.placement.key_of(values)
 
     def _changeable(self, key: bytes) -> Append | Replace | Add | Drop | None:
         """Return what the transaction does to a partition so far, which is not to rename or to restore it."""

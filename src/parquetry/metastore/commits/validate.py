@@ -5,7 +5,8 @@ from __future__ import annotations
 from parquetry.errors import PartitionExistsError, PartitionNotFoundError, UnsupportedError
 from parquetry.metastore.commits.arrangement_rules import require_fitting
 from parquetry.metastore.commits.changes import Add, Drop, Given, Move
-from parquetry.metastore.commits.prepared import PreparedCommit, keyed_by
+from parquetry.metastore.commits.prepared import PreparedCommit
+from parquetry.metastore.versions.placement import keyed_by
 
 
 def require_possible(prepared: PreparedCommit) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from parquetry.data_files.records import is_same
 from parquetry.errors import TableNotFoundError
 from parquetry.locations.uri import join_location
 from parquetry.metastore.storage.head import Head
@@ -122,14 +123,8 @@ def _difference(before: Partition | None, now: Partition | None) -> tuple[tuple[
     brought, kept = [], 0
     for file in new:
         other = had.get(join_location(now.location, file.path))
-        if other is not None and _same(other, file):
+        if other is not None and is_same(other, file.bytes, file.modified):
             kept += 1
         else:
             brought.append(file)
     return tuple(brought), kept < len(old)
-
-
-def _same(one: DataFile, other: DataFile) -> bool:
-    """Return whether two records of a path are of one file: somebody else may have written it anew."""
-    known = one.modified is not None and other.modified is not None
-    return one.bytes == other.bytes and (not known or one.modified == other.modified)

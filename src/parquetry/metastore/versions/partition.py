@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from parquetry.key_schema import KeySchema
 from parquetry.layout.arrangement import Arrangement
 from parquetry.metastore.manifest.entries import (
     decode_entries,
@@ -24,6 +23,7 @@ from parquetry.metastore.manifest.entries import (
 from parquetry.metastore.storage.keyspace import ticket_of
 from parquetry.metastore.storage.model import DataFile, ListedFile, PartitionEntry
 from parquetry.metastore.storage.wire import decode_arrangement
+from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.store.base import Store
 from parquetry.types import Value
 
@@ -35,15 +35,7 @@ class _Table(Protocol):
     id: bytes
 
     @property
-    def key_schema(self) -> KeySchema: ...
-
-    def values_of(self, key: bytes) -> tuple[Value, ...]: ...
-
-    def default_location(self, values: Sequence[Value]) -> str: ...
-
-    def default_locations(self, rows: Sequence[Sequence[Value]]) -> list[str]: ...
-
-    def describe(self, key: bytes) -> str: ...
+    def placement(self) -> TablePlacement: ...
 
 
 class Partition(msgspec.Struct, eq=False, gc=False):
@@ -66,7 +58,7 @@ class Partition(msgspec.Struct, eq=False, gc=False):
     def values(self) -> tuple[Value, ...]:
         """Return the values of the partition columns, as internal values."""
         if self._values is None:
-            self._values = self._table.values_of(self.key)
+            self._values = self._table.placement.values_of(self.key)
         return self._values
 
     @property
@@ -84,7 +76,7 @@ class Partition(msgspec.Struct, eq=False, gc=False):
     @property
     def location(self) -> str:
         """Return the absolute location of the partition, without a trailing slash."""
-        return self.entry.location or self._table.default_location(self.values)
+        return self.entry.location or self._table.placement.default_location(self.values)
 
     @property
     def files(self) -> tuple[DataFile, ...]:
@@ -167,7 +159,9 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         """Return the values of many partitions of one table, decoded together as well."""
         undecoded = [partition for partition in partitions if partition._values is None]
         if undecoded:
-            rows = undecoded[0]._table.key_schema.decode_all([partition.key for partition in undecoded])
+            rows = undecoded[0]._table.placement.key_schema.decode_all(
+                [partition.key for partition in undecoded]
+            )
             for partition, values in zip(undecoded, rows, strict=True):
                 partition._values = values
         return [partition._values or partition.values for partition in partitions]
@@ -179,7 +173,7 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         own = [location for location in known if location]
         if len(own) == len(known):
             return own
-        usual = partitions[0]._table.default_locations(cls.all_values(partitions))
+        usual = partitions[0]._table.placement.default_locations(cls.all_values(partitions))
         return [location or other for location, other in zip(known, usual, strict=True)]
 
     @classmethod
@@ -188,4 +182,4 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         return decode_with_files([partition._value for partition in partitions], names)
 
     def __repr__(self) -> str:
-        return f"Partition({self._table.describe(self.key)}, files={self.file_count}, bytes={self.bytes})"
+        return f"Partition({self._table.placement.describe(self.key)}, files={self.file_count}, bytes={self.bytes})"

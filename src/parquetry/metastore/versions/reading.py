@@ -132,6 +132,8 @@ class _Residuals:
         self._schema = schema
         self._tests: dict[Filter, Test] = {}
         self._scans = iter(plan.scans)
+        self._stop: bytes | None = b""
+        self._test: Test | None = None
         self._enter(next(self._scans))
 
     def __call__(self, key: bytes) -> bool:
@@ -141,7 +143,7 @@ class _Residuals:
 
     def _enter(self, scan: KeyScan) -> None:
         self._stop = scan.stop
-        self._test: Test | None = None
+        self._test = None
         if scan.residual is not None:
             self._test = self._tests.get(scan.residual)
             if self._test is None:

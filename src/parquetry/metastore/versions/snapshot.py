@@ -1,6 +1,7 @@
 """A table as of one version: its metadata, its partitions, the commits that led to it.
 
-Immutable. Which rows belong to a version is decided in `visible_rows`, what a partition holds is `partition`'s.
+Immutable. Which rows belong to a version is decided in `visible_rows`, what a partition holds is `partition`'s,
+which key and location it has `placement`'s.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ import weakref
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, ValueTypeError
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
-from parquetry.locations.partition_path import partition_path, partition_paths
 from parquetry.metastore.storage.head import Head, live_head, read_head
 from parquetry.metastore.storage.keyspace import (
     COMMITS,
@@ -27,6 +27,7 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.storage.model import Commit, TableMetadata, Totals
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.reading import by_index, by_keys, by_union
 from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.scan.plan import ScanPlan
@@ -92,50 +93,23 @@ class TableSnapshot:
         """Return the table's name for messages."""
         return f"{self.database}.{self.name}" if self.name else "(a table not yet published)"
 
+    @functools.cached_property
+    def placement(self) -> TablePlacement:
+        """Return which keys and default locations partitions have."""
+        return TablePlacement(self.label, self.metadata)
+
+    @property
+    def key_schema(self) -> KeySchema:
+        """Return the fields of a partition's key: the partition columns."""
+        return self.placement.key_schema
+
     def key_of(self, values: Sequence[Value]) -> bytes:
-        """Return the key of a partition's values.
-
-        Raises:
-            ValueTypeError: there are too many or too few values, or one does not fit its column.
-        """
-        if len(values) != len(self.partition_types):
-            columns = ", ".join(self.metadata.partition_by) or "none"
-            raise ValueTypeError(
-                f"Table {self.label} has {len(self.partition_types)} partition columns ({columns}), "
-                f"but {len(values)} values were given: {tuple(values)!r}."
-            )
-        return self.key_schema.encode(values)
-
-    def values_of(self, key: bytes) -> tuple[Value, ...]:
-        """Return the values of a partition's key."""
-        return self.key_schema.decode(key)
-
-    def default_location(self, values: Sequence[Value]) -> str:
-        """Return where Hive puts the partition of these values."""
-        path = partition_path(self._physical_names, self.partition_types, values)
-        return f"{self.metadata.location}/{path}" if path else self.metadata.location
-
-    def default_locations(self, rows: Sequence[Sequence[Value]]) -> list[str]:
-        """Return the same of many partitions, given the values of each."""
-        location = self.metadata.location
-        paths = partition_paths(self._physical_names, self.partition_types, rows)
-        return [f"{location}/{path}" if path else location for path in paths]
+        """Return the key of a partition's values; see `TablePlacement.key_of`."""
+        return self.placement.key_of(values)
 
     def describe(self, key: bytes) -> str:
         """Return a partition's key for messages: ``d=2024-01-01/h=7``."""
-        if not self.partition_types:
-            return "(the table's only partition)"
-        return partition_path(self.metadata.partition_by, self.partition_types, self.values_of(key))
-
-    @functools.cached_property
-    def key_schema(self) -> KeySchema:
-        """Return the fields of a partition's key: the partition columns."""
-        columns = zip(self.metadata.partition_by, self.partition_types, strict=True)
-        return KeySchema.of(columns, self.metadata.descending)
-
-    @functools.cached_property
-    def _physical_names(self) -> tuple[str, ...]:
-        return tuple(column.physical for column in self.metadata.partition_columns)
+        return self.placement.describe(key)
 
     def partitions(
         self, plan: ScanPlan | None = None, limit: int | None = None, examined: Examined | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.adoption.sync import synchronise
+from parquetry.adoption.sync import SyncOptions, synchronise
 from parquetry.errors import UnsupportedError
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
@@ -64,7 +64,7 @@ def repair(lake: Lake, q: questions.Repair) -> answers.Called:
     """Run MSCK REPAIR TABLE: what is on disk is added, what is gone is dropped if asked for."""
     before = lake.current(q.table)
     with progress_bar() as progress:
-        told = synchronise(before, lake.engine, add=q.add, drop=q.drop, progress=progress)
+        told = synchronise(before, lake.engine, SyncOptions(add=q.add, drop=q.drop), progress)
     rows = wire_rows(sync_procedure.rows(told))
     return answers.Called(sync_procedure.SYNC.schema, rows, _changed(before))
 

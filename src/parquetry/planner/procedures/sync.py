@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from parquetry.adoption.sync import synchronise
+from parquetry.adoption.sync import SyncOptions, synchronise
 from parquetry.maintenance.results import Difference
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
@@ -35,11 +35,8 @@ def _run(lake: Lake, asked: Sync) -> Iterator[Row]:
             synchronise(
                 lake.find(asked.table),
                 lake.engine,
-                where=asked.where,
-                dry_run=asked.dry_run,
-                readopt=asked.readopt,
-                buckets=asked.buckets,
-                progress=progress,
+                SyncOptions(asked.where, asked.dry_run, readopt=asked.readopt, buckets=asked.buckets),
+                progress,
             )
         )
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from parquetry.locations.uri import join_location
@@ -69,14 +70,16 @@ def with_matches(selection: Selection, paths: Collection[str]) -> Selection:
     block = _those(frozenset(paths), selection.partitions, selection.block)
     of_bytes = int(block.files.bytes.sum())
     steps = tuple(
-        replace(step, kept=block.count, by=(*step.by, MATCHES), origins=())
+        msgspec.structs.replace(step, kept=block.count, by=(*step.by, MATCHES), origins=())
         if step.name == "files" and block.count < step.kept
-        else replace(step, kept=min(step.kept, of_bytes))
+        else msgspec.structs.replace(step, kept=min(step.kept, of_bytes))
         if step.of_bytes
         else step
         for step in selection.report.steps
     )
-    return replace(selection, block=block, bytes=of_bytes, report=replace(selection.report, steps=steps))
+    return replace(
+        selection, block=block, bytes=of_bytes, report=msgspec.structs.replace(selection.report, steps=steps)
+    )
 
 
 def _those(wanted: Collection[str], partitions: Sequence[Partition], block: FileBlock) -> FileBlock:

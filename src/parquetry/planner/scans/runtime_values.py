@@ -7,8 +7,9 @@ and the greatest: {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+import msgspec
 
 from parquetry.config.precedence import Settings
 from parquetry.config.registry import RUNTIME_PRUNING
@@ -18,7 +19,7 @@ from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.planner.scans.runtime_tuples import TUPLES, trees_of
 from parquetry.predicate.nodes import Compare, In, Predicate, name_text
 from parquetry.prune.condition import Condition, Origin
-from parquetry.prune.report.runtime import Cut, FoundValues, RunTimeReport, cuts
+from parquetry.prune.report.runtime import Cut, FoundValues, RunTimeReport, cuts, found_values
 from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.types import sql_literal
@@ -50,7 +51,7 @@ def found_conditions(
     read = conditions(snapshot, [_bounded(tree) for tree in trees], origin)
     found = [_found(condition, tree) for condition, tree in zip(read, trees, strict=True)]
     if origin == "known":
-        found = [Found(condition, replace(told, note=_KNOWN)) for condition, told in found]
+        found = [Found(condition, msgspec.structs.replace(told, note=_KNOWN)) for condition, told in found]
     return found
 
 
@@ -75,16 +76,16 @@ def _found(condition: Condition, tree: dict[str, Any]) -> Found:
         return _found_tuples(condition, tree)
     if tree.get("fn") == _WITHIN:
         note = f"more than {LIMITS.set_values:,}: by the least and the greatest"
-        return Found(condition, FoundValues(name_text(tree["col"][0]), tree["count"], note))
+        return Found(condition, found_values(name_text(tree["col"][0]), tree["count"], note))
     if tree.get("fn") == EVALUATED:
-        return Found(condition, FoundValues(tree.get("of", condition.text), tree.get("count")))
+        return Found(condition, found_values(tree.get("of", condition.text), tree.get("count")))
     count = _count(node)
     if count is None:
-        return Found(condition, FoundValues(condition.text))
+        return Found(condition, found_values(condition.text, None))
     assert isinstance(node, In | Compare)
     if isinstance(node, In) and len(node.values) > _LISTED:
         condition = Condition(condition.filter, condition.about, _summary(node), condition.origin)
-    return Found(condition, FoundValues(name_text(node.column), count))
+    return Found(condition, found_values(name_text(node.column), count))
 
 
 def _found_tuples(condition: Condition, tree: dict[str, Any]) -> Found:
@@ -93,7 +94,7 @@ def _found_tuples(condition: Condition, tree: dict[str, Any]) -> Found:
     if not 0 < tree["count"] <= _LISTED:
         written = f"{text} IN ({tree['count']:,} tuples)"
         condition = Condition(condition.filter, condition.about, written, condition.origin)
-    return Found(condition, FoundValues(text, tree["count"], tuples=True))
+    return Found(condition, found_values(text, tree["count"], tuples=True))
 
 
 def _count(node: Predicate) -> int | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.protocol import answers
@@ -28,8 +29,11 @@ def without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport:
         and isinstance(one.predicate.child, IsNull)
         and any(one.about <= other.about for j, other in enumerate(asked) if j != i)
     }
-    told = (replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added)) for s in report.steps)
-    return replace(report, steps=tuple(told))
+    told = (
+        msgspec.structs.replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added))
+        for s in report.steps
+    )
+    return msgspec.structs.replace(report, steps=tuple(told))
 
 
 def statistics(size: int, rows: int | None, files: int) -> answers.Statistics:

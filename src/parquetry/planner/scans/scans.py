@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -151,7 +152,9 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
             None if buckets is None else buckets.text(selection.bytes),
         ),
         report=report_of(
-            replace(without_added(request.pruning, selection.report), buckets=of_buckets, run_time=of_values)
+            msgspec.structs.replace(
+                without_added(request.pruning, selection.report), buckets=of_buckets, run_time=of_values
+            )
         ),
         buckets=None if buckets is None else buckets.told,
         filterable=filterable(snapshot.metadata, q.columns) if waits else [],

@@ -15,11 +15,11 @@ import numpy as np
 
 from parquetry.data_files.file_batch import RecordedFiles
 from parquetry.errors import StreamError, TableNotFoundError
-from parquetry.metastore.commits.prepared import keyed_by
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.versions.changes_between import VersionChanges, changes_between
 from parquetry.metastore.versions.file_blocks import FileBlock, file_blocks
 from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.placement import keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol.questions import TableRef

@@ -77,14 +77,14 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
     for values, properties in zip(values_of(snapshot, q.partitions), q.properties, strict=True):
         _nameable(snapshot, values)
         given = properties.get("location")
-        location = snapshot.default_location(values)
+        location = snapshot.placement.default_location(values)
         if given:
             name = snapshot.describe(snapshot.key_of(values))
             location = partition_location(lake, snapshot, given, name)
         filesystem, path = open_location(location)
         files: list[Any] = []
         if _is_folder(filesystem, path):
-            (part,) = discover(filesystem, path, (), (), columns=columns)
+            (part,) = discover(filesystem, path, columns=columns)
             found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
             files = lake.engine.data_files(metadata.format, location, found)
         lacks = lacks_tuples(location, metadata.format)

@@ -29,7 +29,7 @@ def own_places(snapshot: TableSnapshot) -> dict[str, str]:
     for partition in snapshot.partitions():
         location = partition.entry.location
         if location is not None:
-            directory = snapshot.default_location(partition.values)[len(table) + 1 :]
+            directory = snapshot.placement.default_location(partition.values)[len(table) + 1 :]
             (outside if path_below(table, location) is None else found)[directory] = location
     if outside:
         real = RealPlaces()

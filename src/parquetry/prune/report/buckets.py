@@ -5,13 +5,10 @@ A join needs each row to be in a known bucket, by one hash of the same columns. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from parquetry.prune.report.part import ReportPart
 
 
-@dataclass(frozen=True, slots=True)
-class BucketReport:
+class BucketReport(ReportPart, frozen=True):
     """The buckets of a scan of a bucketed table.
 
     Attributes:
@@ -31,32 +28,3 @@ class BucketReport:
     reason: str | None = None
     unread: tuple[str, ...] = ()
     again: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return them as `Report.to_dict` gives them."""
-        plain: dict[str, Any] = {
-            "columns": list(self.columns),
-            "types": list(self.types),
-            "version": self.version,
-            "count": self.count,
-        }
-        if self.reason is not None:
-            plain["reason"] = self.reason
-        if self.unread:
-            plain["unread"] = list(self.unread)
-        if self.again:
-            plain["again"] = self.again
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> BucketReport:
-        """Return what `to_dict` was given of."""
-        return cls(
-            tuple(plain["columns"]),
-            tuple(plain["types"]),
-            plain["version"],
-            plain["count"],
-            plain.get("reason"),
-            tuple(plain.get("unread", ())),
-            plain.get("again", 0),
-        )

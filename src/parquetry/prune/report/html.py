@@ -10,8 +10,12 @@ from parquetry.prune.report.join_values import ValuesReport
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.report.text import amount, condition_text, reason_text, run_time_text
 
-_CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top;border:0;background:none"
-_NUMBER = f"{_CELL};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+PLAIN_STYLE = "color:inherit;background:none;border:0"
+"""The style of what has the page's own colours."""
+CELL_STYLE = f"{PLAIN_STYLE};padding:2px 12px 2px 0;text-align:left;vertical-align:top"
+"""The style of a table's cell."""
+NUMBER_STYLE = f"{CELL_STYLE};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+"""The style of a cell with a number."""
 _TRACK = (
     "display:inline-block;position:relative;width:120px;height:0.7em;border-radius:2px;overflow:hidden;"
     "border:1px solid currentColor"
@@ -53,8 +57,8 @@ def _row(step: Step) -> str:
     width = max(share, 1) if step.kept else 0
     text = f"{amount(step, step.kept)} of {amount(step, step.of)}"
     return (
-        f'<tr style="background:none"><td style="{_CELL}">{escape(step.name)}</td>'
-        f'<td style="{_CELL}"><span role="img" title="{share:.1f} %" style="{_TRACK}">'
+        f'<tr style="background:none"><td style="{CELL_STYLE}">{escape(step.name)}</td>'
+        f'<td style="{CELL_STYLE}"><span role="img" title="{share:.1f} %" style="{_TRACK}">'
         f'<span style="{_BAR};width:{width:.1f}%"></span></span></td>'
-        f'<td style="{_NUMBER}">{escape(text)}</td><td style="{_CELL}">{escape(reason_text(step))}</td></tr>'
+        f'<td style="{NUMBER_STYLE}">{escape(text)}</td><td style="{CELL_STYLE}">{escape(reason_text(step))}</td></tr>'
     )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from parquetry.prune.report.part import ReportPart
 
 
-@dataclass(frozen=True, slots=True)
-class JoinReport:
+class JoinReport(ReportPart, frozen=True):
     """One join of which one side at least is of a table in buckets.
 
     Attributes:
@@ -48,28 +45,3 @@ class JoinReport:
 
     def __str__(self) -> str:
         return f"{self.title}: {self.outcome}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the join as `Report.to_dict` gives it."""
-        plain: dict[str, Any] = {
-            "type": self.type,
-            "left": self.left,
-            "right": self.right,
-            "on": list(self.on),
-            "shuffled": self.shuffled,
-            "reason": self.reason,
-        }
-        return plain | {"sides": list(self.sides)} if self.sides else plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> JoinReport:
-        """Return the join that `to_dict` was given of, be it of a time when no sides were named."""
-        return cls(
-            plain["type"],
-            plain["left"],
-            plain["right"],
-            tuple(plain["on"]),
-            plain["shuffled"],
-            plain["reason"],
-            tuple(plain.get("sides", ())),
-        )

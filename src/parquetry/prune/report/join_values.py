@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from parquetry.prune.report.part import ReportPart
 
 How = Literal["shared", "collected", "ends", "spark", "known", "replaced", "refused"]
 _LONGEST = 200
 """Characters of the conditions that a line shows; the dict has all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesReport:
+class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
     """What became of the values of one side of a join, for a column of a table on the other.
 
     Attributes:
@@ -88,15 +87,10 @@ class ValuesReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `Report.to_dict` gives it."""
-        plain = {name: getattr(self, name) for name in self.__slots__} | {"where": list(self.where)}
+        plain = super().to_dict()
         if not self.tuples:
             del plain["tuples"]
         return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> ValuesReport:
-        """Return what `to_dict` was given of."""
-        return cls(**{**plain, "where": tuple(plain.get("where", ()))})
 
 
 def _in_short(text: str) -> str:

@@ -6,19 +6,17 @@ travels as the dict that `to_dict` gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from parquetry.prune.report.html import report_html
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.join_values import ValuesReport
+from parquetry.prune.report.part import ReportPart
 from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.report.text import report_text
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(ReportPart, frozen=True):
     """All scans of a query, in the order of its plan, those of its joins that are of tables in buckets, and the values of joins.
 
     >>> from parquetry.prune.report.scan import Step
@@ -42,21 +40,8 @@ class Report:
         was listed before they came, and `missed`, which were not there in time; or `off`, where there are to be none.
         The report has `values` if a scan is of a table that is joined.
         """
-        plain: dict[str, Any] = {"scans": [scan.to_dict() for scan in self.scans]}
-        if self.joins:
-            plain["joins"] = [join.to_dict() for join in self.joins]
-        if self.values:
-            plain["values"] = [each.to_dict() for each in self.values]
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Report:
-        """Return the report that `to_dict` was given of, be it of a time when reports had no origins, joins or values."""
-        return cls(
-            tuple(map(ScanReport.from_dict, plain["scans"])),
-            tuple(map(JoinReport.from_dict, plain.get("joins", ()))),
-            tuple(map(ValuesReport.from_dict, plain.get("values", ()))),
-        )
+        plain = super().to_dict() | {"scans": [scan.to_dict() for scan in self.scans]}
+        return plain | {"values": [each.to_dict() for each in self.values]} if self.values else plain
 
     def __str__(self) -> str:
         return report_text(self.scans, self.joins, self.values)

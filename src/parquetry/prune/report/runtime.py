@@ -9,26 +9,35 @@ The part of a scan's report reads, drawn as text:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class FoundValues:
+from parquetry.prune.report.part import ReportPart, written_if_empty
+
+
+class FoundValues(ReportPart, frozen=True):
     """Values of a column that a join found, or another condition of which a value was found.
 
     Attributes:
-        text: the column, or the condition.
-        count: how many values; None: it is a condition.
-        note: what else is to be known of them: that they are not used one by one, or were known in planning.
+        column: that they are of; None: it is a condition.
+        condition: None: they are values of a column.
+        count: how many values there are of the column.
         tuples: whether they are tuples of several columns.
+        note: what else is to be known of them: that they are not used one by one, or were known in planning.
     """
 
-    text: str
+    column: str | None = None
+    condition: str | None = None
     count: int | None = None
-    note: str | None = None
     tuples: bool = False
+    note: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the column, or the condition."""
+        return self.column or self.condition or ""
 
     def __str__(self) -> str:
         told = self.text
@@ -38,8 +47,7 @@ class FoundValues:
         return told if self.note is None else f"{told} ({self.note})"
 
 
-@dataclass(frozen=True, slots=True)
-class MissedValues:
+class MissedValues(ReportPart, frozen=True, rename={"text": "condition"}):
     """Values that were not there in time.
 
     Attributes:
@@ -54,8 +62,7 @@ class MissedValues:
         return f"no values of {self.text} within {self.milliseconds / 1000:g} s"
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(ReportPart, frozen=True):
     """What a step left before the values were known, and after: of what the step's unit says.
 
     Attributes:
@@ -71,8 +78,7 @@ class Cut:
     about: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunTimeReport:
+class RunTimeReport(ReportPart, frozen=True):
     """What values found at run time did for a scan.
 
     Attributes:
@@ -83,62 +89,24 @@ class RunTimeReport:
         missed: values that did not come in time.
     """
 
-    values: tuple[FoundValues, ...] = ()
-    cuts: tuple[Cut, ...] = ()
+    values: tuple[FoundValues, ...] = msgspec.field(default_factory=written_if_empty)
+    cuts: tuple[Cut, ...] = msgspec.field(default_factory=written_if_empty)
     off: str | None = None
     late: bool = False
     missed: tuple[MissedValues, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `Report.to_dict` gives it."""
-        if self.off is not None:
-            return {"off": self.off}
-        plain: dict[str, Any] = {
-            "values": [_plain(each) for each in self.values],
-            "cuts": [
-                {"name": cut.name, "before": cut.before, "after": cut.after}
-                | ({"about": True} if cut.about else {})
-                for cut in self.cuts
-            ],
-        }
-        if self.late:
-            plain["late"] = True
-        if self.missed:
-            plain["missed"] = [
-                {"condition": each.text, "milliseconds": each.milliseconds} for each in self.missed
-            ]
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> RunTimeReport:
-        """Return what `to_dict` was given of."""
-        return cls(
-            tuple(
-                FoundValues(
-                    each.get("column") or each["condition"],
-                    each.get("count"),
-                    each.get("note"),
-                    each.get("tuples", False),
-                )
-                for each in plain.get("values", ())
-            ),
-            tuple(
-                Cut(cut["name"], cut["before"], cut["after"], cut.get("about", False))
-                for cut in plain.get("cuts", ())
-            ),
-            plain.get("off"),
-            plain.get("late", False),
-            tuple(MissedValues(each["condition"], each["milliseconds"]) for each in plain.get("missed", ())),
-        )
+        return super().to_dict() if self.off is None else {"off": self.off}
 
 
-def _plain(found: FoundValues) -> dict[str, Any]:
-    plain: dict[str, Any] = (
-        {"condition": found.text} if found.count is None else {"column": found.text, "count": found.count}
-    )
-    if found.tuples:
-        plain["tuples"] = True
-    return plain if found.note is None else plain | {"note": found.note}
+def found_values(
+    text: str, count: int | None, note: str | None = None, *, tuples: bool = False
+) -> FoundValues:
+    """Return so many values of a column; without a number, the text is a condition."""
+    if count is None:
+        return FoundValues(condition=text, note=note)
+    return FoundValues(column=text, count=count, tuples=tuples, note=note)
 
 
 def cuts(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
+
+import msgspec
 
 from parquetry.prune.condition import Origin
 from parquetry.prune.report.buckets import BucketReport
+from parquetry.prune.report.part import ReportPart, written_if_empty
 from parquetry.prune.report.runtime import RunTimeReport
 
 BYTES = "bytes"
@@ -16,8 +18,7 @@ BYTES = "bytes"
 _NOT_NULL = re.compile(r"(?:\w+|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))* IS NOT NULL")
 
 
-@dataclass(frozen=True, slots=True)
-class NotBy:
+class NotBy(ReportPart, frozen=True):
     """A condition that kept nothing from being read, why, and where the condition comes from."""
 
     condition: str
@@ -25,8 +26,7 @@ class NotBy:
     origin: Origin = "query"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(ReportPart, frozen=True):
     """One step of choosing less: of what the step before kept, what this one kept.
 
     Attributes:
@@ -43,15 +43,15 @@ class Step:
     name: str
     kept: int
     of: int
-    by: tuple[str, ...] = ()
-    not_by: tuple[NotBy, ...] = ()
+    by: tuple[str, ...] = msgspec.field(default_factory=written_if_empty)
+    not_by: tuple[NotBy, ...] = msgspec.field(default_factory=written_if_empty)
     origins: tuple[Origin, ...] = ()
     unit: str = ""
     about: bool = False
 
     def __post_init__(self) -> None:
         if not self.unit:
-            object.__setattr__(self, "unit", self.name)
+            msgspec.structs.force_setattr(self, "unit", self.name)
 
     @property
     def of_bytes(self) -> bool:
@@ -65,45 +65,13 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as `Report.to_dict` gives it."""
-        plain: dict[str, Any] = {
-            "name": self.name,
-            "kept": self.kept,
-            "of": self.of,
-            "by": list(self.by),
-            "not_by": [
-                {"condition": note.condition, "reason": note.reason}
-                | ({} if note.origin == "query" else {"origin": note.origin})
-                for note in self.not_by
-            ],
-        }
-        if self.origins:
-            plain["origins"] = list(self.origins)
-        if self.unit != self.name:
-            plain["unit"] = self.unit
-        if self.about:
-            plain["about"] = True
+        plain = super().to_dict()
+        if self.unit == self.name:
+            del plain["unit"]
         return plain
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Step:
-        """Return the step that `to_dict` was given of."""
-        return cls(
-            plain["name"],
-            plain["kept"],
-            plain["of"],
-            tuple(plain["by"]),
-            tuple(
-                NotBy(note["condition"], note["reason"], note.get("origin", "query"))
-                for note in plain["not_by"]
-            ),
-            tuple(plain.get("origins", ())),
-            plain.get("unit", ""),
-            plain.get("about", False),
-        )
 
-
-@dataclass(frozen=True, slots=True)
-class ScanReport:
+class ScanReport(ReportPart, frozen=True):
     """One scan of one table.
 
     Attributes:
@@ -122,26 +90,8 @@ class ScanReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scan as `Report.to_dict` gives it."""
-        plain: dict[str, Any] = {"table": self.table, "steps": [step.to_dict() for step in self.steps]}
-        if self.buckets is not None:
-            plain["buckets"] = self.buckets.to_dict()
-        if self.run_time is not None:
-            plain["run_time"] = self.run_time.to_dict()
-        if self.by_totals:
-            plain["by_totals"] = True
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> ScanReport:
-        """Return the scan that `to_dict` was given of."""
-        buckets, run_time = plain.get("buckets"), plain.get("run_time")
-        return cls(
-            plain["table"],
-            tuple(map(Step.from_dict, plain["steps"])),
-            None if buckets is None else BucketReport.from_dict(buckets),
-            None if run_time is None else RunTimeReport.from_dict(run_time),
-            plain.get("by_totals", False),
-        )
+        plain = super().to_dict() | {"steps": [step.to_dict() for step in self.steps]}
+        return plain if self.run_time is None else plain | {"run_time": self.run_time.to_dict()}
 
     def step(self, name: str) -> Step | None:
         """Return the step of this name, if the scan has it."""

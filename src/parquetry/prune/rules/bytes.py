@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from parquetry.data_files.file_batch import UNKNOWN, FileColumns
@@ -51,7 +52,7 @@ class BytesRule(Rule):
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan whose files all stayed closed."""
-        return replace(step, kept=0, of=0, by=())
+        return msgspec.structs.replace(step, kept=0, of=0, by=())
 
 
 def _read(scan: Scan) -> list[Column] | None:

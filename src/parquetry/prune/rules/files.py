@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,7 +57,7 @@ class FileRule(Rule):
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan whose files all stayed closed."""
-        return replace(step, kept=0, by=("answered by the metastore",), not_by=(), origins=())
+        return msgspec.structs.replace(step, kept=0, by=("answered by the metastore",), not_by=(), origins=())
 
 
 def _asked(scan: Scan) -> list[Condition]:

@@ -107,6 +107,14 @@ def judge(
         Verdict("refused", _serves_several(one)) if one.together in apart and verdict.used else verdict
         for one, verdict in zip(candidates, verdicts, strict=True)
     ]
+    verdicts = _replaced(candidates, verdicts)
+    verdicts = _once(candidates, _narrowest(candidates, verdicts, parts))
+    return in_tuples(candidates, verdicts, limits, placing)
+
+
+def _replaced(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts without the use of values in whose place others are used."""
+    verdicts = list(verdicts)
     for place, candidate in enumerate(candidates):
         if verdicts[place].used and candidate.narrowed:
             for other, one in enumerate(candidates):
@@ -126,8 +134,7 @@ def judge(
             for other, one in enumerate(candidates)
         ):
             verdicts[place] = Verdict("replaced")
-    verdicts = _once(candidates, _narrowest(candidates, verdicts, parts))
-    return in_tuples(candidates, verdicts, limits, placing)
+    return verdicts
 
 
 def _narrowest(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import msgspec
 
@@ -118,5 +117,5 @@ def _without_parentheses(text: str) -> str:
 def _once(told: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
     """Yield each once: of values that stand in a plan in two places, one of which knows how many they are, that one."""
     each = dict.fromkeys(told)
-    counted = {replace(one, values=None, reason="") for one in each if one.values is not None}
+    counted = {msgspec.structs.replace(one, values=None, reason="") for one in each if one.values is not None}
     yield from (one for one in each if one.values is not None or one not in counted)

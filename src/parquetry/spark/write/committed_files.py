@@ -117,7 +117,10 @@ def _locations(snapshot: TableSnapshot, values_of: dict[bytes, tuple[Value, ...]
     """Return where partitions are, by their keys: those that are not there yet get the default place."""
     plan = ScanPlan(tuple(KeyScan("get", key, successor(key), None) for key in sorted(values_of)))
     located = {partition.key: partition.location for partition in snapshot.partitions(plan)}
-    return {key: located.get(key) or snapshot.default_location(values) for key, values in values_of.items()}
+    return {
+        key: located.get(key) or snapshot.placement.default_location(values)
+        for key, values in values_of.items()
+    }
 
 
 def _placed(file: DataFile, base: str) -> DataFile:

@@ -81,11 +81,11 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     """
     snapshot = lake.snapshot(q.table)
     mode = _mode(snapshot, q)
-    spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
+    rows = DataFrame(data, SparkSession(SparkContext._active_spark_context, data.sparkSession()))
     batch = None if q.batch is None else batch_of(lake, snapshot, q.batch)
     if batch is not None and batch.is_in(snapshot.commit):
         # it was committed by a query that died before it could say so in its checkpoint
-        evaluate(DataFrame(data, spark))
+        evaluate(rows)
         return told(())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
     refuse_foreign(q.write_options, "write")
@@ -103,9 +103,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
     destinations = destinations_of(snapshot, keeps=mode == "append")
     kept = partial(_files_of, snapshot) if destinations.keeps else nothing_kept
-    files, slots = write_files(
-        snapshot, DataFrame(data, spark), arrangement, options, destinations, kept, of_rows
-    )
+    files, slots = write_files(snapshot, rows, arrangement, options, destinations, kept, of_rows)
     uncommitted = Uncommitted(files, snapshot)
     try:
         written = collect(lake.engine, snapshot, files, slots)
@@ -114,10 +112,8 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         if batch is not None:
             transaction.of_stream(batch)
         _change(transaction, mode, where, written, _statement(q))
-        static = _static_partition(snapshot, of_rows) if mode == "overwrite" and not written else None
-        if static is not None:
-            # as Hive has it, a partition that is overwritten by nothing is empty; it is made anew, as by any rows
-            transaction.append(static, (), arrangement=snapshot.metadata.arrangement)
+        if mode == "overwrite" and not written:
+            _keep_static_partition(transaction, of_rows)
         replaced = (
             _replaced(snapshot, mode, where, written, _statement(q)) if settings[PURGE_ON_OVERWRITE] else []
         )
@@ -127,15 +123,26 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         committed = lake.hold(commit(transaction, summary))
     except BaseException as error:
         uncommitted.clean_up()
-        if isinstance(error, BatchCommittedError):
-            return told(())
-        if isinstance(error, CommitConflictError) and _is_there(lake.current(q.table), q):
+        if _is_there_by_now(lake, q, error):
             return told(())
         raise
-    if replaced:
-        for failure in purge_replaced(replaced, committed):
-            _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
+    for failure in purge_replaced(replaced, committed) if replaced else ():
+        _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
     return told(written)
+
+
+def _is_there_by_now(lake: Lake, q: questions.Write, error: BaseException) -> bool:
+    """Return whether an error says that others have written what was to be written: the batch, or the partitions of IF NOT EXISTS."""
+    if isinstance(error, CommitConflictError):
+        return _is_there(lake.current(q.table), q)
+    return isinstance(error, BatchCommittedError)
+
+
+def _keep_static_partition(transaction: Transaction, where: Sequence[Filter]) -> None:
+    """Have the partition that is overwritten by nothing be empty, as Hive has it; it is made anew, as by any rows."""
+    static = _static_partition(transaction.base, where)
+    if static is not None:
+        transaction.append(static, (), arrangement=transaction.base.metadata.arrangement)
 
 
 def _rely(

@@ -245,7 +245,7 @@ class RowSlots:
         rest: list[tuple[str | int | None, ...]] = []
         cells: dict[tuple[str, ...], list[tuple[str | int | None, ...]]] = defaultdict(list)
         for key, layout in self._own.items():
-            values = self._snapshot.values_of(key)
+            values = self._snapshot.placement.values_of(key)
             texts = [text_of(type, value) for type, value in zip(types, values, strict=True)]
             first = _NONE if layout is None else self._first[layout]
             rest.append((*texts, first, self._spread(layout)))

@@ -20,6 +20,7 @@ from parquetry.store.groups import (
     SMALL_PAGE,
     Groups,
     Page,
+    PageReader,
     ReadPage,
     crowded,
     first_row,
@@ -176,7 +177,8 @@ def leading(
                 before = key
             return old > seeks
 
-        yield from first_rows(groups, ranges[0][0], read, skipping, _largest_page, pays, size, limit)
+        reader = PageReader(read, skipping, _largest_page, pays, size)
+        yield from first_rows(groups, ranges[0][0], reader, limit)
 
 
 def _reader(table: Table, ranges: Sequence[Range], where: Condition | None) -> ReadPage:

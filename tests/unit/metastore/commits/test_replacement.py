@@ -76,7 +76,7 @@ class History:
     def write(self, table: TableSnapshot, values: tuple[Any, ...]) -> DataFile:
         self.files += 1
         name = f"pq-{self.id.hex()}-{self.files}.parquet"
-        path = Path(table.default_location(values).removeprefix("file:")) / name
+        path = Path(table.placement.default_location(values).removeprefix("file:")) / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x")
         return DataFile(name, 1, 1)

@@ -55,7 +55,7 @@ def append(table: TableSnapshot, *days: int) -> TableSnapshot:
         name = f"f{table.version}-{day}"
         transaction.append((day, "a"), [file(name, bytes=1)])
         if table.metadata.external:
-            folder = Path(table.default_location((day, "a")))
+            folder = Path(table.placement.default_location((day, "a")))
             folder.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(b"x")
     return commit(transaction)

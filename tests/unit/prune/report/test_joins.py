@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from parquetry.prune.report import shuffle_reasons
 from parquetry.prune.report.buckets import BucketReport

@@ -1,0 +1,124 @@
+"""The one step that counts: compare-and-set of the head, from which on a version shows the rows of an attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from parquetry.errors import BatchCommittedError, CommitAbortedError
+from parquetry.metastore.commits.attempt.rows import Attempt
+from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
+from parquetry.metastore.commits.changes import Drop
+from parquetry.metastore.storage.head import Head, edit_head, remove
+from parquetry.metastore.storage.model import Commit, Totals
+from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.versions.newest_rows import Newest, decode_newest, encode_newest, is_listed, whole_of
+from parquetry.metastore.versions.visible_rows import VisibleRows
+
+
+class MovedError(Exception):
+    """The head shows another version than the one that was validated.
+
+    Attributes:
+        head: as it is.
+    """
+
+    def __init__(self, head: Head) -> None:
+        super().__init__()
+        self.head = head
+
+
+def publish(task: CommitTask, attempt: Attempt, version: int, head: Head, forgettable: Sequence[int]) -> Head:
+    """Make a version of what an attempt has written.
+
+    Args:
+        task: what is committed.
+        attempt: that has written all its rows.
+        version: on which these were built.
+        head: of that version.
+        forgettable: aborted tickets of which no trace is left.
+
+    Returns:
+        The head that shows the new version, or a later one.
+
+    Raises:
+        MovedError: there is a later version now.
+        CommitAbortedError: another writer took this one for dead.
+        CommitConflictError: the table was renamed, or a version that is restored was vacuumed away.
+        TableNotFoundError: the table was dropped or replaced.
+        BatchCommittedError: the batch of a streaming query was committed before.
+    """
+    transaction = task.transaction
+    listed, all_listed = _newest_rows(task, head)
+    transaction.may_be_visible = True
+
+    def change(head: Head) -> Head:
+        task.require_open(head)
+        if transaction.restored_from is not None:
+            require_kept(transaction, head, transaction.restored_from)
+        if attempt.ticket not in head.pending:
+            raise CommitAbortedError(
+                f"{describe(transaction)} took so long that another writer took its author for dead; "
+                "nothing was written: run it again."
+            )
+        if head.commit.version != version:
+            raise MovedError(head)
+        _require_new_batch(task, head.commit)
+        after = msgspec.structs.replace(
+            head,
+            pending=head.without(attempt.ticket),
+            aborted=remove(head.aborted, forgettable),
+        )
+        newest = _encoded(task, attempt, listed, all_listed) if listed else b""
+        return msgspec.structs.replace(after, commit=_commit(task, attempt, after), newest=newest)
+
+    return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
+
+
+def _require_new_batch(task: CommitTask, last: Commit) -> None:
+    batch = task.transaction.batch
+    if batch is not None and batch.is_in(last):
+        raise BatchCommittedError(
+            f"Batch {batch.number} of the streaming query {batch.query} was committed to table {task.base.label} "
+            "before; nothing was written."
+        )
+
+
+def _commit(task: CommitTask, attempt: Attempt, head: Head) -> Commit:
+    """Return the commit that takes the place of a head's, whose tickets are those of the next version already."""
+    last, transaction = head.commit, task.transaction
+    difference = sum((added for _, added in attempt.built.values()), Totals())
+    return Commit(
+        version=last.version + 1,
+        ticket=attempt.ticket,
+        id=task.id,
+        committed_at=max(now_ms(), last.committed_at),
+        operation=transaction.operation,
+        summary=task.summary,
+        metadata=last.metadata if task.prepared.metadata is None else attempt.ticket,
+        totals=difference if transaction.successor else last.totals + difference,
+        next_ticket=head.next_ticket,
+        invisible=head.invisible(),
+        streams=last.streams if transaction.batch is None else transaction.batch.added_to(last.streams),
+    )
+
+
+def _newest_rows(task: CommitTask, head: Head) -> tuple[dict[bytes, Newest], bool]:
+    """Return the newest rows of the partitions on which a commit builds, if the next head is to list them, and whether of all."""
+    base = task.base
+    if task.transaction.successor or not base.partition_types or not is_listed(head.commit, head.newest):
+        return {}, False
+    if rows := dict(decode_newest(head.newest)):
+        return rows, whole_of(head.newest) == head.commit.ticket
+    visible = VisibleRows(task.store, task.table, head.commit)
+    # Tombstones may have keys from before a REPLACE TABLE, which have no place in the order of the others.
+    listed = (each for each in visible.all_newest() if base.placement.fits(each[0]))
+    return {key: Newest(found.ticket, found.is_tombstone) for key, found in listed}, True
+
+
+def _encoded(task: CommitTask, attempt: Attempt, listed: dict[bytes, Newest], all_listed: bool) -> bytes:
+    """Return the newest rows with those of an attempt, as the head lists them."""
+    changes = task.prepared.changes
+    written = {key: Newest(attempt.ticket, isinstance(changes[key], Drop)) for key in attempt.built}
+    return encode_newest({**listed, **written}, attempt.ticket if all_listed else None)

@@ -1,0 +1,152 @@
+"""The rows of one attempt: all that a commit writes under one ticket before a version shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from parquetry.metastore.cleanup import recovery
+from parquetry.metastore.commits.apply import Merge
+from parquetry.metastore.commits.attempt.task import CommitTask
+from parquetry.metastore.commits.changes import Drop
+from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.storage.format import IN_COLUMNS, require_format
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.keyspace import (
+    TAKEN_OUT_PARTS,
+    commit_key,
+    complement,
+    fields_of,
+    journal_key,
+    metadata_key,
+    partition_prefix,
+    taken_out_prefix,
+)
+from parquetry.metastore.storage.model import PartitionIndex, Totals
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.versions.indexes import entry_rows
+from parquetry.metastore.versions.snapshot import load_metadata
+from parquetry.metastore.versions.visible_rows import Found
+
+KEYS_PER_JOURNAL_ROW = 1000
+"""Keys in one row of the journal."""
+ROWS_PER_WRITE = 5000
+"""Rows that are put into the store at once."""
+
+
+class Attempt:
+    """What has been written under one ticket.
+
+    Args:
+        task: what to write.
+        ticket: under which.
+
+    Attributes:
+        ticket: as given.
+        metadata: that the version has, as of the last call of `write`.
+        built: for each partition, on which ticket's row its new row was built, and what it adds to the totals.
+        in_doubt: whether rows of the ticket may turn up once more after they were deleted.
+    """
+
+    def __init__(self, task: CommitTask, ticket: int) -> None:
+        self._task = task
+        self._changes = task.prepared.changes
+        self._merge = Merge(task.prepared, ticket)
+        self._wrote_journal = False
+        self._indexes: tuple[PartitionIndex, ...] = ()
+        self.ticket = ticket
+        self.metadata = task.base.metadata
+        self.built: dict[bytes, tuple[int, Totals]] = {}
+        self.in_doubt = False
+
+    def is_late(self, latest: Mapping[bytes, Found], removed_rows: Mapping[bytes, Found]) -> bool:
+        """Return whether another ticket is needed: a row has a later one, or would get a second value under this one.
+
+        Args:
+            latest: the newest rows of the partitions to be changed.
+            removed_rows: the newest rows of the files taken out.
+        """
+        return any(found.ticket > self.ticket for found in (*latest.values(), *removed_rows.values())) or any(
+            on != _ticket_of(latest.get(key)) for key, (on, _) in self.built.items()
+        )
+
+    def write(self, head: Head, latest: Mapping[bytes, Found]) -> None:
+        """Write what has not been written yet.
+
+        Args:
+            head: of the version to build on.
+            latest: the rows in it of the partitions to be changed.
+        """
+        table, metadata = self._task.table, self._task.prepared.metadata
+        self.metadata = metadata or load_metadata(self._task.store, table, head.commit.metadata)
+        age = complement(self.ticket)
+        # The newest commit is in the head only; once this one takes its place there, it must be in the log.
+        rows = [(commit_key(table, head.commit.version), encode(head.commit))]
+        rows += self._partition_rows(latest, self._index_again())
+        if not self._wrote_journal:
+            self._write_journal()
+            if metadata is not None:
+                rows.append((metadata_key(table, self.ticket), encode(metadata)))
+            files = taken_out_prefix(table)
+            rows += ((files + path + age, value) for path, value in sorted(self._task.removed_rows.items()))
+        chunk_rows = self._merge.take_chunk_rows()
+        if chunk_rows:
+            require_format(self._task.store, IN_COLUMNS)
+        rows = [*chunk_rows, *rows]  # what is referred to comes first
+        for start in range(0, len(rows), ROWS_PER_WRITE):
+            self.in_doubt |= self._task.store.put_many(rows[start : start + ROWS_PER_WRITE], fields_of)
+
+    def _index_again(self) -> list[bytes]:
+        """Return the keys of rows that were written and need entries again: somebody has begun to build an index."""
+        if self.metadata.indexes == self._indexes:
+            return []
+        self._indexes = self.metadata.indexes
+        return list(self.built)
+
+    def _partition_rows(
+        self, latest: Mapping[bytes, Found], indexed: list[bytes]
+    ) -> list[tuple[bytes, bytes]]:
+        """Return the new rows of partitions that have none yet, and entries of indexes for these and for those of other keys.
+
+        Args:
+            latest: the rows on which to build.
+            indexed: the other keys.
+        """
+        prefix, age = partition_prefix(self._task.table), complement(self.ticket)
+        rows = []
+        for key in sorted(self._changes):
+            if key in self.built:  # then on what is the latest still
+                continue
+            found = latest.get(key)
+            value, difference = self._merge.row(key, found)
+            self.built[key] = (_ticket_of(found), difference)
+            rows.append((prefix + key + age, value))
+            indexed.append(key)
+        leads = ((key, age, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)
+        return [*rows, *entry_rows(self._task.table, self._indexes, leads)]
+
+    def _write_journal(self) -> None:
+        parts = [*enumerate(_parts(self._changes) or [[]])]
+        parts += enumerate(_parts(self._task.removed_rows), TAKEN_OUT_PARTS)
+        self._task.store.put_many(
+            (journal_key(self._task.table, self.ticket, part), encode(some)) for part, some in parts
+        )
+        self._wrote_journal = True
+
+    def delete_rows(self) -> None:
+        """Remove all that was written: the ticket is aborted."""
+        task = self._task
+        recovery.delete_rows(
+            task.store, task.table, self.ticket, self._changes, self._indexes, task.removed_rows
+        )
+
+
+def _parts(keys: Iterable[bytes]) -> list[list[bytes]]:
+    """Return keys as the rows of a journal list them."""
+    every = sorted(keys)
+    return [
+        every[start : start + KEYS_PER_JOURNAL_ROW] for start in range(0, len(every), KEYS_PER_JOURNAL_ROW)
+    ]
+
+
+def _ticket_of(found: Found | None) -> int:
+    return 0 if found is None else found.ticket

@@ -1,0 +1,91 @@
+"""Take a ticket, give it up, and forget it: edits of the table's head, each by compare-and-set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from parquetry.errors import CommitConflictError
+from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
+from parquetry.metastore.storage.format import require_format
+from parquetry.metastore.storage.head import Head, edit_head, merge, remove
+from parquetry.metastore.storage.owner import Owner, now_ms
+
+
+def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple[Head, int]:
+    """Take a ticket, and give up those of dead authors in the same step.
+
+    Args:
+        task: that the ticket is for.
+        owner: this process.
+        instead_of: a ticket of its own that it gives up for a later one.
+
+    Returns:
+        The head as written, and the ticket.
+
+    Raises:
+        TableNotFoundError: the table was dropped or replaced.
+        CommitConflictError: it was renamed, or the base vacuumed away; or a vacuum may be deleting the files that are taken in.
+    """
+
+    def mine(head: Head) -> list[int]:
+        return [
+            ticket
+            for ticket, other in head.pending.items()
+            if other.nonce == owner.nonce and ticket != instead_of
+        ]
+
+    def change(head: Head) -> Head:
+        task.require_open(head)
+        require_format(task.store, task.format)
+        if instead_of is None:
+            # The rows of the base were read before; if they were kept until now, none was missing.
+            require_kept(task.transaction, head, task.base.version)
+        now = now_ms()
+        if task.transaction.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
+            raise CommitConflictError(
+                f"{describe(task.transaction)} takes files in while a vacuum of the table is deleting some; nothing was "
+                "written: run it again when that is done."
+            )
+        dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
+        alive = {t: other for t, other in head.pending.items() if t not in dead}
+        return msgspec.structs.replace(
+            head,
+            next_ticket=head.next_ticket + 1,
+            pending={**alive, head.next_ticket: msgspec.structs.replace(owner, started_at=now)},
+            aborted=merge(head.aborted, ((t, t) for t in dead)),
+        )
+
+    head = edit_head(task.store, task.table, change, lambda head: bool(mine(head)))
+    return head, mine(head)[0]
+
+
+def abort(task: CommitTask, ticket: int) -> Head:
+    """Give up a ticket, unless it is published or given up already.
+
+    Returns:
+        The head as written, or as it was.
+
+    Raises:
+        TableNotFoundError: the table is gone.
+        StoreError: the store fails. The edit may have taken place.
+    """
+
+    def change(head: Head) -> Head:
+        if ticket not in head.pending:
+            return head
+        aborted = merge(head.aborted, [(ticket, ticket)])
+        return msgspec.structs.replace(head, pending=head.without(ticket), aborted=aborted)
+
+    return edit_head(task.store, task.table, change, lambda head: ticket not in head.pending)
+
+
+def forget(task: CommitTask, tickets: Sequence[int]) -> None:
+    """Take aborted tickets, of which no trace is left, out of the head."""
+
+    def change(head: Head) -> Head:
+        aborted = remove(head.aborted, tickets)
+        return head if aborted == head.aborted else msgspec.structs.replace(head, aborted=aborted)
+
+    edit_head(task.store, task.table, change, lambda head: not any(map(head.is_aborted, tickets)))

@@ -1,0 +1,53 @@
+"""Functions stay small: one can be read in one go, and called without counting arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import parquetry.errors
+
+ROOT = Path(parquetry.errors.__file__).parent
+MAX_LINES = 60
+"""Of a function, its docstring included."""
+MAX_PARAMETERS = 7
+"""Beside the object itself."""
+COMMANDS = "cli"
+"""The room whose functions have a parameter for each option of a command."""
+
+
+def test_functions_are_short() -> None:
+    """No function is longer than what a screen shows."""
+    long = {
+        f"{name}: {(node.end_lineno or 0) - node.lineno + 1} lines"
+        for name, node in _functions()
+        if _is_long(node)
+    }
+    assert long == set()
+
+
+def test_functions_take_few_parameters() -> None:
+    """Where a function would need many values, those that belong together are one; only a command's options are parameters each."""
+    many = {
+        f"{name}: {_parameters(node)} parameters"
+        for name, node in _functions()
+        if _parameters(node) > MAX_PARAMETERS and not name.startswith(f"{COMMANDS}/")
+    }
+    assert many == set()
+
+
+def _functions() -> Iterator[tuple[str, ast.FunctionDef]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                yield f"{path.relative_to(ROOT)}: {node.name}", node
+
+
+def _is_long(node: ast.FunctionDef) -> bool:
+    return (node.end_lineno or 0) - node.lineno >= MAX_LINES
+
+
+def _parameters(node: ast.FunctionDef) -> int:
+    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
