@@ -62,7 +62,7 @@ object RuntimeFacts {
     }
     /** What there is to say of a scan if the plan does not have it. */
     def without(scan: ParquetryScan): Option[JObject] = Option.when(!scans.exists(_.isVariantOf(scan)))(JObject(
-      "values" -> JNull, "shared" -> JBool(false), "scan" -> JString(if (scans.contains(scan)) "reused" else "gone")))
+      "values" -> JNull, "shared" -> JBool(false), "scan" -> JString(if (scans.exists(_.readsSame(scan))) "reused" else "gone")))
 
     private def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
       plan match {

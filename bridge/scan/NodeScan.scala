@@ -2,9 +2,10 @@ package org.apache.spark.sql.parquetry.scan
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.connector.read.{Batch, Scan}
+import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.protocol.ScanAnswer
 
 /**
  * The scan of one node of a physical plan. Several nodes may have one scan, each with runtime filters of its own, and run at the same
@@ -17,8 +18,13 @@ class NodeScan(shared: ParquetryScan) extends ParquetryScan(shared.plans, shared
   @volatile private var narrowed = Option.empty[Narrowed]
 
   override def filter(filters: Array[Expression]): Unit = narrowed = plans.narrow(filters.toSeq)
-  override def toBatch: Batch = narrowed.fold(shared.toBatch)(state => new PlannedBatch(shared, state.answer))
+  override def toBatch: Batch = {
+    val state = narrowed
+    new PlannedBatch(this, state.fold(listed)(_.answer))
+  }
   override def columnarSupportMode(): Scan.ColumnarSupportMode = shared.columnarSupportMode()
+  override def partitions(answer: ScanAnswer): Array[InputPartition] = shared.partitions(answer)
+  override def readerFactory: PartitionReaderFactory = shared.readerFactory
 }
 
 /** Gives each node with runtime filters a scan of its own: last, as other rules copy nodes and change their scans. */

@@ -187,7 +187,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   /** Whether the files are in fewer buckets than Spark is told of, so that rows are chosen. */
   private def inFewer: Boolean = buckets.exists(b => b.held < b.count)
-  lazy val readerFactory: PartitionReaderFactory = {
+  def readerFactory: PartitionReaderFactory = factory
+  private lazy val factory: PartitionReaderFactory = {
     val inner = new RuntimeFilterReaders(readers.factory(rowGroupFilters))
     val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
     ErrorNamingReaderFactory.of(chosen, table)
@@ -209,11 +210,14 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     override def value(): Long = number
   }).toArray
 
-  // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
+  // Equal scans let Spark reuse exchanges; Spark itself compares the runtime filters.
   private def key =
     (table.id(), table.version(), predicates.toSet, planTimeValues, readSchema(), options, table.ref, buckets, mode.wholeFiles)
+  /** Whether another scan reads the same, be it a node's own or one that nodes share. */
+  def readsSame(other: ParquetryScan): Boolean = key == other.key
+  // Where a rule puts an equal node in the place of another, Spark keeps the other: a node's own scan must not equal the shared one.
   override def equals(other: Any): Boolean = other match {
-    case s: ParquetryScan => s.key == key
+    case scan: ParquetryScan => scan.getClass == getClass && readsSame(scan)
     case _ => false
   }
   override def hashCode(): Int = key.hashCode()
