@@ -11,6 +11,7 @@ import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
   PadRowConditions, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache}
 import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqueries, TupleStrategy}
+import org.apache.spark.sql.parquetry.scan.SeparateScans
 import org.apache.spark.sql.parquetry.statements.{
   AnalyzeStatement, DescribeStatement, EarlyStatements, EvolveViewSchemas, ExpandDroppedPartitions, LoadDataStatement, Parser,
   RepairStatement, ShowCreateTableStatement, ShowPartitionValues, ShowPartitionsStatement}
@@ -72,6 +73,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               LimitSubqueryWait              values that run for themselves are waited for no longer than is said
  *                               PlanTupleSubqueries            values of several keys come to their scan as tuples
  *                               DisableUnusedBucketing         buckets that nobody uses are read as other files are
+ *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
  * Two of the last are registered twice: as rules of query stages, which adaptive execution runs while it sees a whole plan, and as rules
@@ -123,6 +125,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectColumnar(_ => prepared(PlanTupleSubqueries))
     extensions.injectQueryStagePrepRule(_ => DisableUnusedBucketing)
     extensions.injectColumnar(_ => prepared(DisableUnusedBucketing))
+    extensions.injectColumnar(_ => prepared(SeparateScans))
   }
 
   private def prepared(rule: Rule[SparkPlan]): ColumnarRule = new ColumnarRule {

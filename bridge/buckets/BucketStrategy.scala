@@ -24,8 +24,8 @@ object BucketStrategy extends SparkStrategy {
   private def sorted(plan: LogicalPlan): LogicalPlan = plan.transform {
     case sort: Sort if !sort.global => sort.withNewChildren(Seq(sort.child.transform {
       case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _)
-          if !scan.whole && scan.buckets.exists(_.order.nonEmpty) =>
-        relation.copy(scan = scan.keptWhole)
+          if !scan.readsWholeFiles && scan.buckets.exists(_.order.nonEmpty) =>
+        relation.copy(scan = scan.withWholeFiles)
     }))
   }
 }

@@ -22,10 +22,10 @@ object DisableUnusedBucketing extends Rule[SparkPlan] {
 
   private def visit(plan: SparkPlan, used: Boolean): SparkPlan = plan match {
     case node: BatchScanExec => node.scan match {
-      case scan: ParquetryScan if !used && scan.buckets.isDefined && !scan.whole =>
-        val free = node.copy(scan = scan.free, ordering = None, keyGroupedPartitioning = None)
-        free.copyTagsFrom(node)
-        free
+      case scan: ParquetryScan if !used && scan.buckets.isDefined && !scan.readsWholeFiles =>
+        val unbucketed = node.copy(scan = scan.withoutBuckets, ordering = None, keyGroupedPartitioning = None)
+        unbucketed.copyTagsFrom(node)
+        unbucketed
       case _ => node
     }
     case other =>

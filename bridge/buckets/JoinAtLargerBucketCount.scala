@@ -104,7 +104,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
     case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, Some(functions), _, _, _)
         if scan.buckets.exists(b => b.count != count && (b.count == side.count || b.count % count == 0) &&
           b.version == side.scan.version && b.columns.map(_._2) == side.scan.columns.map(_._2)) =>
-      scan.in(count).fold(plan)(found => relation.copy(scan = found, keyGroupedPartitioning = Some(functions.map {
+      scan.withBucketCount(count).fold(plan)(found => relation.copy(scan = found, keyGroupedPartitioning = Some(functions.map {
         case t @ TransformExpression(f: BucketFunction, _, _, _) => t.copy(function = f.copy(count = count))
         case other => other
       })))

@@ -38,7 +38,7 @@ class KeyRangeScan(private val of: ParquetryScan, private val partitions: Seq[St
   override def planInputPartitions(): Array[InputPartition] = Array(GivenRows(Answers.rows(of.table.ref.ask("file_ends",
     of.table.identity ++ Seq[JField](
       "predicates" -> JArray(of.asked.toList),
-      "joined" -> JArray(of.joined.toList),
+      "joined" -> JArray(of.planTimeValues.toList),
       "runtime" -> JArray(found.map(RuntimeValues.tree(_, of.mostValues)).toList),
       "column" -> JString(column),
       "partition_columns" -> Json.strings(partitions.map(_.name))): _*), readSchema())))

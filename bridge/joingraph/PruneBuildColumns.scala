@@ -25,7 +25,7 @@ object PruneBuildColumns extends JoinSelectionHelper {
         right = if (broadcast.contains(BuildRight)) join.right else of(join.right, wanted))
     case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, output, buckets, order, _, _) =>
       val told = AttributeSet.fromAttributeSets((buckets.toSeq.flatten ++ order.toSeq.flatten).map(_.references))
-      val fewer = scan.of(output.filter((needed ++ told).contains).map(_.name).toSet)
+      val fewer = scan.withColumns(output.filter((needed ++ told).contains).map(_.name).toSet)
       val read = fewer.readSchema().fieldNames.toSet
       if (read.size == output.size) relation else relation.copy(scan = fewer, output = output.filter(a => read(a.name)))
     case other => other

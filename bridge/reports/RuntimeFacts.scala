@@ -61,8 +61,8 @@ object RuntimeFacts {
       all.find(each => each \ "unused" == JNull).orElse(all.headOption)
     }
     /** What there is to say of a scan if the plan does not have it. */
-    def without(scan: ParquetryScan): Option[JObject] = Option.when(!scans.exists(_.isOf(scan)))(JObject(
-      "values" -> JNull, "shared" -> JBool(false), "scan" -> JString(if (scans.contains(scan)) "reused" else "gone")))
+    def without(scan: ParquetryScan): Option[JObject] = Option.when(!scans.exists(_.isVariantOf(scan)))(JObject(
+      "values" -> JNull, "shared" -> JBool(false), "scan" -> JString(if (scans.exists(_.readsSame(scan))) "reused" else "gone")))
 
     private def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
       plan match {
@@ -96,7 +96,7 @@ object RuntimeFacts {
         }
     }
     private def unused(filter: => Expression, scan: ParquetryScan): JField =
-      "unused" -> Try(filter).toOption.flatMap(scan.unused).fold[JValue](JNull)(JString(_)) // an end that is not known yet is no literal
+      "unused" -> Try(filter).toOption.flatMap(scan.ineffective).fold[JValue](JNull)(JString(_)) // an end that is not known yet is no literal
   }
 
   private def missed(plan: BaseSubqueryExec): Option[Long] = plan match {

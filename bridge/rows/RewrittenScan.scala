@@ -37,11 +37,11 @@ class RewrittenScan(inner: ParquetryScan)
   override def filter(values: Array[Predicate]): Unit = synchronized {
     if (chosen.isEmpty) values.filter(_.name == "IN").map(_.children.toSeq).collectFirst {
       case (found: NamedReference) +: paths if found.fieldNames.sameElements(Array(column)) =>
-        chosen = Some(inner.only(paths.collect { case LiteralValue(path: UTF8String, _) => path.toString }))
+        chosen = Some(inner.listedAt(paths.collect { case LiteralValue(path: UTF8String, _) => path.toString }))
     }
   }
   override def toBatch: Batch = new PlannedBatch(inner, answer)
-  private def answer: ScanAnswer = chosen.getOrElse(inner.first)
+  private def answer: ScanAnswer = chosen.getOrElse(inner.listed)
 
   /** What is rewritten, as the planner is told it: all files that were read or some, and the values of their partitions, or of more,
    * in the order of the partition columns. */

@@ -29,7 +29,7 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(table, options) {
     override def build(): Scan = {
       // every row of a file is written again: the readers may leave out none by the statement's condition
-      val scan = new RewrittenScan(new ParquetryScan(table, pushed.map(_.copy(rowGroups = None)), required, options).free)
+      val scan = new RewrittenScan(new ParquetryScan(table, pushed.map(_.copy(rowGroups = None)), required, options).withoutBuckets)
       read = Some(scan)
       scan
     }

@@ -37,11 +37,11 @@ object PlanTimeValues extends PredicateHelper {
   } yield {
     // of a table that is not listed yet those are asked for that the values leave
     val there = source.key match {
-      case _: AttributeReference if source.scan.late => None
+      case _: AttributeReference if source.scan.isEstimated => None
       case _ => held(source)
     }
     val found = if (there.exists(_.subsetOf(values))) None else tree(source, there.fold(values)(_ & values))
-    PlanTimeValues(found.filterNot(source.scan.joined.contains), values.size, complete(build))
+    PlanTimeValues(found.filterNot(source.scan.planTimeValues.contains), values.size, complete(build))
   }
 
   /** What a key may be in the rows of a plan. */
@@ -91,7 +91,7 @@ object PlanTimeValues extends PredicateHelper {
   private def tree(source: KeySource, values: Set[Any]): Option[JValue] = source.key match {
     case column: AttributeReference => Some(in(source, column, values))
     case _ if source.ofPartitions =>
-      EvaluatedPartitionPredicates.values(source.scan.table, source.scan.trees, Seq(InSet(source.key, values))).headOption.map(_.told)
+      EvaluatedPartitionPredicates.values(source.scan.table, source.scan.planTimeConditions, Seq(InSet(source.key, values))).headOption.map(_.told)
     case key => source.widened.map { case (column, back) =>
       in(source, column, values.map(value => back(Literal(value, key.dataType)).eval()) - null)
     }

@@ -121,7 +121,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
       val sparks = buildKey.flatMap(spark(source.key, _))
       val facts = JObject(
         "scan" -> JInt(number(source.relation)),
-        "report" -> source.scan.expected,
+        "report" -> source.scan.reportSoFar,
         "bytes" -> (if (statistics.isPresent) JInt(statistics.getAsLong) else JNull),
         "column" -> JString(if (ends.isEmpty) LogicalNames.of(source.key) else source.key.references.map(_.name).mkString(", ")),
         "form" -> JString(source.form),
@@ -143,7 +143,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         "outside" -> JBool(outside),
         "read_once" -> JBool(SQLConf.get.exchangeReuseEnabled && once.broken(source.relation, join)),
         "known" -> known.fold[JValue](JNull)(_.facts),
-        "held" -> Some(source).filterNot(_.scan.late).flatMap(PlanTimeValues.held).fold[JValue](JNull)(values => JInt(values.size)),
+        "held" -> Some(source).filterNot(_.scan.isEstimated).flatMap(PlanTimeValues.held).fold[JValue](JNull)(values => JInt(values.size)),
         "placed" -> sparks.fold[JValue](JNull)(d => JString(if (d.onlyInBroadcast) "shared" else "always")))
       val valuesOf = buildKey.map(KeySource.of(_, build)).collect { case Seq(one) => one.scan }
       found += RuntimeCandidate(join, source, build, keys, place, shared && !outside, known, valuesOf, sparks, facts)

@@ -56,7 +56,7 @@ case class TimedSubquery(child: SparkPlan, most: Long, @transient scan: Parquetr
         late = true
         rows.cancel(true)
         sparkContext.cancelJobsWithTag(tag)
-        scan.missed(of, most)
+        scan.recordTimeout(of, most)
         metrics("givenUp").set(1)
         SQLMetrics.postDriverMetricUpdates(
           sparkContext, sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY), metrics.values.toSeq)

@@ -14,6 +14,8 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.internal.connector.SupportsRuntimeCatalystFiltering
 import org.apache.spark.sql.sources
@@ -28,98 +30,105 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
+ * How the files of a scan are read.
+ *
+ * @param bucketed whether Spark is told of the buckets
+ * @param wholeFiles whether sorted files have to be read one by one, also if no bucket is of use
+ * @param columns the data columns to read, or None for all that the request names
+ */
+case class ReadMode(bucketed: Boolean = true, wholeFiles: Boolean = false, columns: Option[Set[String]] = None)
+
+/**
  * The files that the planner chose, read by Spark's own readers.
  *
- * @param plan which files; copies of a scan have one together
- * @param keyed whether Spark is told of the buckets
- * @param whole whether sorted files have to be read one by one, also if no bucket is of use
- * @param columns those that are read of the files; None: all that were planned for
+ * @param plans which files
+ * @param mode how they are read
  */
-class ParquetryScan private (private val plan: ScanPlans, keyed: Boolean, val whole: Boolean, columns: Option[Set[String]])
+class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[scan] val mode: ReadMode)
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with SupportsRuntimeCatalystFiltering with Reported with Asked {
-  import plan.{hidden, options, pushed}
+  import plans.request.{hidden, options, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
-    this(new ScanPlans(table, pushed, required, options), keyed = true, whole = false, None)
+    this(new ScanPlans(ScanRequest(table, pushed, required, options)), ReadMode())
 
   private val session = SparkSession.active
-  def table: ParquetryTable = plan.table
-  private val dataSchema = columns.fold(plan.dataSchema)(some => StructType(plan.dataSchema.filter(f => some(f.name))))
+  def table: ParquetryTable = plans.request.table
+  private val dataSchema =
+    mode.columns.fold(plans.request.dataSchema)(names => StructType(plans.request.dataSchema.filter(f => names(f.name))))
   val predicates: Array[Predicate] = pushed.map(_.predicate).toArray
 
-  private lazy val given = readSchema().fieldNames.toSet
+  private lazy val columnNames = readSchema().fieldNames.toSet
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields ++ hidden.fields)
-  override def description(): String = (if (awaited && Running.query(session)) plan.known else plan.answer).description
-  override def report: JValue = plan.used.answer.report merge plan.missed
-  override def toBatch: Batch = plan.taken() match {
-    case Some(found) => new PlannedBatch(this, found)
-    case None => new PlannedBatch(this, plan.first)
-  }
+  /** Spark's UI has the text of a query before it runs: that lists no files. EXPLAIN has the text of what would be read. */
+  override def description(): String =
+    (if (awaitsValues && ParquetryScan.isRunning(session)) plans.state.answer else plans.narrowedOrListed).description
+  override def report: JValue = plans.report
+  override def toBatch: Batch = new PlannedBatch(this, listed)
   /** Told without a look at what is read. */
   override def columnarSupportMode(): Scan.ColumnarSupportMode =
     if (readers.columnar && !inFewer) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
 
-  // What Spark plans by. Of a large table its totals do: the files are not listed before values of a join have come.
+  // What Spark plans by: an estimate does. The files of a large table are not listed before runtime values have arrived.
 
   override def estimateStatistics(): Statistics = new Statistics {
-    private def known(count: Option[Long]) = count.fold(OptionalLong.empty())(OptionalLong.of(_))
-    override def sizeInBytes(): OptionalLong = known(plan.known.bytes)
-    override def numRows(): OptionalLong = known(plan.known.rows)
+    private def optional(count: Option[Long]) = count.fold(OptionalLong.empty())(OptionalLong.of(_))
+    override def sizeInBytes(): OptionalLong = optional(plans.state.answer.bytes)
+    override def numRows(): OptionalLong = optional(plans.state.answer.rows)
   }
-  def files: Int = plan.known.count
-  /** The files that are read without values that arrive while the query runs, as their file systems spell them. */
+  def files: Int = plans.state.answer.count
+  /** The listed files, as their file systems spell them. */
   def paths: Seq[String] = {
     val hadoop = session.sessionState.newHadoopConf()
-    FileSplits.paths(plan.first).map { file =>
+    FileSplits.paths(listed).map { file =>
       val (path, system) = (file.toPath, file.toPath.getFileSystem(hadoop))
       SparkPath.fromPath(Path.getPathWithoutSchemeAndAuthority(path).makeQualified(system.getUri, system.getWorkingDirectory)).urlEncoded
     }
   }
-  def expected: JValue = plan.used.known.report
+  def reportSoFar: JValue = plans.reportSoFar
   /** Conditions of the query that left out partitions, as text; Spark applies none that these decide. */
-  def decided: Seq[String] = (expected \ "steps").children.filter(_ \ "name" == JString("partitions")).flatMap { step =>
+  def decided: Seq[String] = (reportSoFar \ "steps").children.filter(_ \ "name" == JString("partitions")).flatMap { step =>
     val origins = (step \ "origins").children
     (step \ "by").children.zipAll(origins, JNull, JString("query")).collect { case (JString(text), JString("query")) => text }
   }
-  /** Whether nothing is listed yet. */
-  def late: Boolean = plan.known.late
-  /** Told of a scan for which the plan has values that arrive while the query runs. */
-  def awaitValues(): Unit = awaited = true
-  @volatile private var awaited = false
+  /** Whether the newest answer comes from the table's totals, and has no files. */
+  def isEstimated: Boolean = plans.state.isInstanceOf[Estimated]
+  /** To be called for a scan that the plan has runtime filters for. */
+  def awaitValues(): Unit = awaiting = true
+  def awaitsValues: Boolean = awaiting
+  @volatile private var awaiting = false
 
-  // Values that arrive while the query runs. Spark does not apply them again: a superset is always right. They come as Spark's own
-  // expressions: what it makes for sources of expressions of partition columns, it makes only if the query reads all of these.
+  // Runtime filters. Spark does not apply them again: a superset is always right. They come as Spark's own expressions: Spark makes
+  // predicates of sources from expressions of partition columns only if the query reads all partition columns.
 
   override def filterAttributes(): Array[NamedReference] =
-    plan.expected.filterable.filter(given).map(n => Expressions.column(Schemas.quoted(n))).toArray
-  override def filter(values: Array[Expression]): Unit = plan.narrow(values.toSeq)
-  /** Why a filter that has come left nothing out; None: it did, or has not come. */
-  def unused(filter: Expression): Option[String] = plan.unused(filter)
+    plans.estimate.filterable.filter(columnNames).map(n => Expressions.column(Schemas.quoted(n))).toArray
+  /** Does nothing: other nodes of the plan may have this scan, too. `NodeScan` uses the values. */
+  override def filter(filters: Array[Expression]): Unit = ()
+  /** Why a filter that arrived pruned nothing, or None if it pruned something or has not arrived. */
+  def ineffective(filter: Expression): Option[String] = plans.ineffective(filter)
+  /** Notes for the report that the values of a filter were not there in time. */
+  def recordTimeout(of: String, milliseconds: Long): Unit = plans.recordTimeout(of, milliseconds)
+  def mostValues: Int = plans.estimate.mostValues
+  def mostWait: Option[Long] = plans.estimate.mostWait
 
-  // Values of a join that are known in planning
+  // What was asked, and the files that answer it without runtime values
 
-  /** The same scan, which reads only what values of a join leave. */
-  def by(values: JValue): ParquetryScan = new ParquetryScan(plan.by(values), keyed, whole, columns)
-  def joined: Seq[JValue] = plan.joined
-  def trees: Seq[JValue] = plan.trees
-  /** What the query itself asks. */
-  override def asked: Seq[JValue] = plan.static
-  /** Values of the columns of `partitionSchema`, of each partition that is read. */
-  def partitionRows: Seq[InternalRow] = plan.first.partitions
-  def partitionSchema: StructType = plan.partitionSchema
-  /** What is read without values that arrive while the query runs. */
-  def first: ScanAnswer = plan.first
-  /** Of that the files of some paths. */
-  def only(paths: Seq[String]): ScanAnswer = plan.only(paths)
-  def mostValues: Int = plan.expected.mostValues
-  def mostWait: Option[Long] = plan.expected.mostWait
-  /** Told of values that were not there in time. */
-  def missed(of: String, milliseconds: Long): Unit = plan.miss(of, milliseconds)
+  /** The conditions of the query itself. */
+  override def asked: Seq[JValue] = plans.request.conditions
+  def planTimeValues: Seq[JValue] = plans.request.planTimeValues
+  def planTimeConditions: Seq[JValue] = plans.request.planTimeConditions
+  def partitionSchema: StructType = plans.request.partitionSchema
+  /** The values of `partitionSchema` of each partition that has listed files. */
+  def partitionRows: Seq[InternalRow] = listed.partitions
+  def listed: ScanAnswer = plans.listed
+  /** The listed files at some paths. */
+  def listedAt(paths: Seq[String]): ScanAnswer = plans.request.ask(files = Some(paths))
 
-  // Buckets. They are those of the first plan: values that arrive later leave every file in its partition.
+  // Buckets. They are those of the first answer: runtime values leave every file in its partition.
 
-  def buckets: Option[BucketsAnswer] = if (keyed) plan.buckets else None
+  def buckets: Option[BucketsAnswer] = if (mode.bucketed) plans.buckets else None
+  def readsWholeFiles: Boolean = mode.wholeFiles
   override def outputPartitioning(): Partitioning = buckets.fold[Partitioning](new UnknownPartitioning(0))(found =>
     new KeyGroupedPartitioning(BucketFunction.transforms(found).toArray, found.count))
   override def outputOrdering(): Array[SortOrder] = buckets.toArray.flatMap(_.order).map { case (column, descending) =>
@@ -127,24 +136,26 @@ class ParquetryScan private (private val plan: ScanPlans, keyed: Boolean, val wh
     Expressions.sort(Expressions.column(Schemas.quoted(column)), direction)
   }
 
-  /** The same scan, which tells Spark of no buckets, so that its files are cut and packed as those of others are. */
-  def free: ParquetryScan = new ParquetryScan(plan.inTheirOwn, keyed = false, whole, columns)
+  // Scans that are made of this one
 
-  /** The same scan, which tells Spark of more buckets, so that each file is read for several of them, or of fewer. */
-  def in(count: Int): Option[ParquetryScan] =
-    Some(new ParquetryScan(plan.in(count), keyed, whole, columns)).filter(_.buckets.exists(_.count == count))
+  /** Reads only the files that satisfy plan-time values of a join. */
+  def withPlanTimeValues(values: JValue): ParquetryScan = copy(plans = plans.withPlanTimeValues(values))
+  /** Tells Spark of no buckets, so that files are split and packed as those of other scans are. */
+  def withoutBuckets: ParquetryScan = copy(plans.withOwnBucketCount, mode.copy(bucketed = false))
+  /** Tells Spark of more buckets, so that each file is read for several of them, or of fewer; None if the files cannot be read so. */
+  def withBucketCount(count: Int): Option[ParquetryScan] =
+    Some(copy(plans = plans.withBucketCount(count))).filter(_.buckets.exists(_.count == count))
+  def withWholeFiles: ParquetryScan = copy(mode = mode.copy(wholeFiles = true))
+  /** Reads only some of the data columns, and all partition columns. */
+  def withColumns(names: Set[String]): ParquetryScan = copy(mode = mode.copy(columns = Some(names)))
 
-  /** Whether another is the same scan, be it changed in how it is read. */
-  def isOf(other: ParquetryScan): Boolean = plan.isOf(other.plan)
-
-  def keptWhole: ParquetryScan = new ParquetryScan(plan, keyed, whole = true, columns)
-
-  /** The same files, of which fewer columns are read: of those that are no partitions' values, some. */
-  def of(some: Set[String]): ParquetryScan = {
-    val fewer = new ParquetryScan(plan, keyed, whole, Some(some))
-    fewer.awaited = awaited
-    fewer
+  private def copy(plans: ScanPlans = plans, mode: ReadMode = mode): ParquetryScan = {
+    val other = new ParquetryScan(plans, mode)
+    other.awaiting = awaiting
+    other
   }
+  /** Whether both are made of the same scan, by any of these but `withPlanTimeValues`. */
+  def isVariantOf(other: ParquetryScan): Boolean = plans.isVariantOf(other.plans)
 
   // Reading
 
@@ -165,18 +176,19 @@ class ParquetryScan private (private val plan: ScanPlans, keyed: Boolean, val wh
             case mixed => new RuntimeFilterPartition(mixed.index, mixed.files, Some(own))
           }
       }
-      planned = (answer, found) :: planned.filter(kept => plan.isFirst(kept._1))
+      planned = (answer, found) :: planned.filter(kept => plans.state.listing.exists(_ eq kept._1))
       found
     }
   }
 
-  private lazy val byBucket = pieces(plan.first).byBucket(buckets.get)
+  private lazy val byBucket = pieces(listed).byBucket(buckets.get)
   private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   /** Whether the files are in fewer buckets than Spark is told of, so that rows are chosen. */
   private def inFewer: Boolean = buckets.exists(b => b.held < b.count)
-  lazy val readerFactory: PartitionReaderFactory = {
+  def readerFactory: PartitionReaderFactory = factory
+  private lazy val factory: PartitionReaderFactory = {
     val inner = new RuntimeFilterReaders(readers.factory(rowGroupFilters))
     val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
     ErrorNamingReaderFactory.of(chosen, table)
@@ -187,9 +199,9 @@ class ParquetryScan private (private val plan: ScanPlans, keyed: Boolean, val wh
   // What Spark's UI shows
 
   // As the first answer lists them: of a number that it was not told of before, Spark makes an error.
-  private val metrics = plan.expected.metrics.map(m => new PlannedMetric(m.name, m.text))
+  private val metrics = plans.estimate.metrics.map(m => new PlannedMetric(m.name, m.text))
   override def supportedCustomMetrics(): Array[CustomMetric] = metrics.toArray
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = driverMetrics(plan.answer)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = driverMetrics(plans.narrowedOrListed)
   def driverMetrics(answer: ScanAnswer): Array[CustomTaskMetric] = (for {
     metric <- answer.metrics if metrics.exists(_.name() == metric.name)
     number <- metric.value
@@ -198,11 +210,23 @@ class ParquetryScan private (private val plan: ScanPlans, keyed: Boolean, val wh
     override def value(): Long = number
   }).toArray
 
-  // Equal scans let Spark reuse exchanges; values that arrive at run time are compared by Spark itself.
-  private def key = (table.id(), table.version(), predicates.toSet, joined, readSchema(), options, table.ref, buckets, whole)
+  // Equal scans let Spark reuse exchanges; Spark itself compares the runtime filters.
+  private def key =
+    (table.id(), table.version(), predicates.toSet, planTimeValues, readSchema(), options, table.ref, buckets, mode.wholeFiles)
+  /** Whether another scan reads the same, be it a node's own or one that nodes share. */
+  def readsSame(other: ParquetryScan): Boolean = key == other.key
+  // Where a rule puts an equal node in the place of another, Spark keeps the other: a node's own scan must not equal the shared one.
   override def equals(other: Any): Boolean = other match {
-    case s: ParquetryScan => s.key == key
+    case scan: ParquetryScan => scan.getClass == getClass && readsSame(scan)
     case _ => false
   }
   override def hashCode(): Int = key.hashCode()
+}
+
+object ParquetryScan {
+  /** Whether a query of this thread is being run, and not explained. */
+  private def isRunning(session: SparkSession): Boolean = (for {
+    id <- Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+    running <- Option(SQLExecution.getQueryExecution(id.toLong))
+  } yield !running.logical.isInstanceOf[ExplainCommand]).getOrElse(false)
 }

@@ -4,11 +4,12 @@ import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionRead
 import org.apache.spark.sql.parquetry.protocol.ScanAnswer
 
 /**
- * What a scan reads, as it was planned when Spark asked for it. A scan may stand in a plan more than once, and values of a join come to
- * each place by itself: what one of them leaves out, the others read.
+ * The files of one node of a plan.
+ *
+ * @param answer the listed files, or what the node's runtime values leave of them (see `NodeScan`)
  */
 class PlannedBatch(private val scan: ParquetryScan, answer: => ScanAnswer) extends Batch {
-  // Spark makes a batch long before it asks what is read: files that are listed for it alone must be asked for no sooner.
+  // Spark makes a batch long before it needs the partitions: until then, no file is listed.
   override def planInputPartitions(): Array[InputPartition] = scan.partitions(answer)
   override def createReaderFactory(): PartitionReaderFactory = scan.readerFactory
 

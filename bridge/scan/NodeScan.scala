@@ -1,0 +1,42 @@
+package org.apache.spark.sql.parquetry.scan
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.protocol.ScanAnswer
+
+/**
+ * The scan of one node of a physical plan. Several nodes may have one scan, each with runtime filters of its own, and run at the same
+ * time: what the filter of one node prunes, the others read. So the values that arrive at a node narrow this object alone.
+ *
+ * @param shared the scan that other nodes may have, too; it makes the partitions and the readers
+ */
+class NodeScan(shared: ParquetryScan) extends ParquetryScan(shared.plans, shared.mode) {
+  if (shared.awaitsValues) awaitValues()
+  @volatile private var narrowed = Option.empty[Narrowed]
+
+  override def filter(filters: Array[Expression]): Unit = narrowed = plans.narrow(filters.toSeq)
+  override def toBatch: Batch = {
+    val state = narrowed
+    new PlannedBatch(this, state.fold(listed)(_.answer))
+  }
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = shared.columnarSupportMode()
+  override def partitions(answer: ScanAnswer): Array[InputPartition] = shared.partitions(answer)
+  override def readerFactory: PartitionReaderFactory = shared.readerFactory
+}
+
+/** Gives each node with runtime filters a scan of its own: last, as other rules copy nodes and change their scans. */
+object SeparateScans extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan.transform {
+    case node: BatchScanExec if node.runtimeFilters.nonEmpty => node.scan match {
+      case _: NodeScan => node
+      case shared: ParquetryScan =>
+        val separate = node.copy(scan = new NodeScan(shared))
+        separate.copyTagsFrom(node)
+        separate
+      case _ => node
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package org.apache.spark.sql.parquetry.scan
+
+import org.json4s._
+
+import org.apache.spark.sql.parquetry.protocol.{Answers, Json, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * What a query wants to read of a table, and the question about it.
+ *
+ * @param pushed the query's own conditions
+ * @param planTimeValues values of a join's build side that the metastore knew while the query was planned
+ * @param bucketCount how many buckets Spark is to be told of, or None for as many as the table has
+ */
+case class ScanRequest(
+    table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap,
+    planTimeValues: Seq[JValue] = Nil, bucketCount: Option[Int] = None) {
+  // The session's settings may have changed when the next question is asked.
+  private val settings = Settings.field
+
+  val hidden: HiddenColumns = new HiddenColumns(table, required)
+  val (partitionSchema, dataSchema) = {
+    val (p, d) = required.fields.filterNot(f => hidden.names(f.name)).partition(f => table.partitionColumns.contains(f.name))
+    (StructType(p), StructType(d))
+  }
+
+  val conditions: Seq[JValue] = pushed.map(_.tree)
+  /** All that the planner knows before the query runs. */
+  def planTimeConditions: Seq[JValue] = conditions ++ planTimeValues
+
+  /**
+   * Asks the planner which files to read.
+   *
+   * @param runtimeValues filters whose values have arrived
+   * @param reportBefore the report on what was read without values of joins, for the report to compare with
+   * @param mayEstimate whether the table's totals will do for an answer
+   * @param files only these, by their paths
+   */
+  def ask(
+      runtimeValues: Seq[JValue] = Nil, reportBefore: Option[JValue] = None, mayEstimate: Boolean = false,
+      files: Option[Seq[String]] = None): ScanAnswer =
+    Answers.scan(table.ref.ask("plan_scan",
+      table.identity ++ Seq[JField](
+        "predicates" -> JArray(conditions.toList),
+        "joined" -> JArray(planTimeValues.toList),
+        "runtime" -> JArray(runtimeValues.toList),
+        "columns" -> Json.strings(required.fieldNames.filterNot(hidden.names)),
+        "late" -> JBool(mayEstimate),
+        Json.readOptions(options), settings) ++ reportBefore.map("before" -> _: JField)
+        ++ files.map("files" -> Json.strings(_): JField)
+        ++ bucketCount.map(count => "buckets" -> JInt(count): JField): _*), partitionSchema)
+}
