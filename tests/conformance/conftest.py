@@ -15,7 +15,13 @@ from tests.support.postgresql import launcher as postgresql
 _NUMBERS = itertools.count()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql", pytest.param("hbase", marks=pytest.mark.hbase)])
+@pytest.fixture(
+    params=[
+        "memory",
+        "sqlite",
+        *(pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("postgresql", "hbase")),
+    ]
+)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of each kind."""
     opened: Store
