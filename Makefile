@@ -35,7 +35,7 @@ test-all: java $(READY) ## run all tests with all cases of the exhaustive ones, 
 	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS)
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
-	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase" \
+	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
 	  tests/conformance tests/property src/parquetry tests/unit
 
 lint: $(READY) ## check style and types

@@ -1,4 +1,4 @@
-"""Which tests need Spark, and which HBase; and the rule that each says what it claims."""
+"""Which tests need Spark, and which a server of HBase or PostgreSQL; and the rule that each says what it claims."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.support.effort import examples
 from tests.support.suites import tally
 
 _HERE = Path(__file__).parent
-_NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase"}
+_NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase", _HERE / "postgresql": "postgresql"}
 _MAKING = pytest.StashKey[Popen[bytes] | None]()
 # What makes a golden store is no module that can be imported by its folder's name.
 collect_ignore = [
     "golden",
-    *([] if find_spec("pyspark") else ["spark", "hbase", "unit/test_demo.py"]),
+    *([] if find_spec("pyspark") else ["spark", "hbase", "postgresql", "unit/test_demo.py"]),
 ]
 
 # An example is not wrong because the machine was busy; the rest is as it is by default, or on CI.

@@ -9,12 +9,19 @@ from pathlib import Path
 import pytest
 
 from parquetry.store import MemoryStore, SQLiteStore, Store, open_store
-from tests.support.hbase.launcher import shared_server
+from tests.support.hbase import launcher as hbase
+from tests.support.postgresql import launcher as postgresql
 
 _NUMBERS = itertools.count()
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("hbase", marks=pytest.mark.hbase)])
+@pytest.fixture(
+    params=[
+        "memory",
+        "sqlite",
+        *(pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("postgresql", "hbase")),
+    ]
+)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of each kind."""
     opened: Store
@@ -22,8 +29,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         opened = MemoryStore()
     elif request.param == "sqlite":
         opened = SQLiteStore(tmp_path / "rows.sqlite")
+    elif request.param == "postgresql":
+        url = postgresql.shared_server().url(f"conformance{next(_NUMBERS)}")
+        opened = open_store(url, str(tmp_path), create=True)
     else:
-        url = shared_server().url(f"conformance{next(_NUMBERS)}")
+        url = hbase.shared_server().url(f"conformance{next(_NUMBERS)}")
         opened = open_store(url, str(tmp_path), create=True)
     yield opened
     opened.close()

