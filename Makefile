@@ -61,7 +61,7 @@ wheel: java $(READY) ## build dist/*.whl, which carries the compiled bridge, and
 docs: $(READY) ## write the generated pages of docs/ again
 	@$(RUN) -m parquetry.config.reference > docs/configuration.md
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
-	@if [ -e benchmarks/results/tpcds.json ]; then $(RUN) -m benchmarks.tpcds_page; fi
+	@if [ -e benchmarks/results/tpcds.json ]; then $(RUN) -m benchmarks.tpcds.page; fi
 
 golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/protocol.jsonl)
 	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/suites/test_recorded_questions.py

@@ -16,7 +16,7 @@ from typing import Any, cast
 from rich.console import Console
 
 from benchmarks.measure import Finding, Result, take_turns
-from benchmarks.metastore_table import progress
+from benchmarks.metastore.table import progress
 from parquetry.metastore import (
     Column,
     ColumnStatistics,

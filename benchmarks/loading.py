@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks import loading_unclustered
+from benchmarks import unclustered
 from benchmarks.lake import CATALOG, start
 from benchmarks.measure import Finding, Result, take_turns
 from demo import tpcds
@@ -36,7 +36,7 @@ def run(folder: Path, scale: float) -> Result:
     result.findings.append(
         Finding("load of store_sales: parquetry / spark", timing.ratio("parquetry", "spark"), 1.25)
     )
-    loading_unclustered.measure(spark, folder, KEY, result)
+    unclustered.measure(spark, folder, KEY, result)
     spark.stop()
     return result
 

@@ -15,6 +15,12 @@ from benchmarks.measure import Result
 NAMES = ("planning", "scans", "pruning", "loading")
 ALONE = ("skew", "joins", "runtime", "tpcds", "history", "files", "metastore")
 """Run only when named: they take long, or need more than Spark."""
+MODULES = {
+    **{name: f"benchmarks.{name}" for name in ("planning", "loading", "history")},
+    **{name: f"benchmarks.queries.{name}" for name in ("scans", "pruning", "skew", "joins", "runtime")},
+    **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore")},
+}
+"""Which module each is in."""
 _RESULTS = Path(__file__).with_name("results")
 
 
@@ -40,7 +46,7 @@ def main() -> int:
     for name in arguments.names or NAMES:
         console.print(f"[bold]{name}[/] …")
         # imported by name: planning needs no Spark, and the others no more than is asked for
-        result: Result = importlib.import_module(f"benchmarks.{name}").run(folder, arguments.scale)
+        result: Result = importlib.import_module(MODULES[name]).run(folder, arguments.scale)
         result.save(_RESULTS, arguments.scale)
         results.append(result)
     console.print(_table(results))

@@ -33,7 +33,7 @@ object Views {
     builder.build()
   }
 
-  /** A view with other columns, which its query has by now. */
+  /** A view with other columns, which its query has by now; which of the query's columns it takes stays as it was said. */
   def evolved(view: View, schema: StructType): View = {
     val builder = new View.Builder()
       .withQueryText(view.queryText())
@@ -41,7 +41,7 @@ object Views {
       .withCurrentNamespace(view.currentNamespace())
       .withSqlConfigs(view.sqlConfigs())
       .withSchemaMode(view.schemaMode())
-      .withQueryColumnNames(schema.fieldNames)
+      .withQueryColumnNames(view.queryColumnNames())
     builder.withSchema(schema)
     builder.withProperties(view.properties())
     builder.build()

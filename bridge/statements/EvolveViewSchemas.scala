@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.SchemaUtils
 
 /**
  * Records the columns of views `WITH SCHEMA EVOLUTION` and `WITH SCHEMA TYPE EVOLUTION` whose query has others by now. Spark's own rule does it
@@ -18,7 +19,10 @@ case class EvolveViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
     case view: View if !view.isTempView && view.child.resolved && evolves(view.desc) =>
       catalogOf(view.desc).fold(view) { case (catalog, ident) =>
         val (known, now) = (view.desc.schema, columns(view.desc, view.child.schema))
-        if (shape(known) != shape(now)) catalog.evolveView(ident, now)
+        if (shape(view.desc, known) != shape(view.desc, now)) {
+          SchemaUtils.checkColumnNameDuplication(now.fieldNames.toIndexedSeq, session.sessionState.conf.caseSensitiveAnalysis)
+          catalog.evolveView(ident, now)
+        }
         view.copy(desc = view.desc.copy(schema = now))
       }
   }
@@ -39,5 +43,7 @@ case class EvolveViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
     if (desc.viewSchemaMode == SchemaEvolution) now
     else StructType(now.map(f => desc.schema.find(_.name == f.name).fold(f)(known => f.copy(metadata = known.metadata))))
 
-  private def shape(schema: StructType) = schema.map(f => (f.name, f.dataType, f.nullable))
+  /** What makes a view be recorded anew if it has become another; of comments, those that it takes from its query. */
+  private def shape(desc: CatalogTable, schema: StructType) = schema.map(f =>
+    (f.name, f.dataType, f.nullable, if (desc.viewSchemaMode == SchemaEvolution) f.getComment() else None))
 }

@@ -52,7 +52,8 @@ A setting can be given in several places. The first of these in which it is give
 In `SET` and `RESET`, Spark wants backticks around a name with hyphens. `spark-submit --conf` and `spark-defaults.conf` take
 names that begin with `spark.` only: give those of the session to `SparkSession.builder.config`, or `SET` them.
 
-A value that cannot be used is an error, which says in which place it was given; `SET` and `spark.conf.set` do not take it, and the one before holds. Of names that are not in the table below,
+A value that cannot be used is an error, which says in which place it was given; `SET` and `spark.conf.set` do not take it, and the one before holds. If a
+builder was given one, or an unknown `parquetry.…`, `getOrCreate()` says so before anything starts. Of names that are not in the table below,
 
 - options are ignored, as Spark's own sources ignore them (letter case does not count), but for those with which Delta or Iceberg would read or
   write other rows (`snapshot-id`, `branch`, `readChangeFeed`, `txnAppId`, …): they are an error that says what to give instead;

@@ -14,6 +14,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
+from parquetry.config.precedence import settle
 from parquetry.config.registry import TABLE_SETTINGS
 from parquetry.config.setting import SESSION_PREFIX
 from parquetry.config.spark import SPARK_SETTINGS
@@ -72,6 +73,7 @@ def configure(
 
     What `spark.jars` and `spark.sql.extensions` hold already is kept, and so is what settings of Spark's own have been
     given that joins of bucketed tables depend on (`config.spark.SPARK_SETTINGS`). May be called once for each catalog.
+    `getOrCreate()` raises ConfigurationError, before anything starts, if a setting `parquetry.…` of the builder cannot be used.
 
     Args:
         builder: ``SparkSession.builder``.
@@ -100,6 +102,7 @@ def configure(
 
         @functools.wraps(made)
         def get_or_create() -> SparkSession:
+            _check_settings(builder)
             if not _jvm_runs():
                 bridge_jar.java()  # says what is missing, where Spark's launcher says but that it has exited
             _load_into_running_jvm(str(bridge_jar.jar()))
@@ -153,6 +156,22 @@ def attach(spark: SparkSession) -> SparkSession:
                 }
             )
     return spark
+
+
+def _check_settings(builder: SparkSession.Builder) -> None:
+    """Make sure that settings of ours can be used which a builder was given: every statement of the session would fail, RESET, too.
+
+    Raises:
+        ConfigurationError: one is unknown, or has a value that cannot be used.
+    """
+    settings = {key: str(value) for key, value in builder._options.items() if key.startswith(SESSION_PREFIX)}
+    try:
+        effective = settle(session=settings)
+        for key in settings:
+            _ = effective[key.removeprefix(SESSION_PREFIX)]
+    except ConfigurationError as error:
+        reason = re.split(r"; (?:SET|RESET) ", error.message)[0]
+        raise ConfigurationError(f"{reason}; give the builder another value, or none.") from None
 
 
 def _held(builder: SparkSession.Builder, key: str) -> str:

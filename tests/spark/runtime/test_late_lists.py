@@ -10,17 +10,20 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry import metastore as ms
+from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
 from tests.support.stores.rows_examined import RowsExamined, rows_examined
 from tests.support.tables.bucketed_tables import settings
 
 DAYS = 1000
+SHAPES = VerdictFile.named("late_lists")
+FACTS = {"f": "sales", "t": "by_two", "w": "by_three"}
 SAMPLED = 4
 """Rows by which the share of some columns is estimated: the first two partitions, and the last, which is found first and then read."""
 
 
 @pytest.fixture(scope="module")
 def star(spark: SparkSession, store: ms.Metastore) -> Iterator[str]:
-    """A table of 1,000 partitions of a file each, of 2 rows, and small ones."""
+    """A table of 1,000 partitions of a file each, of 2 rows, two by more columns of 300 and 900, and small ones."""
     spark.sql("CREATE NAMESPACE lake.late")
     spark.sql("CREATE TABLE lake.late.sales (item int, amount int, day int) PARTITIONED BY (day)")
     rows = spark.range(2 * DAYS).selectExpr("int(id % 7) item", "int(id) amount", f"int(id % {DAYS}) day")
@@ -30,8 +33,25 @@ def star(spark: SparkSession, store: ms.Metastore) -> Iterator[str]:
         1
     ).writeTo("lake.late.days").append()
     rows.write.saveAsTable("late_sales")
+    fewer = spark.range(900).selectExpr(
+        "int(id % 7) item",
+        "int(id) amount",
+        "int(id DIV 150 % 2) half",
+        "int(id % 150) day",
+        "int(id DIV 300) third",
+    )
+    for name, columns, by in (
+        ("by_two", "item int, amount int, third int, half int, day int", "half, day"),
+        ("by_three", "item int, amount int, half int, day int, third int", "half, day, third"),
+    ):
+        spark.sql(f"CREATE TABLE lake.late.{name} ({columns}) PARTITIONED BY ({by})")
+        fewer.select(*spark.table(f"lake.late.{name}").columns).coalesce(1).writeTo(
+            f"lake.late.{name}"
+        ).append()
+    fewer.write.saveAsTable("late_fewer")
     yield "lake.late"
-    spark.sql("DROP TABLE late_sales")
+    for name in ("late_sales", "late_fewer"):
+        spark.sql(f"DROP TABLE {name}")
     spark.sql("DROP NAMESPACE lake.late CASCADE")
 
 
@@ -157,44 +177,22 @@ def test_null_partitions_are_subtracted(spark: SparkSession, db: str) -> None:
     assert scan["run_time"]["late"]
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-@pytest.mark.parametrize(
-    ("query", "kept"),
-    [
-        (
-            "SELECT sum(s.amount) FROM lake.late.days d LEFT JOIN {sales} s ON s.day = d.day WHERE d.week = 21",
-            3,
-        ),
-        (
-            "SELECT sum(s.amount) FROM {sales} s JOIN lake.late.days d ON s.day + 1 = d.day WHERE d.week = 22",
-            3,
-        ),
-        (
-            "SELECT sum(amount) FROM {sales} WHERE day = (SELECT max(day) FROM lake.late.days WHERE week = 23)",
-            1,
-        ),
-        (
-            "SELECT sum(s.amount) FROM {sales} s JOIN lake.late.days d ON s.day BETWEEN d.day AND d.day + 2 WHERE d.week = 24",
-            5,
-        ),
-        (
-            "SELECT sum(s.amount) FROM {sales} s LEFT JOIN lake.late.days d ON s.day = d.day AND d.week = 25",
-            DAYS,
-        ),
-        (
-            "SELECT count(*) FROM {sales} s LEFT ANTI JOIN lake.late.days d ON s.day = d.day AND d.week < 30",
-            DAYS,
-        ),
-    ],
-)
-def test_shapes_of_joins(spark: SparkSession, star: str, query: str, kept: int, adaptive: bool) -> None:
+@pytest.mark.parametrize("title", SHAPES.titles)
+def test_shapes_of_joins(spark: SparkSession, star: str, title: str) -> None:
     """Whichever way values come, or if none do: the answer is plain Spark's, and the partitions are those that can have matches."""
-    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
-        frame = spark.sql(query.format(sales=f"{star}.sales"))
-        found = frame.collect()
-    assert found == spark.sql(query.format(sales="late_sales")).collect()
-    scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == f"{star}.sales")
-    assert {step["name"]: step["kept"] for step in scan["steps"]}["partitions"] == kept
+    query = SHAPES.query(title)
+    verdicts: dict[str, Verdict] = {}
+    for letter, plain in (("f", "late_sales"), ("t", "late_fewer"), ("w", "late_fewer")):
+        names = {"f": f"{star}.{FACTS[letter]}", "d": f"{star}.days"}
+        expected = spark.sql(query.format(f=plain, d=names["d"])).collect()
+        both = []
+        for adaptive in (True, False):
+            with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+                frame = spark.sql(query.format(**names))
+                assert frame.collect() == expected
+            both.append(Verdict.from_report(frame, names, "f"))
+        verdicts |= with_and_without_adaptive_execution(letter, *both)
+    SHAPES.check(title, verdicts)
 
 
 def test_a_large_table_narrows_another(spark: SparkSession, star: str) -> None:

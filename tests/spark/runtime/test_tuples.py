@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ import parquetry
 from parquetry.planner.scans import deferred_listing, runtime_tuples, scans
 from parquetry.prune.runtime.cost_model import LIMITS
 from tests.support.spark import plans
+from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
 from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.run_time_tuples"
@@ -23,6 +23,11 @@ FACT = {
         "(v int, day date, x int, y int) PARTITIONED BY (day, x, y)",
         "SELECT int(id) v, date_add(date'2026-01-01', int(id % 30)) day, int(id % 7) x, int(id % 7) y FROM range(630) "
         "UNION ALL SELECT 700, NULL, 1, 1 UNION ALL SELECT 701, date'2026-01-02', 2, NULL",
+    ),
+    # the same rows by the two columns of which values come
+    "t": (
+        "(v int, x int, day date, y int) PARTITIONED BY (y, day)",
+        "SELECT v, x, day, y FROM lake.run_time_tuples.f",
     ),
     # two partitions of 32 buckets each, and 64 pairs
     "b": (
@@ -49,87 +54,13 @@ DIMENSIONS = {
     "e": "SELECT int(id) k, int(id) x, concat('n', id) n FROM range(0, 4, 1, 1)",
     "g": "SELECT int(id) a, IF(id = 3, NULL, concat('c', id)) c, concat('n', id) n FROM range(0, 4, 1, 1)",
 }
-SHARED, READ = Counter(SubqueryBroadcast=1, BroadcastExchange=1), Counter(Subquery=1)
-
-
-class Shape(NamedTuple):
-    """A query with tables in braces, and what is expected of it.
-
-    Attributes:
-        query: whose scan of the first table is looked at.
-        step: of its report.
-        kept: what this leaves.
-        told: what came, as the report's line of run-time values says it.
-        nodes: that the plan has beside the joins', for the values.
-    """
-
-    query: str
-    step: str
-    kept: int
-    told: str
-    nodes: Counter[str] | None = SHARED
-
-
+SHAPES = VerdictFile.named("tuples")
+NODES = ("BroadcastExchange", "SubqueryBroadcast", "Subquery")
+"""What a plan may have for the values, beside the joins."""
+NOT_ALWAYS_READ = ("no rows",)
+"""Where adaptive execution plans nothing in the end."""
 ON = "f.day = d.day AND f.y = d.y"
 PAIRS = "SELECT count(*), sum(v) FROM {f} f JOIN {d} d ON " + ON
-SHAPES = {
-    "inner": Shape(PAIRS, "partitions", 8, "(day, y) → 8 tuples"),
-    "Spark has filters of its own": Shape(f"{PAIRS} WHERE d.n < 'n4'", "partitions", 4, "(day, y) → 4 tuples"),
-    "sort-merge": Shape(PAIRS.replace("SELECT", "SELECT /*+ MERGE(d) */"), "partitions", 8, "(day, y) → 8 tuples", READ),
-    "three keys": Shape(f"{PAIRS} AND f.x = d.x", "partitions", 4, "(day, y, x) → 8 tuples"),
-    "semi": Shape("SELECT count(*) FROM {f} f LEFT SEMI JOIN {d} d ON " + ON, "partitions", 8, "(day, y) → 8 tuples"),
-    "IN": Shape("SELECT sum(v) FROM {f} WHERE (day, y) IN (SELECT day, y FROM {d})", "partitions", 8, "(day, y) → 8 tuples"),
-    "EXISTS": Shape(
-        "SELECT sum(v) FROM {f} f WHERE EXISTS (SELECT 1 FROM {d} d WHERE d.day = f.day AND d.y = f.y)", "partitions", 8, "(day, y) → 8 tuples"
-    ),
-    "null-supplying": Shape("SELECT k, count(v) FROM {f} f RIGHT JOIN {d} d ON " + ON + " GROUP BY k", "partitions", 8, "(day, y) → 8 tuples", READ),
-    "anti": Shape("SELECT k FROM {d} d LEFT ANTI JOIN {f} f ON " + ON, "partitions", 8, "(day, y) → 8 tuples", READ),
-    "below an aggregate": Shape(
-        "SELECT sum(s), count(*) FROM (SELECT day, y, sum(v) s FROM {f} GROUP BY y, day) f JOIN {d} d ON " + ON,
-        "partitions", 8, "(day, y) → 8 tuples",
-    ),
-    "null-safe": Shape(PAIRS.replace("f.y =", "f.y <=>"), "partitions", 9, "(day, y) → 9 tuples"),
-    "null-safe, both": Shape(
-        "SELECT /*+ MERGE(d) */ count(*), sum(v) FROM {f} f JOIN {d} d ON f.y <=> d.y AND f.day <=> d.day",
-        "partitions", 10, "(y, day) → 10 tuples", READ,
-    ),
-    "a wider type": Shape(
-        "SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, bigint(y) + (k DIV 3) * 4294967296L y FROM {d}) d ON " + ON,
-        "partitions", 3, "(day, y) → 3 tuples",
-    ),
-    "a computed key of the small side": Shape(
-        PAIRS.replace("d.y", "d.y + 1").replace("d.day", "date_add(d.day, 1)"), "partitions", 7, "(day, y) → 8 tuples"
-    ),
-    "a computed key of its own": Shape(
-        PAIRS.replace("f.y", "f.y + 1").replace("sum(v)", "max(f.x)"), "partitions", 48, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
-    ),
-    "a key of its own beside two": Shape(
-        f"{PAIRS} AND coalesce(f.x, -1) = d.x", "partitions", 5, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
-    ),
-    "two keys of one column": Shape(
-        f"{PAIRS} AND f.y = d.k", "partitions", 7, "", Counter(SubqueryBroadcast=2, BroadcastExchange=1)
-    ),
-    "a star": Shape(
-        f"{PAIRS.replace(' ON', ' JOIN {e} e ON f.x = e.x AND')}", "partitions", 5, "", Counter(SubqueryBroadcast=2, BroadcastExchange=2)
-    ),
-    "a snowflake": Shape(
-        f"{PAIRS} JOIN {{e}} e ON e.k = d.k WHERE e.n < 'n3'", "partitions", 3, "(day, y) → 3 tuples", READ
-    ),
-    "sets are as good": Shape(
-        "SELECT count(*), sum(v) FROM {f} f JOIN (SELECT * FROM {d} WHERE k = 3) d ON " + ON, "partitions", 1, "day → 1 value, y → 1 value"
-    ),
-    "no rows": Shape(PAIRS + " AND d.n > 'z'", "partitions", 0, "(day, y) → 0 tuples", None),
-    "preserved": Shape("SELECT count(*), count(k) FROM {f} f LEFT JOIN {d} d ON " + ON, "partitions", 212, "", Counter()),
-    "buckets": Shape("SELECT count(*), sum(v) FROM {b} f JOIN {g} d ON f.a = d.a AND f.c = d.c", "buckets", 4, "(a, c) → 3 tuples"),
-    "buckets, one key": Shape("SELECT count(*), sum(v) FROM {b} f JOIN {g} d ON f.c = d.c", "buckets", 37, "c → 3 values"),
-    "buckets and a partition": Shape(
-        "SELECT count(*), sum(v) FROM {b} f JOIN {g} d ON f.a = d.a AND f.c = d.c AND f.p = d.a % 2", "buckets", 3, "(a, c, p) → 3 tuples",
-    ),
-    "sorted buckets, keys in another order": Shape(
-        "SELECT count(*), sum(v) FROM {s} f JOIN {g} d ON f.c = d.c AND f.a = d.a WHERE d.n < 'n9'", "buckets", 3, "(c, a) → 3 tuples"
-    ),
-    "directories": Shape("SELECT count(*), sum(v) FROM {h} f JOIN {g} d ON f.a = d.a AND f.c = d.c", "directories", 6, "(a, c) → 3 tuples"),
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -152,62 +83,48 @@ def tables(spark: SparkSession) -> Iterator[dict[str, dict[str, str]]]:
     spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
 
 
-@pytest.fixture(scope="module")
-def known() -> dict[str, list[tuple[Any, ...]]]:
-    """What plain Spark has answered."""
-    return {}
-
-
 def scan(frame: DataFrame, table: str) -> dict[str, Any]:
     """Return what the report says of the scan of a table."""
     scans: list[dict[str, Any]] = parquetry.report(frame).to_dict()["scans"]
     return next(each for each in scans if each["table"] == table)
 
 
-PLANNED = (
-    "inner",
-    "Spark has filters of its own",
-    "sort-merge",
-    "null-safe",
-    "no rows",
-    "buckets",
-    "directories",
-)
-"""Those that are run without adaptive execution as well."""
-
-
-@pytest.mark.parametrize(
-    ("name", "adaptive"), [(name, True) for name in SHAPES] + [(name, False) for name in PLANNED]
-)
-def test_shapes(
-    spark: SparkSession,
-    tables: dict[str, dict[str, str]],
-    known: dict[str, list[tuple[Any, ...]]],
-    name: str,
-    adaptive: bool,
-) -> None:
-    """What has none of the tuples is left out, the build side runs as often as for one key, and the answer is plain Spark's."""
-    shape = SHAPES[name]
+def judged(
+    spark: SparkSession, tables: dict[str, dict[str, str]], query: str, letter: str, adaptive: bool
+) -> Verdict:
+    """Return what became of a query of one of the fact tables, which has plain Spark's rows."""
+    names = tables["ours"]
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
-        frame = spark.sql(shape.query.format(**tables["ours"]))
+        frame = spark.sql(query.format(**names))
         rows, nodes = plans.run(frame)
-        if name not in known:
-            known[name] = plans.comparable(spark.sql(shape.query.format(**tables["plain"])).collect())
-        assert plans.comparable(rows) == known[name]
-    text = str(parquetry.report(frame))
-    letter = next(part for part in "fbsh" if f"{{{part}}}" in shape.query)
-    if shape.kept or not adaptive:  # without rows on one side nothing is planned in the end
-        steps = scan(frame, tables["ours"][letter])["steps"]
-        assert [each["kept"] for each in steps if each["name"] == shape.step] == [shape.kept], text
-        assert (f"run time: {shape.told}: " if shape.told else "") in text
-    if shape.nodes is not None:
-        assert {each: nodes[each] for each in shape.nodes} == dict(shape.nodes), "\n".join(plans.lines(frame))
-        assert nodes["Subquery"] == shape.nodes["Subquery"]
+    assert plans.comparable(rows) == plans.comparable(spark.sql(query.format(**tables["plain"])).collect())
+    return Verdict.from_report(
+        frame, names, letter, [f"{nodes[each]} {each}" for each in NODES if nodes[each]]
+    )
+
+
+@pytest.mark.parametrize("title", SHAPES.titles)
+def test_shapes(spark: SparkSession, tables: dict[str, dict[str, str]], title: str) -> None:
+    """What has none of the tuples is left out, the build side runs as often as for one key, and the answer is plain Spark's."""
+    query = SHAPES.query(title)
+    first = next(letter for letter in "fbsh" if f"{{{letter}}}" in query)
+    planned = judged(spark, tables, query, first, adaptive=False)
+    adaptive = judged(spark, tables, query, first, adaptive=True)
+    both = title not in NOT_ALWAYS_READ
+    verdicts = (
+        with_and_without_adaptive_execution(first, adaptive, planned)
+        if both
+        else {f"{first}, planned": planned}
+    )
+    if first == "f":
+        verdict = judged(spark, tables, query.replace("{f}", "{t}"), "t", adaptive=both)
+        verdicts["t" if both else "t, planned"] = verdict
+    SHAPES.check(title, verdicts)
 
 
 def test_the_report(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
     """One line for the keys together, with how many tuples came from where; a query that is not run knows of none."""
-    frame = spark.sql(SHAPES["Spark has filters of its own"].query.format(**tables["ours"]))
+    frame = spark.sql(SHAPES.query("Spark has filters of its own").format(**tables["ours"]))
     frame.collect()
     (line,) = map(str, parquetry.report(frame).values)
     assert line == (
@@ -221,7 +138,7 @@ def test_many_tuples(
     spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Past the limit each column's values count: as many partitions as before there were tuples, and the same rows."""
-    query = SHAPES["null-safe"].query
+    query = SHAPES.query("null-safe")
     expected = spark.sql(query.format(**tables["plain"])).collect()
     for most, kept, told in ((9, 9, "(day, y) → 9 tuples"), (8, 57, "day → 8 values, y IN")):
         monkeypatch.setattr(runtime_tuples, "LIMITS", replace(LIMITS, tuples=most))
@@ -240,8 +157,8 @@ def test_more_tuples_than_are_sent(
     for module in (scans, deferred_listing):
         monkeypatch.setattr(module, "LIMITS", replace(LIMITS, set_values=3))
     for query, kept in (
-        (SHAPES["null-safe"].query, 57),  # from the least to the greatest, and NULL
-        (SHAPES["null-safe, both"].query, 58),
+        (SHAPES.query("null-safe"), 57),  # from the least to the greatest, and NULL
+        (SHAPES.query("null-safe, both"), 58),
         (f"{PAIRS} AND f.x + 1 = d.x + 1", 32),
         ("SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, y, k % 2 z FROM {d} WHERE k < 4) d ON f.day = d.day AND f.y <=> d.y AND f.x % 2 = d.z", 16),
     ):  # fmt: skip
@@ -318,6 +235,6 @@ def test_it_can_be_turned_off(spark: SparkSession, tables: dict[str, dict[str, s
         ("sort-merge", {"runtime-pruning-max-build-size": "0"}),
     ):
         with settings(spark, {f"parquetry.{key}": value for key, value in setting.items()}):
-            frame = spark.sql(SHAPES[name].query.format(**tables["ours"]))
+            frame = spark.sql(SHAPES.query(name).format(**tables["ours"]))
             frame.collect()
         assert "dynamicpruning" not in str(frame._jdf.queryExecution().optimizedPlan().toString())

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
 from tests.support.spark import plans
+from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
 from tests.support.tables.bucketed_tables import settings
 
 LAYOUTS = {
@@ -102,117 +103,35 @@ def test_each_layout_is_narrowed(
 
 HINT = "/*+ BROADCAST(d) */"
 FEW = "d.a = 1 AND d.b < 3"
-SHAPES: dict[str, tuple[str, dict[str, int], int]] = {
-    # name: query, values delivered by column, files read of 10
-    "inner": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE {FEW}", {"k": 3}, 3),
-    "semi": (f"SELECT f.v FROM {{f}} f LEFT SEMI JOIN rt_dim d ON f.k = d.k AND {FEW}", {"k": 3}, 3),
-    "IN": (f"SELECT v FROM {{f}} WHERE k IN (SELECT k FROM rt_dim d WHERE {FEW})", {"k": 3}, 3),
-    "EXISTS": (
-        f"SELECT v FROM {{f}} f WHERE EXISTS (SELECT * FROM rt_dim d WHERE d.k = f.k AND {FEW})", {"k": 3}, 3,
-    ),
-    "tuple IN": (
-        f"SELECT v FROM {{f}} WHERE (k, s) IN (SELECT k, s FROM rt_dim d WHERE {FEW})", {"k": 3, "s": 3}, 3,
-    ),
-    "correlated maximum": (
-        "SELECT v FROM {f} f WHERE v = (SELECT max(d.kk) FROM rt_dim d WHERE d.k = f.k AND d.a = 1 AND d.b < 3)",
-        {"k": 3, "v": 3}, 3,
-    ),
-    "below an aggregate": (
-        f"SELECT {HINT} g.* FROM (SELECT k, sum(v) FROM {{f}} GROUP BY k) g JOIN rt_dim d ON g.k = d.k WHERE {FEW}",
-        {"k": 3}, 3,
-    ),
-    "below a window": (
-        f"SELECT {HINT} g.k, g.n FROM (SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) n FROM {{f}}) g "
-        f"JOIN rt_dim d ON g.k = d.k WHERE {FEW}", {"k": 3}, 3,
-    ),
-    "expression of the small side": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k + 10 WHERE {FEW}", {"k": 3}, 3,
-    ),
-    "narrower type of the small side": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.v = d.k WHERE {FEW}", {"v": 3}, 3,
-    ),
-    "text": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.s = d.s WHERE {FEW}", {"s": 3}, 3),
-    "two columns": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k AND f.s = d.s WHERE {FEW}", {"k": 3, "s": 3}, 3,
-    ),
-    "two tables on one column": (
-        "SELECT /*+ BROADCAST(d), BROADCAST(e) */ f.v FROM {f} f JOIN rt_dim d ON f.k = d.k JOIN rt_dim e ON f.k = e.k "
-        "WHERE d.a = 1 AND e.b IN (2, 3)", {"k": 20}, 2,
-    ),
-    "aggregate of the small side": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN (SELECT max(k) m FROM rt_dim WHERE a = 1 GROUP BY b) d ON f.k = d.m",
-        {"k": 10}, 10,
-    ),
-    "distinct": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN (SELECT DISTINCT k FROM rt_dim d WHERE {FEW}) d ON f.k = d.k", {"k": 3}, 3,
-    ),
-    "NULL in the small side": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.n WHERE {FEW}", {"k": 2}, 2),
-    "static filter besides": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE {FEW} AND f.v > 10", {"k": 3}, 2,
-    ),
-    "one value": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE d.a = 1 AND d.b = 3", {"k": 1}, 1),
-    "condition that holds always": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE length(d.s) > 0", {"k": 100}, 10,
-    ),
-    "VALUES": (f"SELECT {HINT} f.v FROM {{f}} f JOIN (VALUES (7), (8), (500)) d(k) ON f.k = d.k", {"k": 3}, 1),
-    # Spark alone sends nothing of these two
-    "no condition": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k", {"k": 100}, 10),
-    "IS NOT NULL": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.n WHERE d.s IS NOT NULL", {"k": 99}, 10),
-    # Spark sends nothing of what follows: the small side is read for it
-    "wider type of the small side": (
-        "SELECT /*+ BROADCAST(d) */ f.v FROM {f} f JOIN rt_dim d ON f.k = d.kk WHERE d.a = 1 AND d.s < 's03'", {"k": 3}, 3,
-    ),
-    "<=>": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k <=> d.n WHERE {FEW}", {"(k >= 1 AND k <= 21) OR k IS NULL": 0}, 3,
-    ),
-    "OR": (
-        f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON (f.k = d.k OR f.v = d.kk) WHERE {FEW}",
-        {"(k >= 1 AND k <= 21) OR (v >= 1 AND v <= 21)": 0}, 3,
-    ),
-    "range": (f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k < d.k WHERE {FEW}", {"k < 21": 0}, 3),
-    "preserved side": (f"SELECT {HINT} f.v, d.s FROM {{f}} f LEFT JOIN rt_dim d ON f.k = d.k AND {FEW}", {}, 10),
-    "full outer": (f"SELECT f.v, d.s FROM {{f}} f FULL JOIN (SELECT * FROM rt_dim d WHERE {FEW}) d ON f.k = d.k", {}, 10),
-    "anti": (f"SELECT f.v FROM {{f}} f LEFT ANTI JOIN rt_dim d ON f.k = d.k AND {FEW}", {}, 10),
-    "NOT IN": (f"SELECT v FROM {{f}} WHERE k NOT IN (SELECT k FROM rt_dim d WHERE {FEW})", {}, 10),
-    "below a LIMIT": (
-        f"SELECT {HINT} count(*) FROM (SELECT * FROM {{f}} LIMIT 1000) f JOIN rt_dim d ON f.k = d.k WHERE {FEW}", {}, 10,
-    ),
-    "null-supplying side": (f"SELECT d.s, f.v FROM {{f}} f RIGHT JOIN (SELECT * FROM rt_dim d WHERE {FEW}) d ON f.k = d.k", {"k": 3}, 3),
-    "sort-merge": (f"SELECT /*+ MERGE(d) */ f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE {FEW}", {"k": 3}, 3),
-    "small side LEFT SEMI": (
-        f"SELECT d.s FROM (SELECT * FROM rt_dim d WHERE {FEW}) d LEFT SEMI JOIN {{f}} f ON f.k = d.k", {"k": 3}, 3,
-    ),
-}  # fmt: skip
+SHAPES = VerdictFile.named("values")
 ALSO = ("null-supplying side", "sort-merge", "correlated maximum", "small side LEFT SEMI")
 """Of what Spark collects values beside the join, too, if it may."""
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_shapes_of_joins(spark: SparkSession, fact: str, shape: str, adaptive: bool) -> None:
-    """Each shape gets the values that Spark sends of it, reads exactly these files, and has plain Spark's rows."""
-    query, values, files = SHAPES[shape]
+def judged(spark: SparkSession, fact: str, title: str, changed: dict[str, Any], adaptive: bool) -> Verdict:
+    """Return what became of the query of an example, which has plain Spark's rows."""
+    query = SHAPES.query(title)
     expected = plans.comparable(spark.sql(query.format(f="rt_fact")).collect())
-    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive, **changed}):
         frame = spark.sql(query.format(f=f"{fact}.files"))
         assert plans.comparable(frame.collect()) == expected
-        (scan,) = scans(frame, f"{fact}.files")
-        assert (delivered(scan), kept(scan)) == (values, files)
+        assert len(scans(frame, f"{fact}.files")) == 1
+        names = {"f": f"{fact}.files", "rt_dim": "spark_catalog.default.rt_dim"}
+        return Verdict.from_report(frame, names, "f")
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-@pytest.mark.parametrize("shape", ALSO)
-def test_shapes_of_joins_that_are_not_broadcast(
-    spark: SparkSession, fact: str, shape: str, adaptive: bool
-) -> None:
-    """With `reuseBroadcastOnly=false` values come of joins that shuffle, or broadcast the other side."""
-    query, values, files = SHAPES[shape]
-    expected = plans.comparable(spark.sql(query.format(f="rt_fact")).collect())
-    with settings(spark, {"spark.sql.adaptive.enabled": adaptive, **OFTEN}):
-        frame = spark.sql(query.format(f=f"{fact}.files"))
-        assert plans.comparable(frame.collect()) == expected
-        (scan,) = scans(frame, f"{fact}.files")
-        assert (delivered(scan), kept(scan)) == (values, files)
+@pytest.mark.parametrize("title", SHAPES.titles)
+def test_shapes_of_joins(spark: SparkSession, fact: str, title: str) -> None:
+    """Each shape gets the values that Spark sends of it, reads exactly these files, and has plain Spark's rows.
+
+    With `reuseBroadcastOnly=false` values come of joins that shuffle, or broadcast the other side.
+    """
+    adaptive, planned = (judged(spark, fact, title, {}, adaptive) for adaptive in (True, False))
+    verdicts = with_and_without_adaptive_execution("f", adaptive, planned)
+    if title in ALSO:
+        adaptive, planned = (judged(spark, fact, title, OFTEN, adaptive) for adaptive in (True, False))
+        verdicts |= with_and_without_adaptive_execution("f, Spark collects more", adaptive, planned)
+    SHAPES.check(title, verdicts)
 
 
 @pytest.mark.parametrize("adaptive", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 import zipfile
@@ -104,6 +105,69 @@ def test_an_unknown_option(spark: SparkSession, tmp_path: Path, options: dict[st
         spark.sql(f"SHOW NAMESPACES IN {name}")
     assert caught.value.getCondition() == "PARQUETRY_CONFIGURATION"
     assert not (tmp_path / "_parquetry").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        (
+            "runtime-pruning",
+            "flase",
+            "is 'flase': not true or false; give the builder another value, or none.",
+        ),
+        (
+            "runtime-pruning-max-build-size",
+            "plenty",
+            "is 'plenty': not a size such as 128mb; give the builder",
+        ),
+        (
+            "runtime-prunning",
+            "true",
+            "is unknown: did you mean 'parquetry.runtime-pruning'?; give the builder",
+        ),
+        (
+            "partition-order",
+            "a DESC",
+            "cannot be given for a session: set the table property 'partition-order'",
+        ),
+    ],
+)
+def test_a_setting_of_the_builder_that_cannot_be_used(
+    tmp_path: Path, key: str, value: str, says: str
+) -> None:
+    """It is told by `getOrCreate`: in a session that was made with it, every statement would fail, and RESET as well."""
+    builder = parquetry.configure(SparkSession.Builder(), "lake", tmp_path).config(f"parquetry.{key}", value)
+    with pytest.raises(ConfigurationError, match=re.escape(f"Session setting 'parquetry.{key}' {says}")):
+        builder.getOrCreate()
+
+
+def test_settings_that_the_session_is_made_with(tmp_path: Path) -> None:
+    """One for reads that cannot be used starts nothing; put right, it holds for queries until another is SET, and RESET goes back to it."""
+    program = """
+        import parquetry
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        key = "parquetry.runtime-pruning"
+        builder = parquetry.configure(SparkSession.builder.master("local[1]"), "lake", "w")
+        try:
+            builder.config(key, "flase").getOrCreate()
+        except parquetry.ParquetryError as error:
+            print(error.code, SparkContext._jvm)
+        spark = builder.config(key, "false").getOrCreate()
+        spark.sql("CREATE TABLE lake.default.t (x INT, p INT) PARTITIONED BY (p)")
+        spark.sql("INSERT INTO lake.default.t SELECT id, id FROM range(9)")
+        query = "SELECT /*+ BROADCAST(b) */ a.x FROM lake.default.t a JOIN lake.default.t b ON a.p = b.x WHERE b.x % 5 = 3"
+        for statement in (None, f"SET `{key}` = true", f"RESET `{key}`"):
+            if statement:
+                spark.sql(statement)
+            frame = spark.sql(query)
+            rows = sorted(row.x for row in frame.collect())
+            print("rows", rows, f"off (session setting '{key}')" in str(parquetry.report(frame)))
+    """
+    out = run([sys.executable, script(tmp_path, program)], tmp_path)
+    told = [line for line in out.splitlines() if line.startswith(("CONFIGURATION", "rows"))]
+    assert told == ["CONFIGURATION None", *(f"rows [3, 8] {off}" for off in (True, False, True))], out
 
 
 def test_a_catalog_without_a_warehouse(spark: SparkSession) -> None:

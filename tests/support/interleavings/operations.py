@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from parquetry.maintenance.deletion.file_access import Files
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.hive_record import HivePartition, HiveTable
+from parquetry.maintenance.publish import publish
 from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
@@ -29,6 +31,7 @@ from parquetry.planner.protocol import questions
 from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.planner.tables import views
 from parquetry.planner.tables.locations import Dropping, delete_replacement, doomed_staged
+from parquetry.progress import Progress
 from tests.support.interleavings.world import LAKE, NOW, Surroundings
 
 _FUTURE = 1 << 50
@@ -361,3 +364,33 @@ def back_up() -> Named:
         return f"dumps {' '.join(sorted(f'{table.database}.{table.name}' for table in tables))}"
 
     return Named("dump", run, changes=False)
+
+
+class _HiveOfOne:
+    """A metastore of Hive's that keeps what it was told of a table."""
+
+    def __init__(self) -> None:
+        self.partitions: list[str] = []
+
+    def put_table(self, table: HiveTable) -> bool:
+        return True
+
+    def put_partitions(
+        self, table: HiveTable, partitions: Iterable[HivePartition], progress: Progress
+    ) -> tuple[int, int, int]:
+        self.partitions = [
+            f"d={each.values[0]} with {each.parameters['numFiles']} files" for each in partitions
+        ]
+        return len(self.partitions), 0, 0
+
+
+def publish_to_hive(name: str) -> Named:
+    """CALL system.publish."""
+
+    def run(site: Site) -> str:
+        table = site.metastore.table(*name.split("."))
+        hive = _HiveOfOne()
+        publish(table, hive)
+        return f"publishes {table.metadata.comment} {hive.partitions}"
+
+    return Named(f"publish {name}", run, changes=False)

@@ -16,7 +16,7 @@ import parquetry
 from parquetry.spark import bridge_jar
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
-from tests.support.suites.suite_jars import class_path
+from tests.support.suites.jars import class_path
 
 _PACKAGE = "org.apache.spark.sql.parquetry.suites"
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
+import zipfile
 from pathlib import Path
 
 from parquetry.spark import bridge_jar
@@ -24,6 +25,22 @@ def class_path() -> list[Path]:
     """
     jars = sorted(fetched(_MODULE, "Spark-tests", "75 MB").glob("*.jar"))
     return [_compiled(jars), *jars]
+
+
+def sql_statements(name: str) -> list[str]:
+    """Return the statements of one of the SQL files with which Spark tests itself.
+
+    Args:
+        name: of the file, such as ``view-schema-evolution``.
+
+    Raises:
+        ArtifactsError: Maven Central could not be reached.
+    """
+    (jar,) = fetched(_MODULE, "Spark-tests", "75 MB").glob("spark-sql_*.jar")
+    with zipfile.ZipFile(jar) as archive:
+        text = archive.read(f"sql-tests/inputs/{name}.sql").decode()
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    return [statement for each in "\n".join(lines).split(";") if (statement := " ".join(each.split()))]
 
 
 def _compiled(jars: list[Path]) -> Path:

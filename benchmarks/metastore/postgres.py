@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.metastore_hive import Backend
+from benchmarks.metastore.hive import Backend
 from tests.support.hbase.launcher import free_ports
 from tests.support.jars import SETTINGS, java, pyspark_jars
 

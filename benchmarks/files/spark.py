@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
 import parquetry
-from benchmarks.files_planning import Session
-from benchmarks.files_tables import FILE_BYTES, Shape, kept
+from benchmarks.files.planning import Session
+from benchmarks.files.tables import FILE_BYTES, Shape, kept
 from benchmarks.lake import CATALOG, drain, files, start
 from benchmarks.measure import Finding, Result, take_turns
-from benchmarks.metastore_table import DATABASE
+from benchmarks.metastore.table import DATABASE
 from parquetry.spark.session import settings
 
 _ENTRIES = "entries"

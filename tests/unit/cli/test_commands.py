@@ -296,6 +296,19 @@ def test_an_error_is_one_sentence_and_exit_code_1(run, arguments, sentence):
     assert err.count("\n") == 1
 
 
+def test_publish_of_no_table_does_not_start_spark(warehouse, tmp_path):
+    """The error is there before PySpark has been imported, where PySpark is installed, too."""
+    program = (
+        "import sys\nfrom parquetry.cli.main import main\ntry:\n    main(['publish', 'none', '--conf', 'a=b'])\n"
+        "finally:\n    print([name for name in sys.modules if name.partition('.')[0] in ('pyspark', 'py4j')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "[]\n"), done.stderr
+    assert done.stderr.startswith("parquetry: Table default.none does not exist")
+
+
 def test_a_filters_error_marks_the_place(run):
     """Below the sentence stand the filter and a caret under the place."""
     code, _, err = run("partitions", "t", "--where", "day = = 3")

@@ -14,12 +14,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import files_appends, files_spark, planning
-from benchmarks.files_iceberg import VERSION, Iceberg, IcebergTable, MissingError, environment
-from benchmarks.files_planning import Asked, Cost, Session, in_own_process, select
-from benchmarks.files_tables import Shape, kept
+from benchmarks import planning
+from benchmarks.files import appends, spark
+from benchmarks.files.iceberg import VERSION, Iceberg, IcebergTable, MissingError, environment
+from benchmarks.files.planning import Asked, Cost, Session, in_own_process, select
+from benchmarks.files.tables import Shape, kept
 from benchmarks.measure import Finding, Result, take_turns
-from benchmarks.metastore_table import DATABASE
+from benchmarks.metastore.table import DATABASE
 from parquetry.metastore import open_metastore
 
 _ROUNDS, _PYTHON_ROUNDS = 5, 2
@@ -63,8 +64,8 @@ def run(folder: Path, scale: float) -> Result:
     with console.status("memory"):
         _memory(result, folder, console, (huge, many, single), small)
     parts = [
-        files_spark.measure(folder, many, console),
-        files_appends.measure(folder, huge, small, long, console),
+        spark.measure(folder, many, console),
+        appends.measure(folder, huge, small, long, console),
         planning.run(folder, scale),
     ]
     for part in parts:

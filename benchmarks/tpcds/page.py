@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md and its charts out of the results: `python -m benchmarks.tpcds_page`, which `make docs` does, too."""
+"""Write docs/benchmarks.md and its charts out of the results: `python -m benchmarks.tpcds.page`, which `make docs` does, too."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Finding
-from benchmarks.tpcds_charts import dots
-from benchmarks.tpcds_queries import CORE
+from benchmarks.tpcds.charts import dots
+from benchmarks.tpcds.queries import CORE
 
-_ROOT = Path(__file__).parents[1]
-_RESULTS = Path(__file__).with_name("results") / "tpcds.json"
+_ROOT = Path(__file__).parents[2]
+_RESULTS = _ROOT / "benchmarks" / "results" / "tpcds.json"
 _PAGE = _ROOT / "docs" / "benchmarks.md"
 _IMAGES = _ROOT / "docs" / "images"
 _MB = 1e6
@@ -21,7 +21,7 @@ _ORACLE = "l1, 16 core stars: file bytes, oracle / spark"
 _INTRODUCTION = """\
 # Benchmarks: TPC-DS
 
-<!-- Written by `python -m benchmarks.tpcds_page` out of benchmarks/results/tpcds.json; change benchmarks/tpcds_page.py instead. -->
+<!-- Written by `python -m benchmarks.tpcds.page` out of benchmarks/results/tpcds.json; change benchmarks/tpcds/page.py instead. -->
 
 `make bench BENCH=tpcds` measures this (`SF=10` for more data, `BENCH_ROUNDS=0` for counts without times). The numbers below are of scale {scale:g}, \
 on {cores} cores{times}.

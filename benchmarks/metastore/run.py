@@ -20,10 +20,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import metastore_hbase, metastore_postgres
 from benchmarks.measure import Finding, Result, take_turns
-from benchmarks.metastore_hive import Backend, HiveMetastore, derby
-from benchmarks.metastore_table import (
+from benchmarks.metastore import hbase, postgres
+from benchmarks.metastore.hive import Backend, HiveMetastore, derby
+from benchmarks.metastore.table import (
     ASKED,
     DATABASE,
     KEYS,
@@ -128,13 +128,13 @@ def run(folder: Path, scale: float) -> Result:
         try:
             with (
                 console.status("Hive's metastore on PostgreSQL"),
-                metastore_postgres.server(folder) as backend,
+                postgres.server(folder) as backend,
                 tempfile.TemporaryDirectory() as scratch,
             ):
                 _beside_hive(result, backend, Path(scratch), tables, added)
-        except metastore_postgres.MissingError as error:
+        except postgres.MissingError as error:
             console.print(f"PostgreSQL was left out: {error}", soft_wrap=True)
-    metastore_hbase.measure(result, max(_ON_HBASE, medium.partitions), console)
+    hbase.measure(result, max(_ON_HBASE, medium.partitions), console)
     return result
 
 

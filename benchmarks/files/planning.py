@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.files_tables import Shape, one_percent
-from benchmarks.metastore_table import DATABASE
+from benchmarks.files.tables import Shape, one_percent
+from benchmarks.metastore.table import DATABASE
 from benchmarks.planning import ask, call
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.engine import NoEngine
@@ -130,7 +130,7 @@ class Cost:
 def in_own_process(asked: Asked, warm_up: Asked) -> Cost:
     """Plan in a process that has done nothing before but plan a small table."""
     text = json.dumps([asdict(asked), asdict(warm_up)])
-    command = [sys.executable, "-m", "benchmarks.files_planning"]
+    command = [sys.executable, "-m", "benchmarks.files.planning"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         raise AssertionError(f"planning in a process of its own failed:\n{done.stderr}")

@@ -1,6 +1,6 @@
 """The tables that planning is measured on: entries of files that are not there, with statistics of 23 columns.
 
-What a file says of a column follows from the file's number by arithmetic that `files_iceberg.scala` repeats, so that
+What a file says of a column follows from the file's number by arithmetic that `iceberg.scala` repeats, so that
 both libraries hold the same bounds and a filter selects the same files of either.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.metastore_table import DATABASE, progress
+from benchmarks.metastore.table import DATABASE, progress
 from parquetry import metastore as ms
 from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit

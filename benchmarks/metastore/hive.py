@@ -17,7 +17,7 @@ from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from benchmarks.metastore_table import DATABASE, KEYS, TABLE, Grid, Values
+from benchmarks.metastore.table import DATABASE, KEYS, TABLE, Grid, Values
 from tests.support.jars import java, pyspark_jars
 
 _OPENED = (

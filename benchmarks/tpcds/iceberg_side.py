@@ -1,7 +1,7 @@
 """What runs in the environment that has Iceberg: PySpark's own interpreter starts it with a question as JSON, and reads the answer off its last line.
 
 It writes the facts as Iceberg tables with hidden partitions, `truncate(30, date)`, sorted by date and item within them, and runs the queries:
-answers, files and their parts that tasks were given, seconds. The question's fields are those of `tpcds_iceberg.ask`.
+answers, files and their parts that tasks were given, seconds. The question's fields are those of `iceberg.ask`.
 """
 
 from __future__ import annotations

@@ -21,17 +21,17 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from rich.console import Console
 
-from benchmarks.files_planning import Asked
-from benchmarks.files_tables import TYPES, Shape
-from benchmarks.metastore_table import progress
+from benchmarks.files.planning import Asked
+from benchmarks.files.tables import TYPES, Shape
+from benchmarks.metastore.table import progress
 from tests.support.jars import SETTINGS, java
 
 VERSION = "1.12.0"
 PYSPARK = "4.1.4"
 PYICEBERG = "0.12.0"
 _ARTIFACT = "iceberg-spark-runtime-4.1_2.13"
-_SOURCE = Path(__file__).with_name("files_iceberg.scala")
-_PYTHON_SIDE = Path(__file__).with_name("files_pyiceberg.py")
+_SOURCE = Path(__file__).with_name("iceberg.scala")
+_PYTHON_SIDE = Path(__file__).with_name("pyiceberg_side.py")
 _TYPES = {"integer": "int", "decimal(12,2)": "decimal(12, 2)"}
 """Iceberg's names, where they are not Spark's."""
 _COMMIT = 25_000
@@ -70,7 +70,7 @@ class Environment:
 
     @property
     def classes(self) -> Path:
-        """Return the folder of the compiled `files_iceberg.scala`."""
+        """Return the folder of the compiled `iceberg.scala`."""
         return self.folder / f"classes-{_digest()}"
 
 
@@ -106,7 +106,7 @@ def environment(folder: Path, console: Console) -> Environment:
         shutil.rmtree(made.folder / "ivy")
         ready.touch()
     if not made.classes.exists():
-        with console.status("compiling files_iceberg.scala"):
+        with console.status("compiling iceberg.scala"):
             work = made.folder / "compiling"
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir()
@@ -200,7 +200,7 @@ class IcebergTable:
             "expected": asked.expected,
             "rounds": rounds,
         }
-        answer = run_command([str(self._environment.python), str(_PYTHON_SIDE), json.dumps(question)])
+        answer = run_command([str(self._environment.python), "-P", str(_PYTHON_SIDE), json.dumps(question)])
         seconds: list[float] = json.loads(answer)
         return seconds
 

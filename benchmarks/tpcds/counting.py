@@ -24,11 +24,11 @@ from typing import Any
 import pyspark
 from pyspark.sql import DataFrame
 
-from benchmarks.tpcds_layouts import FACTS
+from benchmarks.tpcds.layouts import FACTS
 from parquetry.spark import bridge_jar
 from tests.support.jars import java
 
-_SOURCE = Path(__file__).with_name("tpcds_counting.scala")
+_SOURCE = Path(__file__).with_name("counting.scala")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _scan(told: Mapping[str, Any]) -> Scan:
 
 
 def jar(folder: Path) -> Path:
-    """Return the jar of `tpcds_counting.scala`, compiled into a folder if it is not there.
+    """Return the jar of `counting.scala`, compiled into a folder if it is not there.
 
     Raises:
         RuntimeError: it cannot be compiled.

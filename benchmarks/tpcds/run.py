@@ -2,13 +2,13 @@
 
 | module | |
 |---|---|
-| `tpcds_layouts` | how the facts lie |
-| `tpcds_queries` | which queries, and what is asked besides |
-| `tpcds_counting` | how files, row groups and bytes are counted |
-| `tpcds_oracle` | Spark, given exactly the files that hold matching rows |
-| `tpcds_iceberg` | Apache Iceberg, in an environment of its own |
-| `tpcds_findings` | ratios and targets |
-| `tpcds_page`, `tpcds_charts` | docs/benchmarks.md, out of the results |
+| `layouts` | how the facts lie |
+| `queries` | which queries, and what is asked besides |
+| `counting` | how files, row groups and bytes are counted |
+| `oracle` | Spark, given exactly the files that hold matching rows |
+| `iceberg` | Apache Iceberg, in an environment of its own |
+| `findings` | ratios and targets |
+| `page`, `charts` | docs/benchmarks.md, out of the results |
 
 Every answer is compared with Spark's. Times are taken in turns; `BENCH_ROUNDS=0` counts only, which takes minutes instead of hours.
 """
@@ -24,14 +24,14 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from benchmarks import tpcds_findings, tpcds_iceberg
 from benchmarks.lake import drain, settings, start
 from benchmarks.measure import Result, take_turns
-from benchmarks.tpcds_counting import jar, scans, total
-from benchmarks.tpcds_findings import TABLES, Counts, Pair
-from benchmarks.tpcds_layouts import Lake
-from benchmarks.tpcds_oracle import Oracle, size
-from benchmarks.tpcds_queries import (
+from benchmarks.tpcds import findings, iceberg
+from benchmarks.tpcds.counting import jar, scans, total
+from benchmarks.tpcds.findings import TABLES, Counts, Pair
+from benchmarks.tpcds.layouts import Lake
+from benchmarks.tpcds.oracle import Oracle, size
+from benchmarks.tpcds.queries import (
     CORE,
     NOTHING_PRUNED,
     OTHER_DATES,
@@ -60,10 +60,10 @@ def run(folder: Path, scale: float) -> Result:
     spark.stop()
     measuring.iceberg(folder)
     result = measuring.result
-    result.findings += tpcds_findings.of_counts(measuring.counts)
+    result.findings += findings.of_counts(measuring.counts)
     result.details = measuring.counts.plain()
     if rounds:
-        result.findings += tpcds_findings.of_times(result.timings)
+        result.findings += findings.of_times(result.timings)
     return result
 
 
@@ -156,10 +156,10 @@ class _Measuring:
     def iceberg(self, folder: Path) -> None:
         """Have Iceberg answer the core stars, if it can be had."""
         texts = {number: self._stars[number] for number in CORE}
-        found = tpcds_iceberg.ask(folder, self._lake.raw, texts, settings(folder), self._rounds)
+        found = iceberg.ask(folder, self._lake.raw, texts, settings(folder), self._rounds)
         for number, answer in (found or {}).items():
             self.counts.iceberg[number] = answer.read
-            if answer.rows != tpcds_iceberg.texts(self._answers[number]):
+            if answer.rows != iceberg.texts(self._answers[number]):
                 self.counts.wrong.append(f"Iceberg, star {number}: another answer")
             for timing in self.result.timings:
                 if timing.job == f"l2 q{number}":

@@ -12,7 +12,7 @@ import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.types.{Conversions, Type, Types}
 
 /**
- * Apache Iceberg, to measure beside: a table with the entries of `files_tables.py`, made through Iceberg's own API, and
+ * Apache Iceberg, to measure beside: a table with the entries of `tables.py`, made through Iceberg's own API, and
  * its planner. Made for Py4J: the methods take and give numbers and text.
  */
 class Planning(location: String) {
@@ -112,7 +112,7 @@ class Filling(location: String, partitions: Int, files: Int, types: util.List[St
     case _ => random % 1000000000000L + above
   }
 
-  /** The upper 63 bits of SplitMix64, as in `files_tables.mixed`. */
+  /** The upper 63 bits of SplitMix64, as in `tables.mixed`. */
   private def mixed(number: Long, salt: Int): Long = {
     var z = number * 32 + salt + 0x9E3779B97F4A7C15L
     z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.measure import Finding, Timing, geometric_mean
-from benchmarks.tpcds_counting import Read, Scan, total
-from benchmarks.tpcds_queries import (
+from benchmarks.tpcds.counting import Read, Scan, total
+from benchmarks.tpcds.queries import (
     ACROSS_FACTS,
     CORE,
     NOTHING_PRUNED,

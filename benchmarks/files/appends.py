@@ -11,9 +11,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.files_tables import Shape, entries, kept
+from benchmarks.files.tables import Shape, entries, kept
 from benchmarks.measure import Finding, Result, take_turns
-from benchmarks.metastore_table import DATABASE
+from benchmarks.metastore.table import DATABASE
 from parquetry.metastore import Metastore, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.store.base import Fields, Range, Store

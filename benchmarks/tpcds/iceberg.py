@@ -16,13 +16,13 @@ from typing import Any
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from benchmarks.files_iceberg import PYSPARK, VERSION, MissingError, environment, run_command
-from benchmarks.tpcds_counting import Read, total
-from benchmarks.tpcds_layouts import FACTS, LAYOUTS
+from benchmarks.files.iceberg import PYSPARK, VERSION, MissingError, environment, run_command
+from benchmarks.tpcds.counting import Read, total
+from benchmarks.tpcds.layouts import FACTS, LAYOUTS
 from demo.tpcds import DERIVED, Raw
 
 NAME = f"Iceberg {VERSION} on Spark {PYSPARK}"
-_SIDE = Path(__file__).with_name("tpcds_iceberg_side.py")
+_SIDE = Path(__file__).with_name("iceberg_side.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def ask(
         }
         question.write_text(json.dumps(asked), encoding="utf-8")
         console.print(f"{NAME} answers")
-        told = run_command([str(made.python), str(_SIDE), str(question)])
+        told = run_command([str(made.python), "-P", str(_SIDE), str(question)])
     except MissingError as error:
         console.print(f"Iceberg was left out: {error}", soft_wrap=True, markup=False)
         return None

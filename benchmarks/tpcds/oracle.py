@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlparse
 
 from pyspark.sql import SparkSession
 
-from benchmarks.tpcds_layouts import FACTS, Lake
-from benchmarks.tpcds_queries import sources
+from benchmarks.tpcds.layouts import FACTS, Lake
+from benchmarks.tpcds.queries import sources
 
 
 class Oracle:

@@ -1,4 +1,4 @@
-"""Plan with PyIceberg, in the environment that `files_iceberg` makes; the seconds of each round go to standard output."""
+"""Plan with PyIceberg, in the environment that `iceberg` makes; the seconds of each round go to standard output."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Queries on Spark: each module is a benchmark of its own."""

@@ -1,0 +1,1 @@
+"""TPC-DS beside Spark, Apache Iceberg and an oracle, and docs/benchmarks.md, which is made of the results; `run` is the entrance."""

@@ -1,0 +1,85 @@
+"""Golden files of run-time verdicts are whole, and a verdict that differs is shown beside what is written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.goldens import GOLDENS, UPDATE
+from tests.support.spark.verdicts import ARROW, Verdict, VerdictFile
+
+FILES = sorted((GOLDENS / "runtime").glob("*.txt"))
+TEXT = """\
+# A comment
+## one
+    SELECT 1
+    FROM {f}
+      ⇒ f: files 1 of 2
+          k: none
+## two
+    SELECT 2
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """Return a golden file of two examples, of which the second has no verdict yet."""
+    path = tmp_path / "some.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_each_example_has_a_query_and_a_verdict(path: Path) -> None:
+    """No line is something else, none waits for a verdict, and a test module of the same name runs them."""
+    assert (GOLDENS.parent / "spark" / "runtime" / f"test_{path.stem}.py").exists()
+    examples = VerdictFile(path)
+    assert len(examples.titles) > 5
+    for title in examples.titles:
+        assert examples.query(title).startswith("SELECT ")
+        assert examples.answer(title)[0].startswith(ARROW)
+
+
+def test_more_partition_columns_make_no_difference() -> None:
+    """Of a table by two columns, or three, the joins that are written read the same part of the partitions as of one by the key alone."""
+    examples = VerdictFile.named("joins")
+    compared = 0
+    for title in examples.titles:
+        text = "\n".join(examples.answer(title))
+        kept = {name: int(number) for name, number in re.findall(r"⇒ (\w).*?: .*?partitions (\d+) of", text)}
+        if "t" in kept:
+            assert (kept["t"], kept["w"]) == (2 * kept["f"], 3 * kept["f"]), title
+            compared += 1
+    assert compared > 50
+
+
+def test_a_difference_is_shown(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message has the example, its query, and both verdicts."""
+    monkeypatch.delenv(UPDATE, raising=False)
+    VerdictFile(written).check("one", {"f": Verdict("files 1 of 2", ("k: none",))})
+    with pytest.raises(AssertionError) as error:
+        VerdictFile(written).check("one", {"f": Verdict("files 2 of 2", ("k: none",))})
+    for line in (
+        "some.txt: one",
+        "    SELECT 1 FROM {f}",
+        "-      ⇒ f: files 1 of 2",
+        "+      ⇒ f: files 2 of 2",
+    ):
+        assert line in str(error.value)
+
+
+def test_a_verdict_is_written(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When that is asked for, below its query; other lines stay."""
+    monkeypatch.setenv(UPDATE, "1")
+    VerdictFile(written).check("two", {"f": Verdict("files 3 of 4"), "g": Verdict("no scan")})
+    assert written.read_text(encoding="utf-8") == TEXT + "      ⇒ f: files 3 of 4\n      ⇒ g: no scan\n"
+
+
+@pytest.mark.parametrize("line", ["what is this", "## one"])
+def test_what_is_no_example_is_an_error(written: Path, line: str) -> None:
+    """A stray line, and a title that is there already, name the file and the line."""
+    written.write_text(f"{TEXT}{line}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"some\.txt:9"):
+        VerdictFile(written)
