@@ -12,9 +12,8 @@ import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.buckets.BroadcastSide
 import org.apache.spark.sql.parquetry.joingraph.{
-  InnerJoins, JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
+  BroadcastSide, InnerJoins, JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
 
 /** Finds where values of one side of a join could leave something out of one of our scans on the other, with the facts to judge by. */
 class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHelper {
