@@ -59,12 +59,13 @@ case class ValueRows(columns: Seq[String], rows: List[List[JValue]])
  * @param rowGroups what was found that the readers may leave row groups out by
  * @param unused of what was found, one for one, why it leaves nothing out; None: it leaves something out
  * @param late whether files and partitions are yet to be asked for
+ * @param decided conditions of the query that left out partitions, as text
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long], count: Int,
     metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String],
     mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges],
-    unused: Seq[Option[String]], late: Boolean)
+    unused: Seq[Option[String]], late: Boolean, decided: Seq[String])
 
 /** Ranges that hold all values of a column that a join has found, by the least and the greatest of each. */
 case class FoundRanges(column: String, ends: Seq[(JValue, JValue)], values: Seq[JValue])
@@ -217,7 +218,7 @@ object Answers {
       number(answer \ "most_values").getOrElse(0L).toInt, number(answer \ "most_wait"), flags(answer \ "again"),
       (answer \ "row_groups").children.map(found => FoundRanges(
         text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))), (found \ "values").children)),
-      (answer \ "unused").children.map(reason => Option(text(reason))), answer \ "late" == JBool(true))
+      (answer \ "unused").children.map(reason => Option(text(reason))), answer \ "late" == JBool(true), texts(answer \ "decided"))
   }
 
   /** How far a stream is: only the planner reads it. */

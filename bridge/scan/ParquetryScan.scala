@@ -78,10 +78,7 @@ class ParquetryScan private (private val plan: ScanPlans, keyed: Boolean, val wh
   }
   def expected: JValue = plan.used.known.report
   /** Conditions of the query that left out partitions, as text; Spark applies none that these decide. */
-  def decided: Seq[String] = (expected \ "steps").children.filter(_ \ "name" == JString("partitions")).flatMap { step =>
-    val origins = (step \ "origins").children
-    (step \ "by").children.zipAll(origins, JNull, JString("query")).collect { case (JString(text), JString("query")) => text }
-  }
+  def decided: Seq[String] = plan.used.known.decided
   /** Whether nothing is listed yet. */
   def late: Boolean = plan.known.late
   /** Told of a scan for which the plan has values that arrive while the query runs. */
