@@ -88,16 +88,34 @@ case class BucketsAnswer(
  *
  * @param tuple number of those that are taken together; None: they are taken alone
  */
-case class VerdictAnswer(how: String, reason: String, tuple: Option[Long] = None) {
-  def wanted: Boolean = how == "collected" || onlyShared || byEnds
-  /** Whether the least and the greatest of them are taken, as files tell them. */
-  def byEnds: Boolean = how == "ends"
-  /** Whether what is known of the values in planning is to be used. */
-  def known: Boolean = how == "known"
-  /** Whether Spark takes them by a filter of its own. */
-  def bySpark: Boolean = how == "spark"
-  /** Whether they are taken from the broadcast of the join or not at all. */
-  def onlyShared: Boolean = how == "shared"
+case class VerdictAnswer(outcome: Outcome, reason: String, tuple: Option[Long] = None) {
+  /** Whether a filter of ours is to be put into the plan. */
+  def wanted: Boolean = outcome match {
+    case Outcome.Shared | Outcome.Collected | Outcome.Ends => true
+    case Outcome.Spark | Outcome.Known | Outcome.Replaced | Outcome.Refused => false
+  }
+}
+
+/** How values of a join are taken; the name is that of `How` in `prune/report/join_values.py`. */
+sealed abstract class Outcome(val name: String)
+object Outcome {
+  /** From the broadcast of the join, or not at all. */
+  case object Shared extends Outcome("shared")
+  /** From the broadcast of the join, or by one more run of the build side. */
+  case object Collected extends Outcome("collected")
+  /** The least and the greatest of them, as statistics of files tell them. */
+  case object Ends extends Outcome("ends")
+  /** By Spark, with a filter of its own. */
+  case object Spark extends Outcome("spark")
+  /** While the query is planned. */
+  case object Known extends Outcome("known")
+  /** Another candidate has them. */
+  case object Replaced extends Outcome("replaced")
+  case object Refused extends Outcome("refused")
+
+  private val all = Seq(Shared, Collected, Ends, Spark, Known, Replaced, Refused)
+  def of(name: String): Outcome = all.find(_.name == name).getOrElse(
+    throw new IllegalArgumentException(s"not an outcome in the planner's answer: $name"))
 }
 
 case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], description: String, report: JValue)
@@ -261,7 +279,7 @@ object Answers {
   }
 
   def verdicts(answer: JValue): Seq[VerdictAnswer] =
-    (answer \ "verdicts").children.map(v => VerdictAnswer(text(v \ "how"), text(v \ "reason"), number(v \ "tuple")))
+    (answer \ "verdicts").children.map(v => VerdictAnswer(Outcome.of(text(v \ "how")), text(v \ "reason"), number(v \ "tuple")))
 
   def procedure(answer: JValue): ProcedureAnswer = ProcedureAnswer(
     text(answer \ "name"), text(answer \ "description"), (answer \ "parameters").children.map { p =>

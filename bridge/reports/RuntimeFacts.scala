@@ -23,7 +23,7 @@ object RuntimeFacts {
     val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
     lazy val got = new Gathered(query.executedPlan)
     judged.map(each => JObject("candidate" -> each.candidate.facts,
-      "verdict" -> JObject("how" -> JString(each.verdict.how), "reason" -> JString(each.verdict.reason)),
+      "verdict" -> JObject("how" -> JString(each.verdict.outcome.name), "reason" -> JString(each.verdict.reason)),
       "gathered" -> (each.filters match {
         case Nil => JNull
         case filters => got.of(filters).orElse(got.without(each.candidate.source.scan)).getOrElse(JNull)

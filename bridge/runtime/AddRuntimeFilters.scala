@@ -7,14 +7,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, S
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.parquetry.protocol.{Answers, Json, Settings, VerdictAnswer}
+import org.apache.spark.sql.parquetry.protocol.{Answers, Bridge, Json, Outcome, Settings, VerdictAnswer}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /** What the planner said of a candidate. */
 case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer) {
   /** The ids of the subqueries whose values come to the scan, by filters of ours or by Spark's own. */
   def filters: Seq[ExprId] =
-    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.bySpark).map(_.exprId).toSeq
+    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.outcome == Outcome.Spark).map(_.exprId).toSeq
 }
 
 /**
@@ -56,7 +56,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     val joins = plan.collect { case join: Join if join.getTagValue(judged).isEmpty => join }
     val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all
     val useful = candidates.filter(_.known.exists(_.tree.isDefined))
-    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.known).map(_.candidate)
+    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.outcome == Outcome.Known).map(_.candidate)
     if (known.nonEmpty) decided(narrowed(plan, known), rounds - 1)
     else {
       val each = judge(candidates)

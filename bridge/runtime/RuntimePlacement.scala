@@ -5,6 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions.{And, DynamicPruningSubquery, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.protocol.{Bridge, Outcome}
 
 /**
  * Puts filters above the scans that they are for. What values come from may read scans that filters are for, too: there only those
@@ -16,7 +17,7 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
   private val broadcasts = wanted.map(_.candidate).filter(_.shared).map(_.build) ++ plan.collect { case Filter(condition, _) =>
     condition.collect { case sparks: DynamicPruningSubquery if sparks.onlyInBroadcast => sparks.plan }
   }.flatten
-  private val placed = wanted.filterNot(w => w.verdict.onlyShared && withinBroadcast(w))
+  private val placed = wanted.filterNot(w => w.verdict.outcome == Outcome.Shared && withinBroadcast(w))
   private val plain = placed.filter(w => within(w.candidate.build, placed).isEmpty)
   /** Where a broadcast serves, its side has no filter that is not in the plan of the values: Spark finds the same plan only. */
   private val used = placed.filter(w => plain.contains(w) ||
@@ -46,8 +47,8 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
       relation: DataSourceV2ScanRelation, filters: Seq[RuntimeVerdict], build: RuntimeVerdict => LogicalPlan): LogicalPlan =
     filters.filter(_.candidate.source.scan eq relation.scan)
       .map(w =>
-        if (w.verdict.byEnds) w.candidate.betweenEnds(build(w))
-        else w.candidate.filter(build(w), w.verdict.onlyShared, alone = withinBroadcast(w)))
+        if (w.verdict.outcome == Outcome.Ends) w.candidate.betweenEnds(build(w))
+        else w.candidate.filter(build(w), w.verdict.outcome == Outcome.Shared, alone = withinBroadcast(w)))
       .reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
 
   /**
