@@ -22,7 +22,7 @@ object RuntimeFacts {
   def of(query: QueryExecution): Seq[JValue] = {
     val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
     lazy val got = new Gathered(query.executedPlan)
-    judged.map(each => JObject("candidate" -> each.candidate.facts,
+    judged.map(each => JObject("candidate" -> each.candidate.facts.json,
       "verdict" -> JObject("how" -> JString(each.verdict.outcome.name), "reason" -> JString(each.verdict.reason)),
       "gathered" -> (each.filters match {
         case Nil => JNull

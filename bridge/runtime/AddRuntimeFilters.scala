@@ -95,7 +95,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
       val answer = catalog.ask("judge_runtime_filters", Settings.field, "candidates" -> JArray(some.map(candidate =>
         JObject(candidate.source.scan.table.identity.toList ++ List[JField](
           Json.readOptions(candidate.source.relation.relation.options),
-          "facts" -> candidate.facts,
+          "facts" -> candidate.facts.json,
           "predicates" -> JArray(candidate.source.scan.asked.toList),
           "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
           "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>

@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.joingraph.KeySource
 import org.apache.spark.sql.parquetry.metadata.RowsScan
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
+import org.apache.spark.sql.parquetry.protocol.{Bridge, KnownFacts, StepFacts}
 import org.apache.spark.sql.parquetry.scan.RuntimeValues
 import org.apache.spark.sql.types._
 
@@ -26,8 +27,7 @@ import org.apache.spark.sql.types._
  * @param complete whether all of them are there at run time, so that nothing more is to be learnt then
  */
 case class PlanTimeValues(tree: Option[JValue], count: Int, complete: Boolean) {
-  def facts: JObject =
-    JObject("count" -> JInt(count), "complete" -> JBool(complete), "useful" -> JBool(tree.isDefined))
+  def facts: KnownFacts = KnownFacts(count, complete, useful = tree.isDefined)
 }
 
 object PlanTimeValues extends PredicateHelper {
@@ -57,11 +57,11 @@ object PlanTimeValues extends PredicateHelper {
   }
 
   /** Whether a node between a plan and a scan adds no values to the scan's: of others, or the NULL of rows without a match. */
-  private def keeps(step: JObject): Boolean = (step \ "node", step \ "side") match {
-    case (JString("LEFT OUTER"), JString(side)) => side == "left"
-    case (JString("RIGHT OUTER"), JString(side)) => side == "right"
-    case (JString(join), JString(side)) if side.nonEmpty => Set("INNER", "CROSS", "LEFT SEMI", "LEFT ANTI").contains(join)
-    case (node, _) => node != JString("Union")
+  private def keeps(step: StepFacts): Boolean = (step.node, step.side) match {
+    case ("LEFT OUTER", side) => side == "left"
+    case ("RIGHT OUTER", side) => side == "right"
+    case (join, side) if side.nonEmpty => Set("INNER", "CROSS", "LEFT SEMI", "LEFT ANTI").contains(join)
+    case (node, _) => node != "Union"
   }
 
   /** Types of which equal values are equal to Scala, too. */

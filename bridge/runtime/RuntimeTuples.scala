@@ -1,7 +1,5 @@
 package org.apache.spark.sql.parquetry.runtime
 
-import org.json4s._
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.parquetry.protocol.Outcome
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -52,10 +50,9 @@ object RuntimeTuples extends PredicateHelper {
         case other => other
       })
     }
-    val facts = first.factsWith(
-      "column" -> JString(tuple.sql), "form" -> JString("tuple"), "known" -> JNull, "placed" -> JNull, "held" -> JNull,
-      "build" -> JObject(first.fact("build").asInstanceOf[JObject].obj.filterNot(_._1 == "key") :+
-        ("key" -> JString(KeyTuple.text(texts)): JField)))
+    val facts = first.facts.copy(
+      column = tuple.sql, form = "tuple", known = None, placed = None, held = None,
+      build = first.facts.build.copy(key = KeyTuple.text(texts)))
     val verdict = Seq(Outcome.Shared, Outcome.Collected).flatMap(how => members.map(_.verdict).find(_.outcome == how)).headOption
     val candidate = first.copy(
       source = first.source.copy(key = tuple), keys = keys, place = places.head, known = None, valuesOf = None, facts = facts)
