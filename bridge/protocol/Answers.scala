@@ -150,6 +150,23 @@ class FilesAnswer(
 
 /** Reads what the planner answers, each answer here and nowhere else; `planner/protocol/answers.py` is the other side. */
 object Answers {
+  /** What is told once, as the answer to no question. */
+  def terms(told: JValue): Terms = {
+    val limits = told \ "limits"
+    def limit(name: String): Int = long(limits \ name).toInt
+    Terms(
+      Limits(
+        joinedTables = limit("joined_tables"),
+        conditionJoins = limit("condition_joins"),
+        planningRounds = limit("planning_rounds"),
+        nestedFilters = limit("nested_filters"),
+        evaluatedRows = limit("evaluated_rows"),
+        cachedBytesRead = limit("cached_bytes_read"),
+        listedValues = limit("listed_values"),
+        expandedTuples = limit("expanded_tuples")),
+      (told \ "passed_joins").children.map(join => (text(join(0)), text(join(1)))).toSet)
+  }
+
   def held(answer: JValue): Boolean = answer \ "held" == JBool(true)
   def names(answer: JValue): Seq[String] = texts(answer \ "names")
   /** What was written, by its name. */

@@ -48,7 +48,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     case correlated: Subquery if correlated.correlated => plan
     case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
     case _ if !plan.exists(ours) => plan
-    case _ => decided(KeepSharedSubqueryScans(plan, judge), mostRounds)
+    case _ => decided(KeepSharedSubqueryScans(plan, judge), Bridge.terms.limits.planningRounds)
   }
 
   /** What is known of values in planning is used first: what it leaves of a scan may tell more of what that is joined with. */
@@ -65,7 +65,6 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
       if (without fastEquals plan) placed(plan, joins, RuntimeTuples.of(each)) else decided(without, rounds)
     }
   }
-  private val mostRounds = 10
 
   private def placed(plan: LogicalPlan, joins: Seq[Join], verdicts: Seq[RuntimeVerdict]): LogicalPlan = {
     joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))

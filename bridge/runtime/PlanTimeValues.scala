@@ -57,12 +57,8 @@ object PlanTimeValues extends PredicateHelper {
   }
 
   /** Whether a node between a plan and a scan adds no values to the scan's: of others, or the NULL of rows without a match. */
-  private def keeps(step: StepFacts): Boolean = (step.node, step.side) match {
-    case ("LEFT OUTER", side) => side == "left"
-    case ("RIGHT OUTER", side) => side == "right"
-    case (join, side) if side.nonEmpty => Set("INNER", "CROSS", "LEFT SEMI", "LEFT ANTI").contains(join)
-    case (node, _) => node != "Union"
-  }
+  private def keeps(step: StepFacts): Boolean =
+    if (step.side.isEmpty) step.node != "Union" else Bridge.terms.passedJoins(step.node -> step.side)
 
   /** Types of which equal values are equal to Scala, too. */
   private def comparable(dataType: DataType): Boolean = dataType match {
@@ -71,8 +67,6 @@ object PlanTimeValues extends PredicateHelper {
     case _ => false
   }
 
-  private val mostRows = 100000
-
   /** What an expression of partition columns is in those that a scan reads. */
   def held(source: KeySource): Option[Set[Any]] = Some(source).filter(_.ofPartitions).map(_.scan).flatMap { scan =>
     evaluated(source.key.transform {
@@ -80,7 +74,7 @@ object PlanTimeValues extends PredicateHelper {
     }, scan.partitionRows)
   }
   private def evaluated(bound: Expression, rows: Seq[InternalRow]): Option[Set[Any]] =
-    if (rows.length > mostRows) None else Try(rows.map(row => InternalRow.copyValue(bound.eval(row))).toSet).toOption
+    if (rows.length > Bridge.terms.limits.evaluatedRows) None else Try(rows.map(row => InternalRow.copyValue(bound.eval(row))).toSet).toOption
 
   /** Whether each partition's rows are all there: nothing but columns is chosen of them. */
   private def complete(plan: LogicalPlan): Boolean = plan match {

@@ -120,8 +120,8 @@ object RuntimeCandidate extends PredicateHelper {
 
   /** What reading a leaf once more costs, in bytes; None: nobody knows. */
   private def cost(leaf: LogicalPlan): Option[BigInt] = leaf match {
-    case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory => // as Spark estimates it
-      Some(cached.stats.sizeInBytes / 5)
+    case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory =>
+      Some(cached.stats.sizeInBytes / Bridge.terms.limits.cachedBytesRead)
     case _: LocalRelation | _: OneRowRelation => Some(0)
     case other => Some(other.stats.sizeInBytes).filter(_ < unknown)
   }

@@ -17,7 +17,7 @@ import org.apache.spark.sql.parquetry.protocol.{Bridge, CandidateFacts}
 class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHelper {
   private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
   private val numbers = mutable.ArrayBuffer.empty[AnyRef]
-  private val most = 12 // tables of which to try what is joined with what
+  private val most = Bridge.terms.limits.joinedTables
   private val single: Seq[AnyRef] = plan.collectLeaves().collect { case r: DataSourceV2ScanRelation => r.scan: AnyRef }
     .groupBy(System.identityHashCode).values.filter(_.length == 1).map(_.head).toSeq
   private lazy val placed = plan.collect { case Filter(condition, _) => condition }

@@ -29,15 +29,13 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
   private def on(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case relation: DataSourceV2ScanRelation => filtered(relation, used, built)
     case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
-      filter.copy(condition = RuntimePlacement.inSparks(condition)(build => if (weight(build) > mostInside) build else on(build)))
+      filter.copy(condition = RuntimePlacement.inSparks(condition)(build => if (weight(build) > Bridge.terms.limits.nestedFilters) build else on(build)))
   }
 
   /** How many filters would be put into a plan. */
   private def weight(plan: LogicalPlan): Int = plan.collectWithSubqueries {
     case relation: DataSourceV2ScanRelation => used.count(_.candidate.source.scan eq relation.scan)
   }.sum
-  /** What Spark would broadcast has few tables; of its other filters, each of a side of many joins, there may be dozens in each other. */
-  private val mostInside = 8
 
   private def built(found: RuntimeVerdict): LogicalPlan = builds.getOrElseUpdate(found, found.candidate.build.transformUp {
     case relation: DataSourceV2ScanRelation => filtered(relation, plain, _.candidate.build)

@@ -1,9 +1,9 @@
 package org.apache.spark.sql.parquetry.runtime
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.parquetry.protocol.Outcome
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.parquetry.joingraph.{KeyTuple, LogicalNames}
+import org.apache.spark.sql.parquetry.protocol.Outcome
 
 /** Puts candidates together whose values the planner wants as tuples. */
 object RuntimeTuples extends PredicateHelper {
