@@ -58,7 +58,7 @@ object PlanTimeValues extends PredicateHelper {
 
   /** Whether a node between a plan and a scan adds no values to the scan's: of others, or the NULL of rows without a match. */
   private def keeps(step: StepFacts): Boolean =
-    if (step.side.isEmpty) step.node != "Union" else Bridge.terms.passedJoins(step.node -> step.side)
+    if (step.side.isEmpty) step.node != "Union" else Bridge.terms.transparentJoins(step.node -> step.side)
 
   /** Types of which equal values are equal to Scala, too. */
   private def comparable(dataType: DataType): Boolean = dataType match {

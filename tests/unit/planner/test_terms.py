@@ -12,7 +12,7 @@ import msgspec
 from parquetry.planner.protocol.terms import Terms, terms
 from parquetry.prune.report.join_values import How
 from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.judge import PASSED_JOINS
+from parquetry.prune.runtime.judge import TRANSPARENT_JOINS
 
 ANSWERS = (Path(__file__).parents[3] / "bridge" / "protocol" / "Answers.scala").read_text()
 
@@ -21,7 +21,7 @@ def test_terms_are_read_as_they_are_written() -> None:
     """They come back whole."""
     told = msgspec.json.decode(terms(), type=Terms)
     assert told.limits == LIMITS
-    assert set(told.passed_joins) == PASSED_JOINS
+    assert set(told.transparent_joins) == TRANSPARENT_JOINS
 
 
 def test_the_bridge_reads_limits_that_there_are() -> None:

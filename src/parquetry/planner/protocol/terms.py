@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from parquetry.prune.runtime.cost_model import LIMITS, Limits
-from parquetry.prune.runtime.judge import PASSED_JOINS
+from parquetry.prune.runtime.judge import TRANSPARENT_JOINS
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -17,13 +17,13 @@ class Terms(msgspec.Struct, frozen=True):
 
     Attributes:
         limits: those of the cost model; the bridge keeps to some.
-        passed_joins: types of joins with the side whose rows they pass on, as the judge of run-time filters has them.
+        transparent_joins: types of joins with the side whose rows they pass on, as the judge of run-time filters has them.
     """
 
     limits: Limits
-    passed_joins: list[tuple[str, str]]
+    transparent_joins: list[tuple[str, str]]
 
 
 def terms() -> str:
     """Return it as the bridge reads it."""
-    return msgspec.json.encode(Terms(LIMITS, sorted(PASSED_JOINS))).decode()
+    return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS))).decode()

@@ -41,7 +41,7 @@ _PRUNED = {
 }
 """Types of joins with the side of which rows without a match are left out or make no difference; `inner` is any table among
 several that inner joins bring together."""
-PASSED_JOINS = {
+TRANSPARENT_JOINS = {
     ("INNER", "left"),
     ("INNER", "right"),
     ("CROSS", "left"),
@@ -222,7 +222,7 @@ def _of_way(candidate: Candidate) -> str | None:
         if not step.deterministic:
             return f"{step.node} computes something else each time"
         if step.side:
-            if (step.node, step.side) not in PASSED_JOINS:
+            if (step.node, step.side) not in TRANSPARENT_JOINS:
                 return f"below a {step.node} JOIN"
         elif step.node in _LIMITS:
             return f"below a {step.node}"
