@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry.joingraph
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.parquetry.protocol.Bridge
 
 /**
  * Plans that inner joins bring together, and the columns that are equal in each row of what comes out.
@@ -33,7 +34,7 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
    * @param key whose values are wanted: a match by it alone has the same values itself
    */
   def narrowed(item: LogicalPlan, key: Attribute, without: LogicalPlan): Seq[LogicalPlan] =
-    (Seq(InnerJoins.deepest, 1).flatMap(narrowed(item, Some(key), items.filterNot(_ eq without), _)) ++
+    (Seq(Bridge.terms.limits.conditionJoins, 1).flatMap(narrowed(item, Some(key), items.filterNot(_ eq without), _)) ++
       narrowed(item, Some(key), items.filter(other => !(other eq without) && partitions(item, other)), 1)).distinct
 
   private def partitions(item: LogicalPlan, other: LogicalPlan): Boolean = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }.exists {
@@ -55,9 +56,6 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
 }
 
 object InnerJoins extends PredicateHelper {
-  /** How many joins away a condition is looked for. */
-  private val deepest = 3
-
   def of(plan: LogicalPlan): InnerJoins = plan match {
     case Join(left, right, _: InnerLike, condition, _) =>
       val (one, other) = (of(left), of(right))

@@ -2,12 +2,11 @@ package org.apache.spark.sql.parquetry.joingraph
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min}
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.types._
 
@@ -31,7 +30,7 @@ case class KeyRangeFromFiles(relation: DataSourceV2ScanRelation, plan: LogicalPl
  * Finds it: with the conditions and the joins that are about values of partitions alone, and without all others, which could only have
  * left out more. Of these, those that fail for no value: others may have kept a row from them that is asked about here.
  */
-object KeyRangeFromFiles extends JoinSelectionHelper with PredicateHelper {
+object KeyRangeFromFiles extends PredicateHelper {
   def of(key: Expression, plan: LogicalPlan): Option[KeyRangeFromFiles] = key match {
     case column: Attribute if hasEnds(column.dataType) => ends(column, plan)
     case _ => None
@@ -80,8 +79,7 @@ object KeyRangeFromFiles extends JoinSelectionHelper with PredicateHelper {
   /** A join that leaves out partitions, if what it is with is broadcast: then Spark finds the broadcast again. */
   private def within(join: Join, side: LogicalPlan, found: KeyRangeFromFiles): KeyRangeFromFiles = {
     val other = if (join.left eq side) join.right else join.left
-    val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get).orElse(getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
-    val there = broadcast.exists(_ == (if (join.left eq side) BuildRight else BuildLeft))
+    val there = BroadcastSide.of(join).exists(_ == (if (join.left eq side) BuildRight else BuildLeft))
     val ofPartitions = join.condition.exists(e =>
       e.references.subsetOf(found.plan.outputSet ++ other.outputSet) && JoinRanges.total(e))
     val leavesOut = join.joinType == Inner || (join.joinType == LeftSemi && (join.left eq side))

@@ -1,13 +1,12 @@
 package org.apache.spark.sql.parquetry.joingraph
 
-import org.json4s._
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.protocol.StepFacts
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.types._
 
@@ -17,7 +16,7 @@ import org.apache.spark.sql.types._
  * @param key as it is computed of the scan's columns
  * @param steps from the join down to the scan, each with what tells whether a condition on the key holds below it, too
  */
-case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[JObject]) {
+case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[StepFacts]) {
   /** What the key is of the scan's columns, as the planner calls it. */
   def form: String = key match {
     case _ if JoinRanges.extremes(key).nonEmpty => "ranges"
@@ -57,7 +56,7 @@ object KeySource extends PredicateHelper {
   }
 
   /** Follows a key down a plan, wherever it comes from. */
-  def of(key: Expression, plan: LogicalPlan, steps: Seq[JObject] = Nil): Seq[KeySource] =
+  def of(key: Expression, plan: LogicalPlan, steps: Seq[StepFacts] = Nil): Seq[KeySource] =
     if (key.references.isEmpty || !key.references.subsetOf(plan.outputSet)) Nil
     else plan match {
       case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) =>
@@ -91,12 +90,11 @@ object KeySource extends PredicateHelper {
     (key.deterministic && !key.exists(_.isInstanceOf[AggregateExpression]) &&
       key.references.forall(a => keys.exists(_.semanticEquals(a))))
 
-  private def step(plan: LogicalPlan, keyed: Boolean = false, side: String = ""): JObject = JObject(
-    "node" -> JString(plan match {
+  private def step(plan: LogicalPlan, keyed: Boolean = false, side: String = ""): StepFacts = {
+    val node = plan match {
       case join: Join => LogicalNames.of(join.joinType)
       case other => other.nodeName
-    }),
-    "side" -> JString(side),
-    "keyed" -> JBool(keyed),
-    "deterministic" -> JBool(plan.expressions.forall(_.deterministic)))
+    }
+    StepFacts(node, side, keyed, plan.expressions.forall(_.deterministic))
+  }
 }

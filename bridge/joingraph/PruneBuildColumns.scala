@@ -1,17 +1,16 @@
 package org.apache.spark.sql.parquetry.joingraph
 
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
  * Has a plan that runs for values of some columns alone read no other columns of our tables: Spark does not optimize it again. What its
  * joins would broadcast stays as it is, as the query may have the same broadcast.
  */
-object PruneBuildColumns extends JoinSelectionHelper {
+object PruneBuildColumns {
   def of(plan: LogicalPlan, needed: AttributeSet): LogicalPlan = plan match {
     case project @ Project(list, child) =>
       val kept = list.filter(needed.contains)
@@ -19,7 +18,7 @@ object PruneBuildColumns extends JoinSelectionHelper {
     case filter @ Filter(condition, child) => filter.copy(child = of(child, needed ++ condition.references))
     case join: Join =>
       val wanted = needed ++ AttributeSet.fromAttributeSets(join.condition.map(_.references).toSeq)
-      val broadcast = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get).orElse(getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
+      val broadcast = BroadcastSide.of(join)
       join.copy(
         left = if (broadcast.contains(BuildLeft)) join.left else of(join.left, wanted),
         right = if (broadcast.contains(BuildRight)) join.right else of(join.right, wanted))

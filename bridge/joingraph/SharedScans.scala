@@ -3,17 +3,16 @@ package org.apache.spark.sql.parquetry.joingraph
 import java.util.IdentityHashMap
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Scans of a plan that Spark reads once for several places: they are in parts of the plan that are the same and end in an exchange, which
  * it uses again. A filter by what stands outside of such a part makes it another one, and the table is read once more.
  */
-class SharedScans(plan: LogicalPlan) extends JoinSelectionHelper {
+class SharedScans(plan: LogicalPlan) {
   private val subqueries = SharedScans.scalar(plan)
   private val parents = new IdentityHashMap[LogicalPlan, LogicalPlan]
   (plan +: subqueries).foreach(_.foreach(node => node.children.foreach(parents.put(_, node))))
@@ -52,7 +51,7 @@ class SharedScans(plan: LogicalPlan) extends JoinSelectionHelper {
   /** How a side of a join is exchanged, if it is: whether as a broadcast, and by which of its columns, told by their places. */
   private def exchanged(side: LogicalPlan, above: LogicalPlan): Option[(Boolean, Seq[Expression])] = above match {
     case join: Join => ExtractEquiJoinKeys.unapply(join).flatMap { case (_, leftKeys, rightKeys, _, _, left, _, _) =>
-      val build = Seq(true, false).flatMap(hintOnly => getBroadcastBuildSide(join, hintOnly, SQLConf.get)).headOption
+      val build = BroadcastSide.of(join)
       val (keys, own) = if (left eq side) (leftKeys, BuildLeft) else (rightKeys, BuildRight)
       Option.when(build.forall(_ == own))(build.isDefined -> keys.map(_.transform {
         case column: Attribute => BoundReference(side.output.indexWhere(_.exprId == column.exprId), column.dataType, nullable = true)

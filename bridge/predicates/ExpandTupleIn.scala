@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.parquetry.protocol.Bridge
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.types.{AtomicType, StructType}
 
@@ -14,8 +15,6 @@ import org.apache.spark.sql.types.{AtomicType, StructType}
  * columns alone it is left as it is, to be evaluated over their values; so are long lists, which take less time on a row.
  */
 object ExpandTupleIn extends Rule[LogicalPlan] {
-  private val most = 100
-
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case f @ Filter(condition, DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _)) =>
       val found = condition.transform {
@@ -54,7 +53,7 @@ object ExpandTupleIn extends Rule[LogicalPlan] {
   }
 
   private def byColumns(columns: Seq[Attribute], tuples: Seq[Option[Seq[Literal]]], e: Expression): Expression =
-    if (tuples.isEmpty || tuples.length > most || tuples.exists(!_.exists(_.length == columns.length))) e
+    if (tuples.isEmpty || tuples.length > Bridge.terms.limits.expandedTuples || tuples.exists(!_.exists(_.length == columns.length))) e
     else tuples.flatten.map(tuple => columns.zip(tuple).map { case (c, l) => EqualNullSafe(c, l) }.reduce[Expression](And(_, _)))
       .reduce[Expression](Or(_, _))
 }

@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry.predicates
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.execution.InSubqueryExec
+import org.apache.spark.sql.parquetry.protocol.Bridge
 import org.apache.spark.sql.types.AtomicType
 
 /** A condition that an expression has one of many values, such as a join has found. NULL is not among them: it equals nothing. */
@@ -11,7 +12,7 @@ case class Membership(of: Expression, values: Set[Any]) {
   private def literal(value: Any) = Literal(value, of.dataType)
   private def least = literal(values.min(ordering))
   private def greatest = literal(values.max(ordering))
-  private def few = values.size <= Membership.mostListed
+  private def few = values.size <= Bridge.terms.limits.listedValues
 
   /** What follows from it; of many values the planner looks at no more (`monotone.implied_by_any`). */
   def bounds: Expression =
@@ -24,8 +25,6 @@ case class Membership(of: Expression, values: Set[Any]) {
 }
 
 object Membership {
-  private val mostListed = 20 // as of columns (`planner/scans/runtime_values.py`)
-
   def unapply(e: Expression): Option[Membership] = e match {
     case found: InSubqueryExec => found.values().map(values => of(found.child, values.toSet))
     case InSet(child, values) if child.dataType.isInstanceOf[AtomicType] => Some(of(child, values))

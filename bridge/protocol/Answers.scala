@@ -59,12 +59,13 @@ case class ValueRows(columns: Seq[String], rows: List[List[JValue]])
  * @param rowGroups what was found that the readers may leave row groups out by
  * @param unused of what was found, one for one, why it leaves nothing out; None: it leaves something out
  * @param late whether files and partitions are yet to be asked for
+ * @param decided conditions of the query that left out partitions, as text
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long], count: Int,
     metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String],
     mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges],
-    unused: Seq[Option[String]], late: Boolean)
+    unused: Seq[Option[String]], late: Boolean, decided: Seq[String])
 
 /** Ranges that hold all values of a column that a join has found, by the least and the greatest of each. */
 case class FoundRanges(column: String, ends: Seq[(JValue, JValue)], values: Seq[JValue])
@@ -87,16 +88,34 @@ case class BucketsAnswer(
  *
  * @param tuple number of those that are taken together; None: they are taken alone
  */
-case class VerdictAnswer(how: String, reason: String, tuple: Option[Long] = None) {
-  def wanted: Boolean = how == "collected" || onlyShared || byEnds
-  /** Whether the least and the greatest of them are taken, as files tell them. */
-  def byEnds: Boolean = how == "ends"
-  /** Whether what is known of the values in planning is to be used. */
-  def known: Boolean = how == "known"
-  /** Whether Spark takes them by a filter of its own. */
-  def bySpark: Boolean = how == "spark"
-  /** Whether they are taken from the broadcast of the join or not at all. */
-  def onlyShared: Boolean = how == "shared"
+case class VerdictAnswer(outcome: Outcome, reason: String, tuple: Option[Long] = None) {
+  /** Whether a filter of ours is to be put into the plan. */
+  def wanted: Boolean = outcome match {
+    case Outcome.Shared | Outcome.Collected | Outcome.Ends => true
+    case Outcome.Spark | Outcome.Known | Outcome.Replaced | Outcome.Refused => false
+  }
+}
+
+/** How values of a join are taken; the name is that of `How` in `prune/report/join_values.py`. */
+sealed abstract class Outcome(val name: String)
+object Outcome {
+  /** From the broadcast of the join, or not at all. */
+  case object Shared extends Outcome("shared")
+  /** From the broadcast of the join, or by one more run of the build side. */
+  case object Collected extends Outcome("collected")
+  /** The least and the greatest of them, as statistics of files tell them. */
+  case object Ends extends Outcome("ends")
+  /** By Spark, with a filter of its own. */
+  case object Spark extends Outcome("spark")
+  /** While the query is planned. */
+  case object Known extends Outcome("known")
+  /** Another candidate has them. */
+  case object Replaced extends Outcome("replaced")
+  case object Refused extends Outcome("refused")
+
+  private val all = Seq(Shared, Collected, Ends, Spark, Known, Replaced, Refused)
+  def of(name: String): Outcome = all.find(_.name == name).getOrElse(
+    throw new IllegalArgumentException(s"not an outcome in the planner's answer: $name"))
 }
 
 case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], description: String, report: JValue)
@@ -131,6 +150,23 @@ class FilesAnswer(
 
 /** Reads what the planner answers, each answer here and nowhere else; `planner/protocol/answers.py` is the other side. */
 object Answers {
+  /** What is told once, as the answer to no question. */
+  def terms(told: JValue): Terms = {
+    val limits = told \ "limits"
+    def limit(name: String): Int = long(limits \ name).toInt
+    Terms(
+      Limits(
+        joinedTables = limit("joined_tables"),
+        conditionJoins = limit("condition_joins"),
+        planningRounds = limit("planning_rounds"),
+        nestedFilters = limit("nested_filters"),
+        evaluatedRows = limit("evaluated_rows"),
+        cachedBytesRead = limit("cached_bytes_read"),
+        listedValues = limit("listed_values"),
+        expandedTuples = limit("expanded_tuples")),
+      (told \ "transparent_joins").children.map(join => (text(join(0)), text(join(1)))).toSet)
+  }
+
   def held(answer: JValue): Boolean = answer \ "held" == JBool(true)
   def names(answer: JValue): Seq[String] = texts(answer \ "names")
   /** What was written, by its name. */
@@ -217,7 +253,7 @@ object Answers {
       number(answer \ "most_values").getOrElse(0L).toInt, number(answer \ "most_wait"), flags(answer \ "again"),
       (answer \ "row_groups").children.map(found => FoundRanges(
         text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))), (found \ "values").children)),
-      (answer \ "unused").children.map(reason => Option(text(reason))), answer \ "late" == JBool(true))
+      (answer \ "unused").children.map(reason => Option(text(reason))), answer \ "late" == JBool(true), texts(answer \ "decided"))
   }
 
   /** How far a stream is: only the planner reads it. */
@@ -260,7 +296,7 @@ object Answers {
   }
 
   def verdicts(answer: JValue): Seq[VerdictAnswer] =
-    (answer \ "verdicts").children.map(v => VerdictAnswer(text(v \ "how"), text(v \ "reason"), number(v \ "tuple")))
+    (answer \ "verdicts").children.map(v => VerdictAnswer(Outcome.of(text(v \ "how")), text(v \ "reason"), number(v \ "tuple")))
 
   def procedure(answer: JValue): ProcedureAnswer = ProcedureAnswer(
     text(answer \ "name"), text(answer \ "description"), (answer \ "parameters").children.map { p =>

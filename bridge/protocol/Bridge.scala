@@ -22,6 +22,7 @@ object Bridge {
 
   private val protocol = 2
   @volatile private var planner: Planner = _
+  @volatile private var agreed = Option.empty[Terms]
   @volatile private var words = Option.empty[Pattern]
   @volatile private var server = Option.empty[GatewayServer]
 
@@ -46,14 +47,13 @@ object Bridge {
 
   def installed: Boolean = planner != null
 
+  /** Takes what the planner tells once for all questions, before it is installed. */
+  def agree(terms: String): Unit = agreed = Some(Answers.terms(parse(terms)))
+  def terms: Terms = agreed.getOrElse(throw notAttached)
+
   /** The planner, on a connection that sends at once. */
   private def asked: Planner = {
-    if (planner == null) {
-      throw new ParquetryException("NOT_ATTACHED",
-        "No planner is attached to this session: call parquetry.attach(spark) in Python once, " +
-          "before the first statement on a Parquetry catalog. spark-sql and a Thrift server of their own have no Python: " +
-          "start the server within a Python session (docs/sql-clients.md).")
-    }
+    if (planner == null) throw notAttached
     server.map(_.getCallbackClient).foreach {
       // Py4J writes what is long in parts of 8 kB: a small one would wait for the receipt of those before, which takes 40 ms
       case client: PythonClient => Option(client.getPerThreadConnection).map(_.getSocket).filterNot(_.isClosed).foreach(_.setTcpNoDelay(true))
@@ -61,6 +61,11 @@ object Bridge {
     }
     planner
   }
+
+  private def notAttached = new ParquetryException("NOT_ATTACHED",
+    "No planner is attached to this session: call parquetry.attach(spark) in Python once, " +
+      "before the first statement on a Parquetry catalog. spark-sql and a Thrift server of their own have no Python: " +
+      "start the server within a Python session (docs/sql-clients.md).")
 
   private def question(op: String, fields: Seq[JField]): String =
     compact(JObject(List[JField]("protocol" -> JInt(protocol), "op" -> JString(op)) ++ fields))

@@ -22,11 +22,11 @@ object RuntimeFacts {
   def of(query: QueryExecution): Seq[JValue] = {
     val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
     lazy val got = new Gathered(query.executedPlan)
-    judged.map(each => JObject("candidate" -> each.candidate.facts,
-      "verdict" -> JObject("how" -> JString(each.verdict.how), "reason" -> JString(each.verdict.reason)),
+    judged.map(each => JObject("candidate" -> each.candidate.facts.json,
+      "verdict" -> JObject("how" -> JString(each.verdict.outcome.name), "reason" -> JString(each.verdict.reason)),
       "gathered" -> (each.filters match {
         case Nil => JNull
-        case filters => got.of(filters).orElse(got.without(each.candidate.source.scan)).getOrElse(JNull)
+        case filters => got.of(filters).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(_.json)
       })))
   }
 
@@ -48,21 +48,38 @@ object RuntimeFacts {
       plan.collect { case node => node.expressions.flatMap(within) }.flatten.flatMap(joins(_, ends))
   }
 
+  /**
+   * What a filter has got; `Gathered` in `prune/runtime/candidates.py` is the other side.
+   *
+   * @param values how many; None: they are not known
+   * @param missed after how many milliseconds they were given up; None: they were not
+   * @param unused why values that have come leave nothing out
+   */
+  private case class GatheredFacts(
+      values: Option[Int], shared: Boolean, missed: Option[Long] = None, unused: Option[String] = None, scan: String = "read") {
+    def json: JObject = JObject(
+      "values" -> values.fold[JValue](JNull)(JInt(_)),
+      "shared" -> JBool(shared),
+      "missed" -> missed.fold[JValue](JNull)(JInt(_)),
+      "unused" -> unused.fold[JValue](JNull)(JString(_)),
+      "scan" -> JString(scan))
+  }
+
   /** What the filters of a plan that is run have got, by their subqueries. */
   private class Gathered(plan: SparkPlan) {
     private val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
-    private val found = mutable.Map.empty[ExprId, JObject]
+    private val found = mutable.Map.empty[ExprId, GatheredFacts]
     private val scans = mutable.ArrayBuffer.empty[ParquetryScan]
     visit(plan)
 
     /** What filters have got that belong together: they leave something out if one does. */
-    def of(filters: Seq[ExprId]): Option[JObject] = {
+    def of(filters: Seq[ExprId]): Option[GatheredFacts] = {
       val all = filters.flatMap(found.get)
-      all.find(each => each \ "unused" == JNull).orElse(all.headOption)
+      all.find(_.unused.isEmpty).orElse(all.headOption)
     }
     /** What there is to say of a scan if the plan does not have it. */
-    def without(scan: ParquetryScan): Option[JObject] = Option.when(!scans.exists(_.isVariantOf(scan)))(JObject(
-      "values" -> JNull, "shared" -> JBool(false), "scan" -> JString(if (scans.exists(_.readsSame(scan))) "reused" else "gone")))
+    def without(scan: ParquetryScan): Option[GatheredFacts] = Option.when(!scans.exists(_.isVariantOf(scan)))(
+      GatheredFacts(None, shared = false, scan = if (scans.exists(_.readsSame(scan))) "reused" else "gone"))
 
     private def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
       plan match {
@@ -85,18 +102,17 @@ object RuntimeFacts {
     private def add(filter: Expression, scan: ParquetryScan): Unit = filter match {
       case DynamicPruningExpression(in: InSubqueryExec) =>
         val values = in.values()
-        if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = JObject(
-          "values" -> values.fold[JValue](JNull)(v => JInt(v.length)), "shared" -> JBool(shared(in.plan)),
-          "missed" -> missed(in.plan).fold[JValue](JNull)(JInt(_)), unused(in, scan))
+        if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) =
+          GatheredFacts(values.map(_.length), shared(in.plan), missed(in.plan), unused(in, scan))
       case ranges =>
         lazy val told = unused(ranges.transform { case end: ScalarSubquery => end.toLiteral }, scan)
         ranges.foreach {
-          case end: ScalarSubquery => found(end.exprId) = JObject("values" -> JNull, "shared" -> JBool(false), told)
+          case end: ScalarSubquery => found(end.exprId) = GatheredFacts(None, shared = false, unused = told)
           case _ =>
         }
     }
-    private def unused(filter: => Expression, scan: ParquetryScan): JField =
-      "unused" -> Try(filter).toOption.flatMap(scan.ineffective).fold[JValue](JNull)(JString(_)) // an end that is not known yet is no literal
+    private def unused(filter: => Expression, scan: ParquetryScan): Option[String] =
+      Try(filter).toOption.flatMap(scan.ineffective) // an end that is not known yet is no literal
   }
 
   private def missed(plan: BaseSubqueryExec): Option[Long] = plan match {

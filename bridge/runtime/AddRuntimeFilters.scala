@@ -7,14 +7,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, S
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.parquetry.protocol.{Answers, Json, Settings, VerdictAnswer}
+import org.apache.spark.sql.parquetry.protocol.{Answers, Bridge, Json, Outcome, Settings, VerdictAnswer}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /** What the planner said of a candidate. */
 case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer) {
   /** The ids of the subqueries whose values come to the scan, by filters of ours or by Spark's own. */
   def filters: Seq[ExprId] =
-    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.bySpark).map(_.exprId).toSeq
+    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.outcome == Outcome.Spark).map(_.exprId).toSeq
 }
 
 /**
@@ -48,7 +48,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     case correlated: Subquery if correlated.correlated => plan
     case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
     case _ if !plan.exists(ours) => plan
-    case _ => decided(KeepSharedSubqueryScans(plan, judge), mostRounds)
+    case _ => decided(KeepSharedSubqueryScans(plan, judge), Bridge.terms.limits.planningRounds)
   }
 
   /** What is known of values in planning is used first: what it leaves of a scan may tell more of what that is joined with. */
@@ -56,7 +56,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     val joins = plan.collect { case join: Join if join.getTagValue(judged).isEmpty => join }
     val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all
     val useful = candidates.filter(_.known.exists(_.tree.isDefined))
-    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.known).map(_.candidate)
+    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.outcome == Outcome.Known).map(_.candidate)
     if (known.nonEmpty) decided(narrowed(plan, known), rounds - 1)
     else {
       val each = judge(candidates)
@@ -65,7 +65,6 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
       if (without fastEquals plan) placed(plan, joins, RuntimeTuples.of(each)) else decided(without, rounds)
     }
   }
-  private val mostRounds = 10
 
   private def placed(plan: LogicalPlan, joins: Seq[Join], verdicts: Seq[RuntimeVerdict]): LogicalPlan = {
     joins.foreach(join => join.setTagValue(judged, verdicts.filter(_.candidate.join eq join)))
@@ -95,7 +94,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
       val answer = catalog.ask("judge_runtime_filters", Settings.field, "candidates" -> JArray(some.map(candidate =>
         JObject(candidate.source.scan.table.identity.toList ++ List[JField](
           Json.readOptions(candidate.source.relation.relation.options),
-          "facts" -> candidate.facts,
+          "facts" -> candidate.facts.json,
           "predicates" -> JArray(candidate.source.scan.asked.toList),
           "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
           "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>

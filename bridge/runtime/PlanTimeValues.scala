@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.joingraph.KeySource
 import org.apache.spark.sql.parquetry.metadata.RowsScan
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
+import org.apache.spark.sql.parquetry.protocol.{Bridge, KnownFacts, StepFacts}
 import org.apache.spark.sql.parquetry.scan.RuntimeValues
 import org.apache.spark.sql.types._
 
@@ -26,8 +27,7 @@ import org.apache.spark.sql.types._
  * @param complete whether all of them are there at run time, so that nothing more is to be learnt then
  */
 case class PlanTimeValues(tree: Option[JValue], count: Int, complete: Boolean) {
-  def facts: JObject =
-    JObject("count" -> JInt(count), "complete" -> JBool(complete), "useful" -> JBool(tree.isDefined))
+  def facts: KnownFacts = KnownFacts(count, complete, useful = tree.isDefined)
 }
 
 object PlanTimeValues extends PredicateHelper {
@@ -57,12 +57,8 @@ object PlanTimeValues extends PredicateHelper {
   }
 
   /** Whether a node between a plan and a scan adds no values to the scan's: of others, or the NULL of rows without a match. */
-  private def keeps(step: JObject): Boolean = (step \ "node", step \ "side") match {
-    case (JString("LEFT OUTER"), JString(side)) => side == "left"
-    case (JString("RIGHT OUTER"), JString(side)) => side == "right"
-    case (JString(join), JString(side)) if side.nonEmpty => Set("INNER", "CROSS", "LEFT SEMI", "LEFT ANTI").contains(join)
-    case (node, _) => node != JString("Union")
-  }
+  private def keeps(step: StepFacts): Boolean =
+    if (step.side.isEmpty) step.node != "Union" else Bridge.terms.transparentJoins(step.node -> step.side)
 
   /** Types of which equal values are equal to Scala, too. */
   private def comparable(dataType: DataType): Boolean = dataType match {
@@ -71,8 +67,6 @@ object PlanTimeValues extends PredicateHelper {
     case _ => false
   }
 
-  private val mostRows = 100000
-
   /** What an expression of partition columns is in those that a scan reads. */
   def held(source: KeySource): Option[Set[Any]] = Some(source).filter(_.ofPartitions).map(_.scan).flatMap { scan =>
     evaluated(source.key.transform {
@@ -80,7 +74,7 @@ object PlanTimeValues extends PredicateHelper {
     }, scan.partitionRows)
   }
   private def evaluated(bound: Expression, rows: Seq[InternalRow]): Option[Set[Any]] =
-    if (rows.length > mostRows) None else Try(rows.map(row => InternalRow.copyValue(bound.eval(row))).toSet).toOption
+    if (rows.length > Bridge.terms.limits.evaluatedRows) None else Try(rows.map(row => InternalRow.copyValue(bound.eval(row))).toSet).toOption
 
   /** Whether each partition's rows are all there: nothing but columns is chosen of them. */
   private def complete(plan: LogicalPlan): Boolean = plan match {

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.parquetry.runtime
 
-import org.json4s._
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.LogicalRDD
@@ -12,7 +10,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{
   JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, PruneBuildColumns}
-import org.apache.spark.sql.parquetry.protocol.Json
+import org.apache.spark.sql.parquetry.protocol.{Bridge, BuildFacts, CandidateFacts, PartFacts}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
@@ -30,12 +28,9 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
  */
 case class RuntimeCandidate(
     join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
-    known: Option[PlanTimeValues], valuesOf: Option[ParquetryScan], sparks: Option[DynamicPruningSubquery], facts: JObject) {
-  def fact(name: String): JValue = facts \ name
-  def factsWith(others: JField*): JObject = JObject(facts.obj.filterNot(f => others.exists(_._1 == f._1)) ++ others)
+    known: Option[PlanTimeValues], valuesOf: Option[ParquetryScan], sparks: Option[DynamicPruningSubquery], facts: CandidateFacts) {
   /** The column of the scan, as SQL. */
   def column: String = LogicalNames.of(source.key)
-  def keyText: String = (fact("build") \ "key").asInstanceOf[JString].s
 
   /** Of the subqueries that find the values: one, or one for each end of what they lie between. */
   val exprIds: Seq[ExprId] = JoinRanges.extremes(source.key).map(_.exprId) match {
@@ -86,24 +81,24 @@ object RuntimeCandidate extends PredicateHelper {
    * @param runs how often it would run for its values
    * @param number what tells a scan from others
    */
-  def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int, number: AnyRef => Int): JObject = JObject(
-    "name" -> JString(LogicalNames.of(build)),
-    "where" -> Json.strings(conditions(build)),
-    "whole" -> JBool(whole(build)),
-    "key" -> JString(text),
-    "size" -> size(build.stats.sizeInBytes),
-    "cost" -> build.collectLeaves().map(cost).foldLeft[Option[BigInt]](Some(0)) {
+  def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int, number: AnyRef => Int): BuildFacts = BuildFacts(
+    name = LogicalNames.of(build),
+    where = conditions(build),
+    whole = whole(build),
+    key = text,
+    size = Some(build.stats.sizeInBytes).filter(_ < unknown),
+    cost = build.collectLeaves().map(cost).foldLeft[Option[BigInt]](Some(0)) {
       case (Some(sum), Some(more)) => Some(sum + more * runs)
       case _ => None
-    }.fold[JValue](JNull)(JInt(_)),
-    "files" -> JInt(build.collectLeaves().map(files).sum * runs),
-    "deterministic" -> JBool(build.deterministic && keys.forall(_.deterministic)),
-    "python" -> JBool(keys.exists(python(_, build))),
-    "unrepeatable" -> unrepeatable(build).fold[JValue](JNull)(JString(_)),
-    "parts" -> JArray(build.collectLeaves().toList.collect {
-      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => JObject("scan" -> JInt(number(relation)),
-        "bytes" -> JInt(relation.stats.sizeInBytes * runs), "files" -> JInt(scan.files * runs))
-    }))
+    },
+    files = build.collectLeaves().map(files).sum * runs,
+    deterministic = build.deterministic && keys.forall(_.deterministic),
+    python = keys.exists(python(_, build)),
+    unrepeatable = unrepeatable(build),
+    parts = build.collectLeaves().collect {
+      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) =>
+        PartFacts(number(relation), relation.stats.sizeInBytes * runs, scan.files * runs)
+    })
 
   /** What the query asks of the tables of a plan, as SQL: what Spark applies, and what is left to our scans. */
   private def conditions(plan: LogicalPlan): Seq[String] = plan.collect {
@@ -121,13 +116,12 @@ object RuntimeCandidate extends PredicateHelper {
     case _ => false
   }
 
-  private def size(bytes: BigInt): JValue = if (bytes >= unknown) JNull else JInt(bytes)
   private def unknown: BigInt = SQLConf.get.defaultSizeInBytes
 
   /** What reading a leaf once more costs, in bytes; None: nobody knows. */
   private def cost(leaf: LogicalPlan): Option[BigInt] = leaf match {
-    case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory => // as Spark estimates it
-      Some(cached.stats.sizeInBytes / 5)
+    case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory =>
+      Some(cached.stats.sizeInBytes / Bridge.terms.limits.cachedBytesRead)
     case _: LocalRelation | _: OneRowRelation => Some(0)
     case other => Some(other.stats.sizeInBytes).filter(_ < unknown)
   }

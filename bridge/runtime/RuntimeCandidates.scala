@@ -2,9 +2,6 @@ package org.apache.spark.sql.parquetry.runtime
 
 import scala.collection.mutable
 
-import org.json4s._
-import org.json4s.JsonDSL._
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
@@ -12,15 +9,15 @@ import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.buckets.BroadcastSide
 import org.apache.spark.sql.parquetry.joingraph.{
-  InnerJoins, JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
+  BroadcastSide, InnerJoins, JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, CandidateFacts}
 
 /** Finds where values of one side of a join could leave something out of one of our scans on the other, with the facts to judge by. */
 class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHelper {
   private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
   private val numbers = mutable.ArrayBuffer.empty[AnyRef]
-  private val most = 12 // tables of which to try what is joined with what
+  private val most = Bridge.terms.limits.joinedTables
   private val single: Seq[AnyRef] = plan.collectLeaves().collect { case r: DataSourceV2ScanRelation => r.scan: AnyRef }
     .groupBy(System.identityHashCode).values.filter(_.length == 1).map(_.head).toSeq
   private lazy val placed = plan.collect { case Filter(condition, _) => condition }
@@ -119,32 +116,32 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         .flatMap(KeyRangeFromFiles.of(_, build))
       val statistics = source.scan.estimateStatistics().sizeInBytes()
       val sparks = buildKey.flatMap(spark(source.key, _))
-      val facts = JObject(
-        "scan" -> JInt(number(source.relation)),
-        "report" -> source.scan.reportSoFar,
-        "bytes" -> (if (statistics.isPresent) JInt(statistics.getAsLong) else JNull),
-        "column" -> JString(if (ends.isEmpty) LogicalNames.of(source.key) else source.key.references.map(_.name).mkString(", ")),
-        "form" -> JString(source.form),
-        "filterable" -> JBool(filterable),
-        "join" -> JInt(number(join)),
-        "type" -> JString(LogicalNames.of(joinType)),
-        "side" -> JString(side),
-        "steps" -> JArray(source.steps.toList),
-        "equality" -> JBool(equality),
-        "null_aware" -> JBool(nullAware),
-        "build" -> (RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
-          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length), number) ~
-          ("ends_of" -> told.fold[JValue](JNull)(found => JInt(number(found.relation))))),
-        "source" -> JInt(number(from.getOrElse(build))),
-        "plan" -> JInt(equal(build)),
-        "tuple_column" -> buildKey.flatMap(_ => KeyTuple.columnOf(source.key)).fold[JValue](JNull)(a => JString(a.name)),
-        "narrowed" -> JBool(from.exists(!_.eq(build))),
-        "shared" -> JBool(shared && !outside),
-        "outside" -> JBool(outside),
-        "read_once" -> JBool(SQLConf.get.exchangeReuseEnabled && once.broken(source.relation, join)),
-        "known" -> known.fold[JValue](JNull)(_.facts),
-        "held" -> Some(source).filterNot(_.scan.isEstimated).flatMap(PlanTimeValues.held).fold[JValue](JNull)(values => JInt(values.size)),
-        "placed" -> sparks.fold[JValue](JNull)(d => JString(if (d.onlyInBroadcast) "shared" else "always")))
+      val facts = CandidateFacts(
+        scan = number(source.relation),
+        report = source.scan.reportSoFar,
+        bytes = Option.when(statistics.isPresent)(statistics.getAsLong),
+        column = if (ends.isEmpty) LogicalNames.of(source.key) else source.key.references.map(_.name).mkString(", "),
+        form = source.form,
+        filterable = filterable,
+        join = number(join),
+        joinType = LogicalNames.of(joinType),
+        side = side,
+        steps = source.steps,
+        equality = equality,
+        nullAware = nullAware,
+        build = RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
+          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length), number)
+          .copy(endsOf = told.map(found => number(found.relation))),
+        source = number(from.getOrElse(build)),
+        plan = equal(build),
+        tupleColumn = buildKey.flatMap(_ => KeyTuple.columnOf(source.key)).map(_.name),
+        narrowed = from.exists(!_.eq(build)),
+        shared = shared && !outside,
+        outside = outside,
+        readOnce = SQLConf.get.exchangeReuseEnabled && once.broken(source.relation, join),
+        known = known.map(_.facts),
+        held = Some(source).filterNot(_.scan.isEstimated).flatMap(PlanTimeValues.held).map(_.size),
+        placed = sparks.map(d => if (d.onlyInBroadcast) "shared" else "always"))
       val valuesOf = buildKey.map(KeySource.of(_, build)).collect { case Seq(one) => one.scan }
       found += RuntimeCandidate(join, source, build, keys, place, shared && !outside, known, valuesOf, sparks, facts)
     }

@@ -5,6 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions.{And, DynamicPruningSubquery, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.protocol.{Bridge, Outcome}
 
 /**
  * Puts filters above the scans that they are for. What values come from may read scans that filters are for, too: there only those
@@ -16,7 +17,7 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
   private val broadcasts = wanted.map(_.candidate).filter(_.shared).map(_.build) ++ plan.collect { case Filter(condition, _) =>
     condition.collect { case sparks: DynamicPruningSubquery if sparks.onlyInBroadcast => sparks.plan }
   }.flatten
-  private val placed = wanted.filterNot(w => w.verdict.onlyShared && withinBroadcast(w))
+  private val placed = wanted.filterNot(w => w.verdict.outcome == Outcome.Shared && withinBroadcast(w))
   private val plain = placed.filter(w => within(w.candidate.build, placed).isEmpty)
   /** Where a broadcast serves, its side has no filter that is not in the plan of the values: Spark finds the same plan only. */
   private val used = placed.filter(w => plain.contains(w) ||
@@ -28,15 +29,13 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
   private def on(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case relation: DataSourceV2ScanRelation => filtered(relation, used, built)
     case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
-      filter.copy(condition = RuntimePlacement.inSparks(condition)(build => if (weight(build) > mostInside) build else on(build)))
+      filter.copy(condition = RuntimePlacement.inSparks(condition)(build => if (weight(build) > Bridge.terms.limits.nestedFilters) build else on(build)))
   }
 
   /** How many filters would be put into a plan. */
   private def weight(plan: LogicalPlan): Int = plan.collectWithSubqueries {
     case relation: DataSourceV2ScanRelation => used.count(_.candidate.source.scan eq relation.scan)
   }.sum
-  /** What Spark would broadcast has few tables; of its other filters, each of a side of many joins, there may be dozens in each other. */
-  private val mostInside = 8
 
   private def built(found: RuntimeVerdict): LogicalPlan = builds.getOrElseUpdate(found, found.candidate.build.transformUp {
     case relation: DataSourceV2ScanRelation => filtered(relation, plain, _.candidate.build)
@@ -46,8 +45,8 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
       relation: DataSourceV2ScanRelation, filters: Seq[RuntimeVerdict], build: RuntimeVerdict => LogicalPlan): LogicalPlan =
     filters.filter(_.candidate.source.scan eq relation.scan)
       .map(w =>
-        if (w.verdict.byEnds) w.candidate.betweenEnds(build(w))
-        else w.candidate.filter(build(w), w.verdict.onlyShared, alone = withinBroadcast(w)))
+        if (w.verdict.outcome == Outcome.Ends) w.candidate.betweenEnds(build(w))
+        else w.candidate.filter(build(w), w.verdict.outcome == Outcome.Shared, alone = withinBroadcast(w)))
       .reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
 
   /**

@@ -1,10 +1,9 @@
 package org.apache.spark.sql.parquetry.runtime
 
-import org.json4s._
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.parquetry.joingraph.{KeyTuple, LogicalNames}
+import org.apache.spark.sql.parquetry.protocol.Outcome
 
 /** Puts candidates together whose values the planner wants as tuples. */
 object RuntimeTuples extends PredicateHelper {
@@ -24,7 +23,7 @@ object RuntimeTuples extends PredicateHelper {
 
   /** Candidates for tuples that Spark has put filters of its own for, a filter a key. */
   def sparks(verdicts: Seq[RuntimeVerdict]): Seq[RuntimeCandidate] =
-    verdicts.filter(one => one.verdict.tuple.isDefined && one.verdict.how == "spark").map(_.candidate)
+    verdicts.filter(one => one.verdict.tuple.isDefined && one.verdict.outcome == Outcome.Spark).map(_.candidate)
 
   /** A plan without Spark's own filters of some candidates. */
   def without(plan: LogicalPlan, sparks: Seq[RuntimeCandidate]): LogicalPlan = plan.transform {
@@ -51,11 +50,10 @@ object RuntimeTuples extends PredicateHelper {
         case other => other
       })
     }
-    val facts = first.factsWith(
-      "column" -> JString(tuple.sql), "form" -> JString("tuple"), "known" -> JNull, "placed" -> JNull, "held" -> JNull,
-      "build" -> JObject(first.fact("build").asInstanceOf[JObject].obj.filterNot(_._1 == "key") :+
-        ("key" -> JString(KeyTuple.text(texts)): JField)))
-    val verdict = members.map(_.verdict).find(_.how == "shared").orElse(members.map(_.verdict).find(_.how == "collected"))
+    val facts = first.facts.copy(
+      column = tuple.sql, form = "tuple", known = None, placed = None, held = None,
+      build = first.facts.build.copy(key = KeyTuple.text(texts)))
+    val verdict = Seq(Outcome.Shared, Outcome.Collected).flatMap(how => members.map(_.verdict).find(_.outcome == how)).headOption
     val candidate = first.copy(
       source = first.source.copy(key = tuple), keys = keys, place = places.head, known = None, valuesOf = None, facts = facts)
     verdict.filter(_ => tuple.columns.length > 1).map(RuntimeVerdict(candidate, _))

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.parquetry.runtime
 
-import org.json4s._
-
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
 import org.apache.spark.sql.parquetry.joingraph.SharedScans
@@ -15,7 +13,7 @@ import org.apache.spark.sql.parquetry.joingraph.SharedScans
 class UnionBuildSides(once: SharedScans, number: AnyRef => Int) {
   /** @param narrowed what was found for each place by itself */
   def of(narrowed: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] = {
-    val broken = narrowed.filter(one => one.fact("read_once") == JBool(true) && one.keys.length == 1)
+    val broken = narrowed.filter(one => one.facts.readOnce && one.keys.length == 1)
     broken.map(_.source.relation).distinctBy(System.identityHashCode).map(once.places).filter(_.length > 1)
       .distinctBy(places => places.map(System.identityHashCode).sorted).flatMap(places =>
         broken.filter(_.source.relation eq places.head).map(_.column).distinct.flatMap(together(places, _, broken)))
@@ -24,16 +22,16 @@ class UnionBuildSides(once: SharedScans, number: AnyRef => Int) {
   private def together(places: Seq[LogicalPlan], column: String, found: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] = {
     val each = places.flatMap { place =>
       val some = found.filter(one => (one.source.relation eq place) && one.column == column)
-      some.find(_.fact("narrowed") == JBool(true)).orElse(some.headOption)
+      some.find(_.facts.narrowed).orElse(some.headOption)
     }
     if (each.length < places.length || each.map(_.keys.head.dataType).distinct.length > 1) Nil
     else {
       val values = each.map(one => Project(Seq(Alias(one.keys.head, "value")()), one.build): LogicalPlan).distinctBy(_.canonicalized)
       val build = if (values.length == 1) values.head else Union(values)
       val key = build.output.head
-      val facts = RuntimeCandidate.ofBuild(build, Seq(key), each.head.keyText, 1, number)
-      each.map(one => one.copy(build = build, keys = Seq(key), known = None, valuesOf = None, facts = one.factsWith(
-        "build" -> facts, "narrowed" -> JBool(true), "read_once" -> JBool(false), "together" -> JInt(number(build)))))
+      val facts = RuntimeCandidate.ofBuild(build, Seq(key), each.head.facts.build.key, 1, number)
+      each.map(one => one.copy(build = build, keys = Seq(key), known = None, valuesOf = None, facts = one.facts.copy(
+        build = facts, narrowed = true, readOnce = false, together = Some(number(build)))))
     }
   }
 }

@@ -87,10 +87,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   }
   def reportSoFar: JValue = plans.reportSoFar
   /** Conditions of the query that left out partitions, as text; Spark applies none that these decide. */
-  def decided: Seq[String] = (reportSoFar \ "steps").children.filter(_ \ "name" == JString("partitions")).flatMap { step =>
-    val origins = (step \ "origins").children
-    (step \ "by").children.zipAll(origins, JNull, JString("query")).collect { case (JString(text), JString("query")) => text }
-  }
+  def decided: Seq[String] = plans.reported.state.answer.decided
   /** Whether the newest answer comes from the table's totals, and has no files. */
   def isEstimated: Boolean = plans.state.isInstanceOf[Estimated]
   /** To be called for a scan that the plan has runtime filters for. */

@@ -18,6 +18,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 
 from parquetry.planner import statements
+from parquetry.planner.protocol.terms import terms
 from parquetry.spark.gateway import Door
 
 _BYTES = 32
@@ -39,4 +40,5 @@ def install(gateway: Any, bridge: Any) -> None:
     server.callback_server_parameters.auth_token = token  # whoever has started it may have given it others
     name = gateway.gateway_property.pool.put(Door(), force_id=secrets.token_urlsafe(_BYTES))
     bridge.connect(JavaObject("GATEWAY_SERVER", gateway._gateway_client), server.get_listening_port(), token)
+    bridge.agree(terms())
     bridge.install(name, list(statements.WORDS))

@@ -276,6 +276,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
         row_groups: what the readers may leave row groups out by; joined by AND.
         unused: of what was found, one for one, why it leaves nothing out; None: it leaves something out.
         late: whether files and partitions are yet to be asked for, because values of a join may come before they are needed.
+        decided: conditions of the query that left out partitions, as text: Spark applies none that these decide.
     """
 
     files: Files
@@ -292,6 +293,7 @@ class Scan(Answer, frozen=True, omit_defaults=True):
     row_groups: list[FoundRanges] = []
     unused: list[str | None] = []
     late: bool = False
+    decided: list[str] = []
 
 
 class StreamPosition(Answer, frozen=True):

@@ -11,7 +11,7 @@ from parquetry.config.registry import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.scans import file_subset
 from parquetry.planner.scans.request import ScanRequest
-from parquetry.planner.scans.scan_answer import description, metrics, report_of, statistics
+from parquetry.planner.scans.scan_answer import decided, description, metrics, report_of, statistics
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.filterable import filterable, has_parts
 from parquetry.prune.runtime.totals import by_totals
@@ -45,4 +45,5 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
         most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         late=True,
+        decided=decided(found.report),
     )

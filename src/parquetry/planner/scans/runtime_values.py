@@ -24,8 +24,6 @@ from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.types import sql_literal
 
-_LISTED = 20
-"""Values that are told one by one."""
 _WITHIN = "WITHIN"
 _KNOWN = "known in planning"
 
@@ -83,7 +81,7 @@ def _found(condition: Condition, tree: dict[str, Any]) -> Found:
     if count is None:
         return Found(condition, found_values(condition.text, None))
     assert isinstance(node, In | Compare)
-    if isinstance(node, In) and len(node.values) > _LISTED:
+    if isinstance(node, In) and len(node.values) > LIMITS.listed_values:
         condition = Condition(condition.filter, condition.about, _summary(node), condition.origin)
     return Found(condition, found_values(name_text(node.column), count))
 
@@ -91,7 +89,7 @@ def _found(condition: Condition, tree: dict[str, Any]) -> Found:
 def _found_tuples(condition: Condition, tree: dict[str, Any]) -> Found:
     columns = (name_text(column["col"][0]) for column in tree.get("args", ()))
     text = tree.get("text") or f"({', '.join(columns)})"
-    if not 0 < tree["count"] <= _LISTED:
+    if not 0 < tree["count"] <= LIMITS.listed_values:
         written = f"{text} IN ({tree['count']:,} tuples)"
         condition = Condition(condition.filter, condition.about, written, condition.origin)
     return Found(condition, found_values(text, tree["count"], tuples=True))

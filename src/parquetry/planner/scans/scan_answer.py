@@ -68,6 +68,12 @@ def description(
     return told if buckets is None else f"{told} · {buckets}"
 
 
+def decided(report: ScanReport) -> list[str]:
+    """Return the conditions of the query that left out partitions, as text."""
+    step = report.step("partitions")
+    return [] if step is None else [text for text, origin in step.causes() if origin == "query"]
+
+
 def report_of(report: ScanReport) -> dict[str, Any]:
     """Return a scan's report as it crosses to the bridge."""
     scans: list[dict[str, Any]] = Report((report,)).to_dict()["scans"]

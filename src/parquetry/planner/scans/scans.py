@@ -26,7 +26,14 @@ from parquetry.planner.scans.partitioning import scan_buckets
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.runtime_values import told as told_of_values
 from parquetry.planner.scans.runtime_values import unused
-from parquetry.planner.scans.scan_answer import description, metrics, report_of, statistics, without_added
+from parquetry.planner.scans.scan_answer import (
+    decided,
+    description,
+    metrics,
+    report_of,
+    statistics,
+    without_added,
+)
 from parquetry.predicate.nodes import columns_of, opaque_parts
 from parquetry.predicate.reading.spark_json import filter_from_json
 from parquetry.prune import steps
@@ -163,6 +170,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         again=_asked_again(request),
         row_groups=_ranges(ranges),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
+        decided=decided(selection.report),
     )
 
 

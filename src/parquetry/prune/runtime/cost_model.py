@@ -3,7 +3,8 @@
 A run-time filter costs its build side's values: to run the side once more, to collect them, to plan the scan anew, to hand them to
 readers. It gains the files, row groups and partitions that it leaves out. The rules that weigh one against the other are
 `judge`, `build_costs`, `dense_keys` and `row_group_ranges`; `estimates` has what they reckon with.
-The numbers that they compare with are all here. What users may want to move is a setting and not here: `runtime-pruning-max-build-size`, `runtime-pruning-max-wait`.
+The numbers that they compare with are all here, also the bridge's: it gets them once, when the planner is put into a session
+(`planner/protocol/terms.py`). What users may want to move is a setting and not here: `runtime-pruning-max-build-size`, `runtime-pruning-max-wait`.
 """
 
 from __future__ import annotations
@@ -45,6 +46,22 @@ class Limits(msgspec.Struct, frozen=True):
         unordered_files: files that are in some order, whatever they hold.
         order_correlation: Pearson's correlation of files' order and their values, from which on one is taken to grow with the other.
         key_statistics_files: files of a table that are looked through, once a version, for how a key lies in them.
+        joined_tables: tables that inner joins bring together, of which each build side is tried as the others narrow it. Each equality of
+            two columns gives some candidates, each with a plan of its own. The number was chosen, not measured.
+        condition_joins: joins between a build side and a condition that narrows it. Each is one join more that runs for the values. Chosen,
+            not measured: it reaches from a customer to the region of the address.
+        planning_rounds: times that candidates are looked for again in one plan, as values known in planning have made a scan smaller. Each
+            is one question more; where the partitions of a table tell those of the next, each table of the chain takes one.
+        nested_filters: filters put into the plan of one filter of Spark's own. Its side may have many joins, whose sides have filters again:
+            TPC-DS q25 had ten in each other, and planning ran out of memory.
+        evaluated_rows: rows of partitions' values over which Spark evaluates a key while it plans; of more, the key is not known before the
+            query runs. They are evaluated one by one while the user waits. Chosen, not measured.
+        cached_bytes_read: bytes of data cached in memory that are read as fast as one byte of a file. Spark's own dynamic pruning weighs
+            data that is cached on disk, too, by the same fifth.
+        listed_values: values that a report or EXPLAIN lists one by one, and that an expression's condition is made of; of more, their number
+            and both ends. A longer line is not read, and what each value of an expression implies for columns has to be found.
+        expanded_tuples: tuples of an IN list that become conditions on columns, by which files are left out. Rows are then tested by one
+            condition after the other, where Spark looks a tuple up in a set.
     """
 
     set_values: int = 1_000_000
@@ -72,6 +89,14 @@ class Limits(msgspec.Struct, frozen=True):
     unordered_files: int = 2
     order_correlation: float = 0.9
     key_statistics_files: int = 100_000
+    joined_tables: int = 12
+    condition_joins: int = 3
+    planning_rounds: int = 10
+    nested_filters: int = 8
+    evaluated_rows: int = 100_000
+    cached_bytes_read: int = 5
+    listed_values: int = 20
+    expanded_tuples: int = 100
 
 
 LIMITS = Limits()

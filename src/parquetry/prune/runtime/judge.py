@@ -41,7 +41,7 @@ _PRUNED = {
 }
 """Types of joins with the side of which rows without a match are left out or make no difference; `inner` is any table among
 several that inner joins bring together."""
-_PASSED = {
+TRANSPARENT_JOINS = {
     ("INNER", "left"),
     ("INNER", "right"),
     ("CROSS", "left"),
@@ -52,7 +52,8 @@ _PASSED = {
     ("EXISTENCE", "left"),
     ("RIGHT OUTER", "right"),
 }
-"""Types of joins with the side whose columns a condition above the join may be asked of below it."""
+"""Types of joins with the side whose rows they pass on without others: a condition above the join may be asked of them below it, and
+no values are added to their columns."""
 _TRANSPARENT = {"Project", "Filter", "Union", "Sort", "Repartition", "RepartitionByExpression", "Generate"}
 _KEYED = {"Aggregate", "Window", "WindowGroupLimit"}
 """Nodes below which a condition holds if it is on a key by which they put rows together."""
@@ -228,7 +229,7 @@ def _of_way(candidate: Candidate) -> str | None:
         if not step.deterministic:
             return f"{step.node} computes something else each time"
         if step.side:
-            if (step.node, step.side) not in _PASSED:
+            if (step.node, step.side) not in TRANSPARENT_JOINS:
                 return f"below a {step.node} JOIN"
         elif step.node in _LIMITS:
             return f"below a {step.node}"

@@ -110,6 +110,13 @@ def test_what_is_told_at_once(ask: Ask, question: dict[str, Any]) -> None:
     assert ask(late=True, **question) == ask(**question)
 
 
+def test_conditions_that_have_decided_partitions_are_told(ask: Ask) -> None:
+    """Those of the query, not values of a join; where none has left out a partition, there are none."""
+    asked = {"fn": "=", "args": [{"col": ["p"]}, {"lit": "3", "type": "bigint"}]}
+    assert ask(predicates=[asked], joined=[membership("p", LONG, [3, 4])])["decided"] == ["p = 3"]
+    assert "decided" not in ask(joined=[membership("p", LONG, [3, 4])])
+
+
 def test_the_wait_is_a_setting(ask: Ask) -> None:
     """In milliseconds, by default a minute; `none` has no number."""
     assert ask()["most_wait"] == 60_000

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.buckets
+package org.apache.spark.sql.parquetry.joingraph
 
 import org.apache.spark.sql.catalyst.optimizer.{BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint}
